@@ -1,19 +1,19 @@
 #!/bin/sh
 # Installs pombo on a server with systemd, or updates what is installed. As root:
-#   ./install.sh ./pombo-linux-x64                          from a file of this machine
-#   ./install.sh https://example.net/pombo-linux-x64        from the network, checked by URL.minisig and URL.sha256
+#   ./install.sh ./pombo-linux-x64                          from a local file
+#   ./install.sh https://example.net/pombo-linux-x64        from a URL, verified by URL.minisig and URL.sha256
 #   ./install.sh https://example.net/pombo/                 the same, for this machine's processor
-#   ./install.sh                                            from dist/ of a checkout, where script/build puts it
+#   ./install.sh                                            from dist/ of a checkout
 #   curl -fsSL https://example.net/pombo/install.sh | sudo sh    from the release that this install.sh belongs to
 # Options:
-#   --hostname NAME   set it up too (pombo init) and start it: the name of this server in its address's reverse DNS
-#   --sha256 HEX      what the executable's checksum must be
-#   --public-key KEY  the key of the releases, as minisign prints it; get it from another place than the executable
-#   --uninstall       take the service and the executable away; data, configuration and user stay
-#   --purge           with --uninstall: those too. What was accepted and not delivered yet is lost with them
-#   --unit            print the systemd unit, and do nothing else
-# Run again it updates: the new executable is tried first, and goes back by itself if it fails (pombo update). It
-# never touches configuration or data. Put changes to the service in a drop-in (systemctl edit pombo).
+#   --hostname NAME   also set it up (pombo init) and start it; NAME is the reverse DNS name of the server's address
+#   --sha256 HEX      the expected checksum of the executable
+#   --public-key KEY  the public key of the releases, as minisign prints it; not from the same place as the executable
+#   --uninstall       remove the service and the executable; data, configuration and user stay
+#   --purge           with --uninstall: remove them too, with all messages that are not delivered yet
+#   --unit            only print the systemd unit
+# A second run updates: the new executable is tried first, and rolled back if it fails (pombo update). Configuration
+# and data are never changed. Put changes to the service in a drop-in (systemctl edit pombo).
 set -eu
 
 # The key of the releases that come with this file; if empty, --public-key or the key that the installed pombo was built with.
@@ -42,7 +42,7 @@ unit() {
 Description=pombo, transactional email and SMS
 After=network-online.target
 Wants=network-online.target
-# What keeps it from starting (a port that is taken, a disk that is not there yet) may pass.
+# The cause of a failed start (a port in use, a disk not mounted yet) may pass.
 StartLimitIntervalSec=0
 
 [Service]
@@ -52,20 +52,20 @@ Group=pombo
 ExecStart=$BINARY serve --config $CONFIG
 Restart=always
 RestartSec=5
-# Another start cannot help: the database is damaged, or not pombo's (pombo help exit-codes).
+# A restart does not help: the database is damaged, or not pombo's (pombo help exit-codes).
 RestartPreventExitStatus=78
 
-# A stop lets deliveries that are under way end, records what came of them and has the replica synced: at most 60 s.
+# A stop waits for running deliveries, records their results and syncs the replica: at most 60 s.
 TimeoutStopSec=90
-# pombo ends its own child in its own order: the replica's last sync comes after the database's last write.
+# pombo stops its child itself: the last sync of the replica follows the last write of the database.
 KillMode=mixed
 
-# Where the data is; another data_dir, and a folder as [replication] url, need ReadWritePaths= in a drop-in.
+# The data directory. Another data_dir, and a folder as [replication] url, need ReadWritePaths= in a drop-in.
 StateDirectory=pombo
 StateDirectoryMode=0700
 UMask=0077
 
-# No root, and of its rights one: port 25.
+# Not root, with one capability: port 25.
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 NoNewPrivileges=yes
@@ -90,10 +90,10 @@ SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallFilter=~@privileged @resources
 SystemCallErrorNumber=EPERM
-# Not MemoryDenyWriteExecute: the runtime compiles what it runs.
+# Not MemoryDenyWriteExecute: the runtime compiles code while it runs.
 
 LimitNOFILE=65536
-# The room for the bodies of requests follows this limit (docs/operating.md, Memory), which leaves memory to the rest of the machine.
+# The budget for request bodies follows from this limit (docs/operating.md, Memory).
 MemoryMax=80%
 LimitCORE=0
 TasksMax=512
@@ -116,7 +116,7 @@ while [ $# -gt 0 ]; do
     --purge) purge=yes ;;
     --unit) unit; exit 0 ;;
     -h | --help) usage; exit 0 ;;
-    -*) fail "install.sh has no option $1. install.sh --help says what it has." ;;
+    -*) fail "install.sh has no option $1. install.sh --help lists them." ;;
     *) [ -z "$source" ] || fail "One executable can be installed, not $source and $1."; source=$1 ;;
   esac
   shift
@@ -124,7 +124,7 @@ done
 
 [ "$(uname -s)" = Linux ] || fail "pombo is for Linux."
 [ "$(id -u)" = 0 ] || fail "install.sh writes to /usr/local/bin and /etc, so it needs root: sudo $0"
-[ -z "$purge" ] || [ "$action" = uninstall ] || fail "--purge belongs to --uninstall."
+[ -z "$purge" ] || [ "$action" = uninstall ] || fail "--purge needs --uninstall."
 
 uninstall() {
   if has_systemd && [ -f "$UNIT" ]; then systemctl disable --now pombo.service || fail "pombo could not be stopped: see systemctl status pombo."; fi
@@ -138,7 +138,7 @@ uninstall() {
   rm -rf "$DATA" /etc/pombo
   if id pombo >/dev/null 2>&1; then userdel pombo; fi
   say "pombo is uninstalled, with its data, its configuration and its user."
-  if [ -n "$other" ] && [ "$other" != "$DATA" ]; then say "What is in $other, its data_dir, was left: remove it yourself."; fi
+  if [ -n "$other" ] && [ "$other" != "$DATA" ]; then say "Its data_dir $other was not removed: remove it yourself."; fi
 }
 
 if [ "$action" = uninstall ]; then uninstall; exit 0; fi
@@ -161,7 +161,7 @@ trap 'exit 1' HUP INT TERM
 fetch() {
   if has curl; then curl -fsSL --proto '=https' --proto-redir '=https' --connect-timeout 20 -o "$2" "$1"
   elif has wget; then fetch_by_wget "$1" "$2"
-  else fail "Neither curl nor wget is here to bring $1: install one, or give a file."; fi
+  else fail "Neither curl nor wget is installed to fetch $1: install one, or give a file."; fi
 }
 
 # wget follows to http too, so each hop is asked for by itself.
@@ -182,7 +182,7 @@ verify() {
     public_key=$("$BINARY" version --json 2>/dev/null | sed -n 's/.*"releaseKey":"\([A-Za-z0-9+\/]*\)".*/\1/p')
   fi
   if [ -z "$public_key" ]; then
-    say "NOT VERIFIED: no key of the releases is known here (--public-key), so nothing proves the executable and its checksum except $source itself."
+    say "NOT VERIFIED: the public key of the releases is unknown (--public-key), so the executable and its checksum are only as trustworthy as $source."
     return 0
   fi
   printf %s "$public_key" | grep -Eqx 'RW[A-Za-z0-9+/]{54}' || fail "--public-key is not a minisign public key: RW and 54 more characters."
@@ -207,7 +207,7 @@ verify() {
   old=$("$BINARY" version --json 2>/dev/null | sed -n 's/.*"version":"\([0-9A-Za-z.+-]*\)".*/\1/p') || true
   # A release comes after its drafts (0.2.0-rc1), as ~ has it for sort.
   if [ -n "$old" ] && [ "$new" != "$old" ] && [ "$(printf '%s\n%s\n' "$new" "$old" | tr - '~' | sort -V | tail -n 1)" = "$(printf %s "$old" | tr - '~')" ]; then
-    fail "$source is pombo ${new:-of no version}, and $old is installed: the older version lacks the fixes made since. To install it all the same, download it and run pombo update FILE. Nothing was changed."
+    fail "$source is pombo ${new:-of no version}, and $old is installed: the older version lacks later fixes. To install it anyway, download it and run pombo update FILE. Nothing was changed."
   fi
   say "Verified: $(printf %s "$comment" | tr '\t' ' ')"
 }
@@ -251,23 +251,23 @@ bring() {
       case "$source" in */) source=$source$name ;; esac
       fetch "$source" "$work/pombo" || fail "$source could not be fetched. Nothing was changed."
       if [ -z "$sha256" ]; then
-        fetch "$source.sha256" "$work/sha256" || fail "The checksum at $source.sha256 could not be had: give it with --sha256. Nothing was changed."
+        fetch "$source.sha256" "$work/sha256" || fail "The checksum at $source.sha256 could not be fetched: give it with --sha256. Nothing was changed."
         sha256=$(cut -c 1-64 "$work/sha256" | head -n 1)
       fi
       verify
       ;;
-    http://*) fail "$source is not https: anybody on the way could change it." ;;
+    http://*) fail "$source is not https: anybody on the network could change it." ;;
     *)
-      [ -f "$source" ] || fail "$source is no file."
+      [ -f "$source" ] || fail "$source is not a file."
       cp "$source" "$work/pombo"
       if [ -z "$sha256" ] && [ -f "$source.sha256" ]; then sha256=$(cut -c 1-64 "$source.sha256" | head -n 1); fi
       ;;
   esac
   found=$(sha256sum "$work/pombo" | cut -c 1-64)
   if [ -n "$sha256" ] && [ "$found" != "$(printf %s "$sha256" | tr A-F a-f)" ]; then
-    fail "$source is not what its checksum says: expected $sha256, found $found. Nothing was changed."
+    fail "$source does not match its checksum: expected $sha256, found $found. Nothing was changed."
   fi
-  [ "$(od -An -tx1 -N 4 "$work/pombo" | tr -d ' \n')" = 7f454c46 ] || fail "$source is no executable for Linux. Nothing was changed."
+  [ "$(od -An -tx1 -N 4 "$work/pombo" | tr -d ' \n')" = 7f454c46 ] || fail "$source is not an executable for Linux. Nothing was changed."
   [ "$(od -An -tx1 -j 18 -N 2 "$work/pombo" | tr -d ' \n')" = "$machine" ] || fail "$source is for another processor than this one ($(uname -m)): take $name. Nothing was changed."
   chmod 0755 "$work/pombo"
 }
@@ -311,14 +311,14 @@ if [ ! -f "$CONFIG" ] && [ -n "$hostname" ]; then
   "$BINARY" init --config "$CONFIG" --data-dir "$DATA" --hostname "$hostname"
 fi
 if [ ! -f "$CONFIG" ]; then
-  say "" "Set it up, with the name that the server's address has in reverse DNS:"
+  say "" "Set it up, with the reverse DNS name of the server's address:"
   say "  sudo pombo init --config $CONFIG --hostname mail.example.net"
   if has_systemd; then say "Then start it: sudo systemctl enable --now pombo"; fi
   exit 0
 fi
 if has_systemd; then
   systemctl enable --now pombo.service || fail "pombo does not start: journalctl -u pombo says why."
-  say "" "pombo runs: systemctl status pombo, journalctl -u pombo. Next, if there is none yet, make a workspace:"
+  say "" "pombo runs: systemctl status pombo, journalctl -u pombo. Next, if there is none yet, create a workspace:"
   say "  sudo -u pombo pombo workspace create \"My company\" --config $CONFIG"
 else
   say "" "systemd does not run here. As the user pombo, with the right to port 25, start it: pombo serve --config $CONFIG"

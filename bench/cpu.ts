@@ -1,7 +1,7 @@
 // CPU time of a phase, by who used it. `others` is what the rest of the machine used meanwhile: a
 // figure beside a large one was measured on a busy machine and is not to be trusted.
 
-import { machineCpuSeconds } from "../test/peers/process.ts";
+import { machineCpuSeconds } from "../test/support/peers/process.ts";
 
 /** CPU seconds (user + system) by name. */
 export type CpuUse = Record<string, number>;

@@ -4,10 +4,10 @@
 // 1 means a floor was missed or something failed, 2 that programs to compare with are missing.
 
 import { parseArgs } from "node:util";
-import { ensureTools, OPENDKIM, POSTFIX, SMTP_SINK } from "../test/peers/packages.ts";
-import { findPombo } from "../test/peers/pombo.ts";
-import { makeFolder, runProgram, type Cleanup } from "../test/peers/process.ts";
-import { serveZone } from "../test/peers/zone.ts";
+import { ensureTools, OPENDKIM, POSTFIX, SMTP_SINK } from "../test/support/peers/packages.ts";
+import { findPombo } from "../test/support/peers/pombo.ts";
+import { makeFolder, runProgram, type Cleanup } from "../test/support/peers/process.ts";
+import { serveZone } from "../test/support/peers/zone.ts";
 import { measurePeer } from "./peers/postfix-opendkim.ts";
 import { benchZone, measureDelivery, measurePosts, preparePombo } from "./pombo.ts";
 import { startProof } from "./proof.ts";

@@ -4,9 +4,9 @@
 // refuses connections. Every wait has a deadline.
 
 import { join } from "node:path";
-import type { Zone } from "../test/fakes/zone.ts";
-import { addDomain, createWorkspace, startPombo, type Api, type PomboApp } from "../test/peers/pombo.ts";
-import { mustRun, waitUntil, type Cleanup } from "../test/peers/process.ts";
+import type { Zone } from "../test/support/fakes/zone.ts";
+import { addDomain, createWorkspace, startPombo, type Api, type PomboApp } from "../test/support/peers/pombo.ts";
+import { mustRun, waitUntil, type Cleanup } from "../test/support/peers/process.ts";
 import { startCpuMeter, type CpuUse } from "./cpu.ts";
 import type { LoadOrder, LoadResult } from "./load.ts";
 import { quantile } from "./load.ts";

@@ -4,10 +4,10 @@
 
 import { chmodSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { pathOf } from "../test/peers/packages.ts";
-import { startProcess, waitUntil, type Cleanup } from "../test/peers/process.ts";
-import { checkSignatures } from "../test/peers/zone.ts";
-import type { Zone } from "../test/fakes/zone.ts";
+import { pathOf } from "../test/support/peers/packages.ts";
+import { startProcess, waitUntil, type Cleanup } from "../test/support/peers/process.ts";
+import { checkSignatures } from "../test/support/peers/zone.ts";
+import type { Zone } from "../test/support/fakes/zone.ts";
 
 export const PROOF_ADDRESS = "127.0.0.3";
 const ARRIVAL_TIMEOUT_MS = 20_000;

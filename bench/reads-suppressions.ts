@@ -3,7 +3,7 @@ import { join } from "node:path";
 // millisecond, as an import or a mass that was applied leaves them; then its pages, and addresses lifted.
 
 import { Database } from "bun:sqlite";
-import { type ListPages, listPages } from "../src/platform/http/pagination.ts";
+import { type ListPages, createListPages } from "../src/platform/http/pagination.ts";
 import { loadInstanceKey } from "../src/platform/keyring/key-file.ts";
 import { openKeyring } from "../src/platform/keyring/keyring.ts";
 import { systemRandom } from "../src/platform/random.ts";
@@ -50,7 +50,7 @@ export async function writeSuppressions(dataFolder: string, rows: number, lifts:
   // In the midst of the rows of one millisecond, and in other places.
   const places = [0.5, 0.52, 0.1, 0.9].map((share) => at.get(Math.floor(share * (rows - 1))));
   const instanceKey = loadInstanceKey({ file: join(dataFolder, "instance.key"), env: {} });
-  const pages = listPages(openKeyring(instanceKey, systemRandom).hmacKey("list-cursor"));
+  const pages = createListPages(openKeyring(instanceKey, systemRandom).hmacKey("list-cursor"));
   const cursors = places.map((row) => cursorAt(pages, row?.created_at ?? 0, row?.id ?? 0));
   const addresses = database
     .query<{ address: string }, [number, number]>("SELECT address FROM suppression WHERE id % ? = 0 LIMIT ?")

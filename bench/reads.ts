@@ -6,10 +6,17 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startMx } from "../test/fakes/mx.ts";
-import { addDomain, createWorkspace, findPombo, servePombo, startPombo, type Api } from "../test/peers/pombo.ts";
-import { makeFolder, mustRun, runProgram, waitUntil, type Cleanup } from "../test/peers/process.ts";
-import { serveZone } from "../test/peers/zone.ts";
+import { startMx } from "../test/support/fakes/mx.ts";
+import {
+  addDomain,
+  createWorkspace,
+  findPombo,
+  servePombo,
+  startPombo,
+  type Api,
+} from "../test/support/peers/pombo.ts";
+import { makeFolder, mustRun, runProgram, waitUntil, type Cleanup } from "../test/support/peers/process.ts";
+import { serveZone } from "../test/support/peers/zone.ts";
 import type { ReadOrder, ReadResult } from "./get-load.ts";
 import { readResident } from "./memory.ts";
 import { makeContent, recipient, RECIPIENT_DOMAIN, SENDER_DOMAIN } from "./message.ts";

@@ -7,8 +7,15 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Zone } from "../test/fakes/zone.ts";
-import { addDomain, createWorkspace, findPombo, startPombo, unblockAll, type Api } from "../test/peers/pombo.ts";
+import type { Zone } from "../test/support/fakes/zone.ts";
+import {
+  addDomain,
+  createWorkspace,
+  findPombo,
+  startPombo,
+  unblockAll,
+  type Api,
+} from "../test/support/peers/pombo.ts";
 import {
   freePort,
   makeFolder,
@@ -16,8 +23,8 @@ import {
   startProcess,
   waitForListener,
   type Cleanup,
-} from "../test/peers/process.ts";
-import { serveZone } from "../test/peers/zone.ts";
+} from "../test/support/peers/process.ts";
+import { serveZone } from "../test/support/peers/zone.ts";
 import { makeContent, SENDER_DOMAIN } from "./message.ts";
 import { CORPUS, readHabits } from "./replies/corpus.ts";
 import { compare, heldDomains, readHolds, readOutcomes } from "./replies/outcome.ts";

@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { createSecureContext } from "node:tls";
-import { RELAY_CERTIFICATE } from "../test/fakes/certificates.ts";
+import { RELAY_CERTIFICATE } from "../test/support/fakes/certificates.ts";
 import type { Answer, Habits } from "./replies/corpus.ts";
 import { converse } from "./replies/conversation.ts";
 

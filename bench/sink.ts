@@ -5,8 +5,8 @@
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { pathOf } from "../test/peers/packages.ts";
-import { cpuSeconds, freePort, startProcess, waitForListener, type Cleanup } from "../test/peers/process.ts";
+import { pathOf } from "../test/support/peers/packages.ts";
+import { cpuSeconds, freePort, startProcess, waitForListener, type Cleanup } from "../test/support/peers/process.ts";
 
 const POLL_MS = 10;
 const TAIL_BYTES = 200;

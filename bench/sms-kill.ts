@@ -1,7 +1,7 @@
 // What a kill -9 in the middle costs a side of `script/bench sms`, by the SMSC's own log: texts that were accepted
 // and never came, texts that came twice, receipts that were acknowledged and never told of.
 
-import { waitUntil } from "../test/peers/process.ts";
+import { waitUntil } from "../test/support/peers/process.ts";
 import { loadOrder, type Numbers, runLoad } from "./sms-phase.ts";
 import type { Side } from "./sms-side.ts";
 

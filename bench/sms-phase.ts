@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cpuSeconds, mustRun, waitUntil } from "../test/peers/process.ts";
+import { cpuSeconds, mustRun, waitUntil } from "../test/support/peers/process.ts";
 import { startCpuMeter } from "./cpu.ts";
 import { quantile } from "./load.ts";
 import { readResident } from "./memory.ts";

@@ -2,8 +2,15 @@
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { type Api, createWorkspace, operatorApi, type PomboApp, servePombo, startPombo } from "../test/peers/pombo.ts";
-import { type Cleanup, waitUntil } from "../test/peers/process.ts";
+import {
+  type Api,
+  createWorkspace,
+  operatorApi,
+  type PomboApp,
+  servePombo,
+  startPombo,
+} from "../test/support/peers/pombo.ts";
+import { type Cleanup, waitUntil } from "../test/support/peers/process.ts";
 import { digitsOf, numberIn } from "./sms-log.ts";
 import { type LinkName, type Side, startSmsc, WINDOWS } from "./sms-side.ts";
 

@@ -8,7 +8,7 @@ import {
   type Running,
   startProcess,
   waitForListener,
-} from "../test/peers/process.ts";
+} from "../test/support/peers/process.ts";
 import type { NumberTimes } from "./sms-log.ts";
 import type { SmscState } from "./sms-smsc.ts";
 

@@ -4,9 +4,9 @@
 // nothing, keeps in memory what receipts belong to, and calls a URL for each. Exit code 1: the floor is missed.
 
 import { parseArgs } from "node:util";
-import { ensureTools } from "../test/peers/packages.ts";
-import { findPombo } from "../test/peers/pombo.ts";
-import { type Cleanup, makeFolder, runProgram } from "../test/peers/process.ts";
+import { ensureTools } from "../test/support/peers/packages.ts";
+import { findPombo } from "../test/support/peers/pombo.ts";
+import { type Cleanup, makeFolder, runProgram } from "../test/support/peers/process.ts";
 import { KANNEL, startKannelSide } from "./peers/kannel.ts";
 import { describeMachine } from "./report.ts";
 import { limitRun } from "./run-limit.ts";

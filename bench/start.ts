@@ -3,8 +3,8 @@
 // has nothing to do. Floors: 150 ms, 120 MB.
 
 import { statSync } from "node:fs";
-import { findPombo, startPombo } from "../test/peers/pombo.ts";
-import { makeFolder, mustRun, runProgram } from "../test/peers/process.ts";
+import { findPombo, startPombo } from "../test/support/peers/pombo.ts";
+import { makeFolder, mustRun, runProgram } from "../test/support/peers/process.ts";
 import { megabytes, readResident } from "./memory.ts";
 import { type Bound, formatBounds, isHeld } from "./table.ts";
 import { quantile } from "./load.ts";

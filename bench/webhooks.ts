@@ -3,7 +3,7 @@
 // known yet, and later. Exit code 1: a floor or ceiling is missed.
 
 import { parseArgs } from "node:util";
-import { addDomain, createWorkspace, findPombo, startPombo, type Api } from "../test/peers/pombo.ts";
+import { addDomain, createWorkspace, findPombo, startPombo, type Api } from "../test/support/peers/pombo.ts";
 import {
   freePort,
   makeFolder,
@@ -12,8 +12,8 @@ import {
   waitForListener,
   waitUntil,
   type Cleanup,
-} from "../test/peers/process.ts";
-import { serveZone } from "../test/peers/zone.ts";
+} from "../test/support/peers/process.ts";
+import { serveZone } from "../test/support/peers/zone.ts";
 import type { Counts } from "./hook-receiver.ts";
 import { BLOCKED_DOMAIN, makeContent, SENDER_DOMAIN } from "./message.ts";
 import { benchZone } from "./pombo.ts";

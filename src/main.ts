@@ -5,7 +5,7 @@ import { plainLines } from "./cli/framework/text.ts";
 import { FinalStartError, StartError } from "./platform/errors.ts";
 import { errorText } from "./platform/log.ts";
 
-// The only reader of argv and env, and the only place that ends the process.
+// The entry: the only place that reads argv and env, and the only one that ends the process.
 
 interface Writer {
   write: (text: string) => void;
@@ -20,8 +20,8 @@ function lineWriter(stream: NodeJS.WriteStream): Writer {
   const send = () => {
     const text = waiting;
     waiting = "";
-    if (text === "") return; // its bytes went out before the turn ended
-    // The callback of an empty write comes at once, whatever is still on its way.
+    if (text === "") return; // written before the turn ended
+    // The callback of an empty write would come before the data of the writes before it has left.
     written = new Promise((resolve) => stream.write(text, () => resolve()));
   };
   return {
@@ -35,18 +35,18 @@ function lineWriter(stream: NodeJS.WriteStream): Writer {
     },
     /** Resolves when the stream has taken everything. */
     async flushed() {
-      // Behind the lines of this turn.
+      // After the lines of this turn.
       await new Promise<void>((resolve) => setImmediate(resolve));
       await written;
     },
   };
 }
 
-/** A screen that does not tell. */
+/** For a terminal that does not report its width. */
 const DEFAULT_WIDTH = 80;
-/** What a shell shows for a program that SIGPIPE has ended. */
+/** 128 + SIGPIPE, as shells have it. */
 const BROKEN_PIPE_EXIT = 141;
-/** EX_CONFIG of sysexits.h, which install.sh tells systemd not to start again at. */
+/** EX_CONFIG of sysexits.h: the unit that install.sh writes does not restart after it. */
 const FINAL_EXIT = 78;
 
 /** The first signal asks for an orderly end; a second one does not wait for it. */
@@ -64,7 +64,7 @@ function stopSignal(): Promise<string> {
 }
 
 async function main(): Promise<void> {
-  let tellBug = (error: unknown) => terminal.err(`BUG: a failure that nobody waited for: ${errorText(error)}`);
+  let report = (error: unknown) => terminal.err(`internal error, an unhandled rejection: ${errorText(error)}`);
   const [out, err] = [lineWriter(process.stdout), lineWriter(process.stderr)];
   let isOutliving = false;
   const terminal: Terminal = {
@@ -72,21 +72,21 @@ async function main(): Promise<void> {
     args: process.argv.slice(2),
     out: (text) => out.write(text),
     write: (bytes) => out.writeBytes(bytes),
-    // A reason may be in the words of a file or a program that others have in hand.
+    // A reason may quote a file or a program that others control.
     err: (text) => err.write(plainLines(text)),
     flushed: () => out.flushed(),
     width: process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : null,
     isInteractive: process.stdin.isTTY && process.stdout.isTTY,
-    ends: (exitCode) => (process.exitCode = exitCode),
+    setExitCode: (exitCode) => (process.exitCode = exitCode),
     input: () => process.stdin as AsyncIterable<Uint8Array>,
     stopSignal,
-    tellBugsBy: (tell) => (tellBug = tell),
+    onUnhandledRejection: (given) => (report = given),
     outliveSession() {
       isOutliving = true;
       process.on("SIGHUP", () => undefined);
     },
   };
-  // Whoever reads has seen enough, as `head` does: no trouble to tell of.
+  // The reader has closed the output, as `head` does: no error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (isOutliving) return;
     if (error.code === "EPIPE") process.exit(BROKEN_PIPE_EXIT);
@@ -95,8 +95,8 @@ async function main(): Promise<void> {
   process.stderr.on("error", (error) => {
     if (!isOutliving) throw error;
   });
-  // A bug, but of one request or one attempt: what is under way elsewhere should not end with it.
-  process.on("unhandledRejection", (error) => tellBug(error));
+  // An internal error, but of one request or one attempt: others go on.
+  process.on("unhandledRejection", (error) => report(error));
   try {
     await runCommand([...terminal.args], terminal);
   } catch (error) {
@@ -105,7 +105,7 @@ async function main(): Promise<void> {
     process.exitCode =
       error instanceof CommandError ? error.exitCode : error instanceof FinalStartError ? FINAL_EXIT : 1;
   }
-  // Whatever timer or socket a part forgot must not keep a stopped process alive.
+  // A forgotten timer or socket must not keep a stopped process alive.
   await Promise.all([out.flushed(), err.flushed()]);
   process.exit(process.exitCode ?? 0);
 }

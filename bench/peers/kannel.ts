@@ -3,7 +3,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathOf, type Tool } from "../../test/peers/packages.ts";
+import { pathOf, type Tool } from "../../test/support/peers/packages.ts";
 import {
   type Cleanup,
   freePort,
@@ -11,7 +11,7 @@ import {
   startProcess,
   waitForListener,
   waitUntil,
-} from "../../test/peers/process.ts";
+} from "../../test/support/peers/process.ts";
 import type { DlrState } from "../sms-dlr.ts";
 import { digitsOf, type NumberTimes } from "../sms-log.ts";
 import { SMS_BODY } from "../sms-pombo.ts";

@@ -3,9 +3,9 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { reactionTo, BLOCKED_CATEGORY } from "../../src/protocols/smtp/providers.ts";
+import { findReaction, BLOCKED_CATEGORY } from "../../src/protocols/smtp/providers.ts";
 import { classifyReply } from "../../src/protocols/smtp/replies/classify.ts";
-import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { readWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 export const CORPUS = join(import.meta.dir, "../../../shared/corpora/replies/smart-sink-responses.toml");
@@ -77,9 +77,9 @@ function toAnswer({ code, msg }: { code: number; msg: string }): Answer {
 
 /** pombo reacts to it by sending less or nothing for a long time. */
 function holdsMail({ code, lines, stage }: Answer): boolean {
-  const reply = hearWhole(makeReply(code, lines));
+  const reply = readWhole(makeReply(code, lines));
   const isAnyReaction = ["mx.example.net", "mta5.am0.yahoodns.net", "mx01.mail.icloud.com"].some(
-    (site) => reactionTo(reply.words, site, code < 500) !== null,
+    (site) => findReaction(reply.words, site, code < 500) !== null,
   );
   return isAnyReaction || code === 421 || classifyReply(reply, stage).category === BLOCKED_CATEGORY;
 }

@@ -2,7 +2,7 @@
 // sink remembers of its own answers.
 
 import { Database } from "bun:sqlite";
-import { reactionTo } from "../../src/protocols/smtp/providers.ts";
+import { findReaction } from "../../src/protocols/smtp/providers.ts";
 import type { SinkTally } from "../reply-sink.ts";
 import { databaseFile } from "../rows.ts";
 import { siteOf, type Destination } from "./street.ts";
@@ -100,7 +100,7 @@ export function readHolds(log: string): Hold[] {
 /** Domains whose site gets nothing at `now`, or one message a minute. */
 export function heldDomains(street: Destination[], holds: Hold[], now: number): Set<string> {
   const isHeld = ({ until, reason }: Hold): boolean =>
-    until > now || reactionTo(reason, "mx.example.net", true)?.kind === "pace";
+    until > now || findReaction(reason, "mx.example.net", true)?.kind === "pace";
   const sites = new Set(holds.filter(isHeld).map(({ site }) => site));
   return new Set(street.filter((destination) => sites.has(siteOf(destination))).map(({ domain }) => domain));
 }

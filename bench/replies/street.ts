@@ -1,7 +1,7 @@
 // Who gets the mail: a few large providers, whose mail hosts are named as the real ones are, so that
 // what pombo knows of them holds, and fifty small domains. All of them are addresses of loopback.
 
-import type { Zone } from "../../test/fakes/zone.ts";
+import type { Zone } from "../../test/support/fakes/zone.ts";
 
 const SMALL_DOMAINS = 50;
 /** Percent of all mail that goes to them, the first of them getting most. */

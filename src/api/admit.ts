@@ -1,16 +1,18 @@
+// Admission of requests: header size, key, rate limit, and the paths that the key is for.
+
 import { AppError } from "../platform/errors.ts";
 import {
   authenticate,
   type AuthRules,
   type Caller,
-  callerOf,
+  getCaller,
   domainKeyElsewhere,
   type VerifyKey,
 } from "../platform/http/auth.ts";
-import { pathOf } from "../platform/http/path.ts";
+import { getPath } from "../platform/http/path.ts";
 import type { LimitedRequest, RateLimiter } from "./rate-limit.ts";
 
-/** Of names and values; no request of this API comes near it. */
+/** Names and values; no request of this API needs nearly as many. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Throws HEADERS_TOO_LARGE. */
@@ -32,36 +34,36 @@ export interface AdmitDeps {
 }
 
 /**
- * Lets a request in, or throws, before its body is read: who calls (401), how often (429), and whether the
- * key is for this at all (403). `headers` are those of the answer.
+ * Admits a request before its body is read, or throws: who calls (401), how often (429), and whether the key may do this
+ * (403). `headers` are those of the answer.
  */
 export function admit(request: Request, headers: LimitedRequest["headers"], deps: AdmitDeps): void {
-  const asked = { request, path: pathOf(request), headers };
-  // What an answer says is its asker's alone, and may hold a key.
+  const asked = { request, path: getPath(request), headers };
+  // An answer is only for its caller, and may hold a key.
   if (asked.path.startsWith("/api/")) headers["cache-control"] = "no-store";
   requireSmallHeaders(request);
-  const caller = knownCaller(asked, deps);
+  const caller = findCaller(asked, deps);
   if (caller === null) return;
   deps.limiter.count(caller, asked);
   const isOfDomain = caller.kind === "key" && caller.domainId !== null;
   if (isOfDomain && !isForDomainKeys(request.method, asked.path)) throw domainKeyElsewhere();
 }
 
-/** Null: nobody is asked who they are here. */
-function knownCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitDeps): Caller | null {
+/** Null: this path needs no caller. */
+function findCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitDeps): Caller | null {
   try {
     return authenticate(asked.request, verifyKey, rules);
   } catch (error) {
     if (error instanceof AppError && (error.code === "MISSING_API_KEY" || error.code === "INVALID_API_KEY"))
       limiter.countFailure(asked);
-    // A valid key where it has no business is counted as any of its requests.
+    // A valid key on a path that is not for it is counted as any of its requests.
     else if (error instanceof AppError && error.code === "API_KEY_RESTRICTED")
-      limiter.count(callerOf(asked.request), asked);
+      limiter.count(getCaller(asked.request), asked);
     throw error;
   }
 }
 
-/** What a key restricted to a domain is for: sending, and reading what was sent. Whatever is added is not. */
+/** The routes for a key of one domain: sending, and reading what was sent. A new route is not for it until it is listed here. */
 const DOMAIN_KEY_PATHS: Record<string, RegExp> = {
   POST: /^\/api\/v1\/emails(?:\/batch)?\/?$/,
   GET: /^\/api\/v1\/emails(?:\/[^/]+(?:\/events)?)?\/?$/,

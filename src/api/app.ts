@@ -5,12 +5,12 @@ import type { Config } from "../config/config.ts";
 import { WORKSPACES_PATH } from "../modules/workspaces/routes.ts";
 import type { Context } from "../platform/context.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
-import { asOperator, OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
+import { markAsOperator, OPERATOR_PATHS, getOwner, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
 import { type BodyDeps, type BodyLimits, bodyPlugin } from "../platform/http/body/read.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { errorsPlugin, methodNotAllowed, notFound } from "../platform/http/errors.ts";
-import { type MethodTable, methodTable } from "../platform/http/methods.ts";
-import { pathOf } from "../platform/http/path.ts";
+import { type MethodTable, createMethodTable } from "../platform/http/methods.ts";
+import { getPath } from "../platform/http/path.ts";
 import { parseRanges } from "../platform/ip/address.ts";
 import { newId } from "../platform/uuid.ts";
 import { admit } from "./admit.ts";
@@ -93,10 +93,10 @@ export function createOperatorApi(options: AppOptions): AnyElysia {
     {
       enter(request, headers) {
         headers["cache-control"] = "no-store";
-        const path = pathOf(request);
+        const path = getPath(request);
         if (path !== WORKSPACES_PATH && !path.startsWith(OPERATOR_PATHS))
           throw notFound("There is nothing at this path of the operator's socket");
-        asOperator(request);
+        markAsOperator(request);
       },
     },
   );
@@ -116,7 +116,7 @@ interface AppHooks {
 /** Order of a request: its id, who calls and how often, the route, the body, its fields, then the module. */
 function createApp(name: string, options: AppOptions, { enter, failed, ...hooks }: AppHooks): AnyElysia {
   const { routes, bodyLimits, bodies, clock, random, log } = options;
-  let methods: MethodTable = methodTable([]);
+  let methods: MethodTable = createMethodTable([]);
   // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
   // binary. normalize off: it would drop unknown members instead of refusing them.
   const app = new Elysia({ name, aot: false, normalize: false })
@@ -125,11 +125,11 @@ function createApp(name: string, options: AppOptions, { enter, failed, ...hooks 
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
       enter(request, set.headers);
-      const path = pathOf(request);
+      const path = getPath(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin(bodyLimits, { ...bodies, ownerOf, ...hooks }));
+    .use(bodyPlugin(bodyLimits, { ...bodies, getOwner, ...hooks }));
   for (const each of routes) app.use(each);
-  methods = methodTable(app.routes);
+  methods = createMethodTable(app.routes);
   return app;
 }

@@ -11,18 +11,18 @@ const Readiness = named(
   "Readiness",
   Type.Object({
     status: Type.Union([Type.Literal("ready"), Type.Literal("not ready")]),
-    reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
+    reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work now." }),
     issues: Type.Array(
       Type.Object({
         component: Type.String({
           examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms", "clock"],
         }),
-        reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
+        reason: Type.String({ description: "The problem, and what to do or what happens automatically." }),
         since: Type.String({ format: "date-time" }),
       }),
       {
         description:
-          "Each component that keeps it from working; while it is ready, problems that the operator should solve.",
+          "The components that keep it from working; while it is ready, issues that the operator should solve.",
       },
     ),
   }),
@@ -36,15 +36,15 @@ const NOT_READY = {
   issues: [{ component: "disk", reason: FULL_DISK, since: "2026-11-21T12:00:00.000Z" }],
 };
 
-/** What needs no key: whether the instance lives and works, and what its API is. */
+/** Routes that need no key: whether the instance lives and works, and the OpenAPI document. */
 export function instanceRoutes(parts: { issues: () => HealthIssue[]; document: () => Promise<unknown> }) {
   return new Elysia({ name: "instance" })
     .get("/health", () => ({ status: "alive" }), {
       detail: describe({
         id: "getHealth",
         tag: TAG,
-        summary: "Whether the process lives",
-        description: "For a supervisor of the process: it only says that the process answers.",
+        summary: "Check that the process is alive",
+        description: "For a process supervisor: the process answers.",
         isOpen: true,
         responses: { 200: jsonAnswer("It does", Health) },
       }),
@@ -66,9 +66,9 @@ export function instanceRoutes(parts: { issues: () => HealthIssue[]; document: (
         detail: describe({
           id: "getReadiness",
           tag: TAG,
-          summary: "Whether it can accept and send",
+          summary: "Check that the instance can accept and send",
           description:
-            "503 while it cannot; `issues` also names problems that the operator should solve while it is ready.",
+            "503 while it cannot; `issues` also lists issues that the operator should solve while it is ready.",
           isOpen: true,
           responses: {
             200: jsonAnswer("It can", Readiness, READY),
@@ -81,8 +81,8 @@ export function instanceRoutes(parts: { issues: () => HealthIssue[]; document: (
       detail: describe({
         id: "getOpenApiDocument",
         tag: TAG,
-        summary: "This document",
-        description: "It describes exactly what this instance serves.",
+        summary: "Get this document",
+        description: "It describes the routes of this instance.",
         isOpen: true,
         responses: { 200: jsonAnswer("OpenAPI 3.1", Type.Object({})) },
       }),

@@ -1,13 +1,14 @@
+// Rate limits of requests, by workspace and by client address.
+
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config/config.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/auth.ts";
 import { TokenBuckets } from "../platform/http/token-buckets.ts";
 
-// How often somebody may ask. A workspace has a bucket for its sends, one for its other changes and one
-// for its reads; an address has one for requests without a valid key, and one for workspaces made without
-// a key. Asked right after the key and before the body is read. Every answer of a request that was
-// counted says what is left: draft-ietf-httpapi-ratelimit-headers.
+// A workspace has a bucket for its sends, one for its other changes and one for its reads; an address has one for
+// requests without a valid key, and one for workspaces created without a key. Requests are counted right after the key
+// is checked and before the body is read. The answer says what is left: draft-ietf-httpapi-ratelimit-headers.
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -17,7 +18,6 @@ const HOUR_MS = 3_600_000;
 const SEND_PATHS = new Set(["/api/v1/emails", "/api/v1/emails/batch", "/api/v1/sms"]);
 const READ_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** The headers of an answer, as far as they are written here. */
 type AnswerHeaders = Record<string, string | number>;
 
 export interface LimitedRequest {
@@ -29,11 +29,11 @@ export interface LimitedRequest {
 
 /** Each method throws RATE_LIMITED when nothing is left. */
 export interface RateLimiter {
-  /** Counts the request of somebody who may come in. */
+  /** Counts a request with a valid key, or without one where none is needed. */
   count(caller: Caller, asked: LimitedRequest): void;
   /** Counts a request without a valid key. */
   countFailure(asked: LimitedRequest): void;
-  /** A request that was to make a workspace made none: it is not counted. */
+  /** Takes back the count of a request that should have created a workspace and failed. */
   uncountCreation(request: Request, headers: AnswerHeaders): void;
 }
 
@@ -57,18 +57,18 @@ export function createRateLimiter(
   rates: Config["rateLimits"],
   { clock, networkOf, isCreationOpen }: LimiterDeps,
 ): RateLimiter {
-  const sends = ofWorkspace("sends", rates.sendsPerSecond, rates.sendsBurst);
-  const writes = ofWorkspace("writes", rates.writesPerSecond, rates.writesBurst);
-  const reads = ofWorkspace("reads", rates.readsPerSecond, rates.readsBurst);
-  const failures = ofAddress("failed-keys", rates.failedAuthPerMinute, MINUTE_MS, {
+  const sends = createWorkspaceLimit("sends", rates.sendsPerSecond, rates.sendsBurst);
+  const writes = createWorkspaceLimit("writes", rates.writesPerSecond, rates.writesBurst);
+  const reads = createWorkspaceLimit("reads", rates.readsPerSecond, rates.readsBurst);
+  const failures = createAddressLimit("failed-keys", rates.failedAuthPerMinute, MINUTE_MS, {
     message: "Too many requests without a valid API key from this address",
-    hint: "Wait as long as Retry-After says; requests with a valid key are answered meanwhile.",
+    hint: "Wait for the time in Retry-After; requests with a valid key are still answered.",
   });
-  const creations = ofAddress("new-workspaces", rates.workspacesPerHour, HOUR_MS, {
+  const creations = createAddressLimit("new-workspaces", rates.workspacesPerHour, HOUR_MS, {
     message: "Too many new workspaces from this address",
-    hint: "Wait as long as Retry-After says.",
+    hint: "Wait for the time in Retry-After.",
   });
-  /** Requests that may make a workspace, with the address that they count for. */
+  /** Requests that may create a workspace, with the address that they count for. */
   const creating = new WeakMap<Request, string>();
 
   return {
@@ -77,7 +77,7 @@ export function createRateLimiter(
         const limit = READ_METHODS.has(request.method) ? reads : isSend(request.method, path) ? sends : writes;
         if (limit !== null) take(limit, caller.workspaceId, clock.now(), headers);
       }
-      // Where anybody may create, a key that was made a minute ago is nobody better.
+      // Where anybody may create a workspace, anybody has a key.
       const mayCreate =
         caller.kind === "anonymous" ||
         (caller.kind === "key" && isCreationOpen === true && isCreation(request.method, path));
@@ -118,7 +118,7 @@ function isSend(method: string, path: string): boolean {
 }
 
 /** Null: there is no limit. */
-function ofWorkspace(name: string, perSecond: number, burst: number): Limit<number> | null {
+function createWorkspaceLimit(name: string, perSecond: number, burst: number): Limit<number> | null {
   if (perSecond === 0) return null;
   return {
     buckets: new TokenBuckets({ name, rate: perSecond, perMs: SECOND_MS, burst }),
@@ -128,7 +128,7 @@ function ofWorkspace(name: string, perSecond: number, burst: number): Limit<numb
 }
 
 /** As many at once as come in `perMs`. Null: there is no limit. */
-function ofAddress(
+function createAddressLimit(
   name: string,
   rate: number,
   perMs: number,

@@ -7,17 +7,17 @@ import { firstCheckAt } from "../modules/domains/status.ts";
 import type { DomainRow, DomainStore } from "../modules/domains/store.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { Random } from "../platform/random.ts";
-import { sealContext as webhookContext } from "../modules/webhooks/secrets.ts";
-import { makeSecret } from "../modules/webhooks/sign.ts";
+import { getSealContext as webhookContext } from "../modules/webhooks/secrets.ts";
+import { createSecret } from "../modules/webhooks/sign.ts";
 import type { WebhookStore } from "../modules/webhooks/store.ts";
 
-// A database whose instance key is lost goes on under a new one. What the old key had sealed is made anew: the
+// Gives a database whose instance key is lost a new one. Everything that the old key had sealed is created anew: the
 // signing keys, so that each domain's records must be published again, and the secrets of the webhooks.
 
 export interface RekeyDeps {
   db: Pick<Db, "sqlite">;
   domains: DomainStore;
-  webhooks: Pick<WebhookStore, "everywhere" | "update">;
+  webhooks: Pick<WebhookStore, "listAll" | "update">;
   clock: Clock;
   random: Random;
   makeKeys: () => Promise<KeyPairs>;
@@ -26,25 +26,25 @@ export interface RekeyDeps {
 export interface Rekeyed {
   /** Names of the domains whose records are to be published again. */
   domains: string[];
-  /** Webhooks whose secret nobody knows until it is rotated. */
+  /** Webhooks whose secret is unknown to their owners until it is rotated. */
   webhooks: number;
 }
 
 const PAGE = 500;
-/** Made side by side, on the threads of the runtime. */
-const ABREAST = 8;
+/** Created in parallel, on the threads of the runtime. */
+const PARALLEL = 8;
 
 export async function rekey(keyring: Keyring, deps: RekeyDeps): Promise<Rekeyed> {
-  const all = everyDomain(deps.domains);
+  const all = listAllDomains(deps.domains);
   const pairs: KeyPairs[] = [];
-  for (let from = 0; from < all.length; from += ABREAST) {
-    pairs.push(...(await Promise.all(all.slice(from, from + ABREAST).map(() => deps.makeKeys()))));
+  for (let from = 0; from < all.length; from += PARALLEL) {
+    pairs.push(...(await Promise.all(all.slice(from, from + PARALLEL).map(() => deps.makeKeys()))));
   }
   let webhooks = 0;
   deps.db.sqlite.transaction(() => {
-    for (const [index, domain] of all.entries()) renewDomain(domain, pairs[index], keyring, deps);
-    for (const webhook of deps.webhooks.everywhere()) {
-      const secret = Buffer.from(keyring.seal(makeSecret(deps.random), webhookContext(webhook.uid)));
+    for (const [index, domain] of all.entries()) replaceDomainKeys(domain, pairs[index], keyring, deps);
+    for (const webhook of deps.webhooks.listAll()) {
+      const secret = Buffer.from(keyring.seal(createSecret(deps.random), webhookContext(webhook.uid)));
       deps.webhooks.update(webhook, { secret, oldSecrets: "[]" });
       webhooks += 1;
     }
@@ -52,7 +52,7 @@ export async function rekey(keyring: Keyring, deps: RekeyDeps): Promise<Rekeyed>
   return { domains: all.map(({ name }) => name).toSorted(), webhooks };
 }
 
-function everyDomain(domains: DomainStore): DomainRow[] {
+function listAllDomains(domains: DomainStore): DomainRow[] {
   const all: DomainRow[] = [];
   for (let page: DomainRow[] = domains.listEverywhere(null, null, PAGE); ;) {
     const shown = page.slice(0, PAGE);
@@ -63,7 +63,7 @@ function everyDomain(domains: DomainStore): DomainRow[] {
   }
 }
 
-function renewDomain(domain: DomainRow, pairs: KeyPairs | undefined, keyring: Keyring, deps: RekeyDeps): void {
+function replaceDomainKeys(domain: DomainRow, pairs: KeyPairs | undefined, keyring: Keyring, deps: RekeyDeps): void {
   if (pairs === undefined) throw new Error("a domain without new keys");
   const renew = (selector: string, { algorithm, publicKey, privateKeyPem }: KeyPair) => {
     const privateKey = Buffer.from(keyring.seal(Buffer.from(privateKeyPem), dkimContext(domain.uid, selector)));
@@ -72,7 +72,7 @@ function renewDomain(domain: DomainRow, pairs: KeyPairs | undefined, keyring: Ke
   renew(RSA_SELECTOR, pairs.rsa);
   renew(ED25519_SELECTOR, pairs.ed25519);
   deps.domains.update(domain.id, {
-    // Not verified any more; what the operator suspended stays so.
+    // Not verified any more; a suspended domain stays suspended.
     ...(domain.status === "suspended" ? {} : { status: "pending" as const }),
     signsEd25519: false,
     warningAt: null,

@@ -1,27 +1,33 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import type { Environment } from "../platform/environment.ts";
 import type { Config } from "../config/config.ts";
 import { countChanges, disableCheckpoints, enableCheckpoints, getWalBytes } from "../platform/db/wal.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
 import type { Db } from "../platform/db/open.ts";
-import { drillReplica } from "./restore-drill.ts";
-import { StartError } from "../platform/errors.ts";
+import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { newId } from "../platform/uuid.ts";
-import { bridgeNumbers, isDamageWords } from "./litestream/bridge.ts";
-import { controlBy } from "./litestream/control.ts";
-import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill-schedule.ts";
-import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/compare-replica.ts";
-import { KeptMarker } from "./litestream/write-marker.ts";
-import { doubtWaiting } from "../platform/db/inspect-file.ts";
-import { type Mark, nextBoot, pastOf, readMark, readMarker, writeMarker } from "./litestream/marker.ts";
-import { endOrphan } from "./litestream/orphan.ts";
-import { type Owner, writeOwner } from "./litestream/replica-owner.ts";
-import { localTransaction, lookAtReplica, ownerOfReplica, type ReplicaLook } from "./litestream/replica.ts";
-import { sameDiskWords } from "./litestream/same-disk.ts";
+import { inspectReplica, removeCatalogScratch } from "./litestream/catalog.ts";
+import { openControl } from "./litestream/control.ts";
+import { endOrphan, spawnDaemon } from "./litestream/daemon-process.ts";
+import { findLocalLineage, Lineages } from "./litestream/lineages.ts";
+import {
+  buildNextMark,
+  explainPast,
+  type Mark,
+  MarkerWriter,
+  parseMark,
+  readMarker,
+  writeMarker,
+} from "./litestream/marker.ts";
+import { writeRecord } from "./litestream/record.ts";
+import { type Lineage, listLocalSteps, type Owner, readOwner } from "./litestream/replica.ts";
+import { classifyForEmpty, classifyReplica } from "./litestream/replica-verdict.ts";
 import { RestorableCheck } from "./litestream/restorable.ts";
-import { spawnDaemon } from "./litestream/spawn.ts";
+import { describeSameDisk } from "./litestream/same-disk.ts";
 import { type ReplicationStatus, Supervisor } from "./litestream/supervisor.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
+import { type Drill, drillReplica, readDrill, WeeklyDrill } from "./restore-drill.ts";
+import { markWaitingUncertain } from "../platform/db/inspect-file.ts";
 import { registerReplication } from "./metrics.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
@@ -30,15 +36,15 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 import { forgetPutBack, isPutBack } from "../platform/update/recover.ts";
 import type { InstanceSettings } from "../platform/db/instance-settings.ts";
 
-// The replicating part of the composition root, and what tells a database of an earlier time. In order: a daemon
-// that outlived its pombo is ended; what is in the replica is looked at; this start is written down, in the
-// database, in the marker beside it and in the replica; the daemon is started.
+// Starts replication, and recognizes a database of an earlier time. In order: a daemon that outlived its pombo is
+// ended; the replica is inspected; this start is recorded, in the database, in the marker beside it and in the
+// replica; the daemon is started.
 
 /** What the operator chose on the command line. */
 export interface ReplicaChoice {
   /** An empty data directory, though the replica holds a backup. */
   startEmpty?: boolean;
-  /** The replica is somebody else's, who will never run again. */
+  /** The replica belongs to another instance, which will never run again. */
   takeOver?: boolean;
 }
 
@@ -61,7 +67,7 @@ export interface Replicator {
   /** The last restore drill; null: there was none. */
   drill(): Drill | null;
   readonly issue: HealthIssue | null;
-  /** What else the operator should know of the replica; null: nothing. */
+  /** Further advice about the replica for the operator; null: none. */
   readonly advice: string | null;
   /** Before the last commits of a stop. */
   settle: () => Promise<void>;
@@ -69,9 +75,9 @@ export interface Replicator {
   end(limitMs: number): Promise<void>;
 }
 
-/** How long the replica may take to be looked at where a start depends on it, and where it does not. */
-const LOOK_LIMIT_MS = 30_000;
-const SHORT_LOOK_LIMIT_MS = 15_000;
+/** How long an inspection of the replica may take where a start depends on it, and where it does not. */
+const INSPECT_LIMIT_MS = 30_000;
+const SHORT_INSPECT_LIMIT_MS = 15_000;
 
 export function isReplicated({ replication }: Config): boolean {
   return replication.url !== null;
@@ -82,97 +88,103 @@ export async function requireNoBackup(config: Config, databaseFile: string, choi
   const { url } = config.replication;
   if (url === null || !existsSync(config.dataDir)) return;
   const tools = await openTools(config.replication, { dataDir: config.dataDir, database: databaseFile });
-  requireGo(judgeEmpty(await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS }), url, choice.startEmpty ?? false));
+  const { replica } = await inspectReplica(tools, { limitMs: INSPECT_LIMIT_MS });
+  const verdict = classifyForEmpty(replica, url, choice.startEmpty ?? false);
+  if (verdict.kind === "refused") throw new StartError(verdict.words);
 }
 
-/** Writes this start down and begins to replicate. Throws StartError where the replica may not be written to. */
+/** Records this start and begins to replicate. Throws StartError where the replica may not be written to. */
 export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator> {
   const { config, environment, db, settings, commit, pause, registry } = deps;
   const { clock } = environment;
   const { dataDir, replication } = config;
-  const tools = await toolsOf(deps);
-  const mark = await writeStart(deps, tools);
-  const kept = new KeptMarker({
+  const tools = await openReplicaTools(deps);
+  const mark = await recordStart(deps, tools);
+  const marker = new MarkerWriter({
     dataDir,
     mark,
     changes: () => countChanges(db),
     write: (value) => {
       settings.set("marker", value);
-      noteTime(deps);
+      recordTime(deps);
     },
     commit,
     ...environment,
   });
-  kept.start();
+  marker.start();
   forgetPutBack(dataDir);
-  const advice = sameDiskWords(replication.url ?? "", dataDir);
+  const advice = describeSameDisk(replication.url ?? "", dataDir);
   if (advice !== null) environment.log.event("replication.same_disk", { words: advice }, "warn");
-  const supervisor = tools === null ? null : supervisorOf(deps, tools);
-  const owner = {
+  const owner: Owner = {
     instance: settings.get("instance_id") ?? "",
     boot: mark.boots[0] ?? "",
     host: tools?.host ?? "",
     startedAt: clock.now(),
     endedAt: null,
   };
-  if (tools !== null) writeOwner(tools.places.owner, owner);
+  const supervisor = tools === null ? null : createSupervisor(deps, tools, owner);
+  if (tools !== null) writeRecord(tools.places.owner, owner);
   supervisor?.start();
-  const drills = tools === null ? null : drillsOf(deps);
+  const drills = tools === null ? null : createWeeklyDrill(deps);
   drills?.start();
   const seen = {
     status: () => supervisor?.status ?? null,
     drill: () => drills?.last ?? null,
   };
-  registerReplication(registry, { ...seen, isPaused: () => pause.isPaused, clock: environment.clock });
+  registerReplication(registry, { ...seen, isPaused: () => pause.isPaused });
   return {
     ...seen,
     advice,
     get issue() {
-      return supervisor?.trouble ?? drills?.issue ?? null;
+      return supervisor?.issue ?? drills?.issue ?? null;
     },
     async settle() {
       await drills?.stop();
-      await kept.stop();
+      await marker.stop();
     },
     async end(limitMs) {
       if (tools === null) return;
       try {
-        writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
+        writeRecord(tools.places.owner, { ...owner, endedAt: clock.now() });
       } catch (error) {
-        // A full disk, say: what is committed is copied all the same, and the daemon must not outlive us.
-        environment.log.event("replication.owner_unwritten", { reason: reasonOf(error) }, "warn");
+        // A full disk, for example: what is committed is copied all the same, and the daemon must not outlive us.
+        environment.log.event("replication.owner_unwritten", { reason: getErrorMessage(error) }, "warn");
       }
       await supervisor?.stop(limitMs);
     },
   };
-
-  async function toolsOf({ databaseFile }: ReplicatorDeps): Promise<DaemonTools | null> {
-    if (replication.url === null) return null;
-    const opened = await openTools(replication, { dataDir, database: databaseFile });
-    const orphan = await endOrphan(opened, controlBy(opened.places.socket), clock);
-    if (orphan !== null) environment.log.event("replication.orphan", { pid: orphan }, "warn");
-    return opened;
-  }
 }
 
-/** Commits this start's mark; of a database of an earlier time with delivery paused and what waits in it in doubt. */
-async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Promise<Mark> {
+async function openReplicaTools({ config, databaseFile, environment }: ReplicatorDeps): Promise<DaemonTools | null> {
+  const { dataDir, replication } = config;
+  if (replication.url === null) return null;
+  const tools = await openTools(replication, { dataDir, database: databaseFile });
+  const orphan = await endOrphan(tools, openControl(tools.places.socket), environment.clock);
+  if (orphan !== null) environment.log.event("replication.orphan", { pid: orphan }, "warn");
+  removeCatalogScratch(tools.folder);
+  return tools;
+}
+
+/** Commits this start's mark. In a database of an earlier time delivery is paused, and what waits becomes uncertain. */
+async function recordStart(deps: ReplicatorDeps, tools: DaemonTools | null): Promise<Mark> {
   const { config, environment, db, settings, commit, pause } = deps;
   const { dataDir } = config;
-  const database = readMark(settings.get("marker"));
+  const database = parseMark(settings.get("marker"));
   const marker = readMarker(dataDir);
-  const behind = tools === null ? null : await behindReplica(deps, tools, database);
+  const behind = tools === null ? null : await compareWithReplica(deps, tools, database);
   // An update that went back: behind, and nothing was sent.
-  const past = isPutBack(dataDir) ? null : (pastOf(database, marker) ?? behind);
+  const past = isPutBack(dataDir) ? null : (explainPast(database, marker) ?? behind);
+  // The steps that the daemon has here are of another time: it begins a lineage.
+  if (past !== null && tools !== null) rmSync(tools.places.lineages, { recursive: true, force: true });
   // The very first start: cut off behind its commit, it would leave a database without its marker.
   if (database === null && marker === null) writeMarker(dataDir, { boots: [], transaction: 0 });
   // In one batch: a start that is cut off between the two must not be taken for the next one's past.
-  const mark = nextBoot(database, marker, newId(environment.clock.now(), environment.random));
+  const mark = buildNextMark(database, marker, newId(environment.clock.now(), environment.random));
   const paused = past === null ? null : pause.begin(past);
   const written = commit(() => {
     settings.set("marker", JSON.stringify(mark));
-    noteTime(deps);
-    if (past !== null) doubtWaiting(db.sqlite);
+    recordTime(deps);
+    if (past !== null) markWaitingUncertain(db.sqlite);
   });
   await Promise.all([paused, written]);
   if (past !== null) environment.log.event("delivery.paused", { reason: past }, "warn");
@@ -180,53 +192,53 @@ async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Prom
 }
 
 /** It goes back only when all that waits has followed a clock that was set back: platform/clock-step-watch.ts. */
-function noteTime({ environment, settings }: ReplicatorDeps): void {
+function recordTime({ environment, settings }: ReplicatorDeps): void {
   const lastAt = Number(settings.get("last_at") ?? 0);
   settings.set("last_at", String(Math.max(lastAt, environment.clock.now())));
 }
 
 /** Why the replica shows this database to be one of an earlier time; null: it does not. */
-async function behindReplica(
+async function compareWithReplica(
   { config, environment, settings, choice }: ReplicatorDeps,
   tools: DaemonTools,
   database: Mark | null,
 ): Promise<string | null> {
-  const url = config.replication.url ?? "";
   const boots = database?.boots ?? [];
-  const look = await lookAtReplica(tools, { limitMs: boots.length === 0 ? LOOK_LIMIT_MS : SHORT_LOOK_LIMIT_MS });
-  const { owner, reason } = await ownerBeside(look, tools, boots.length > 0);
-  if (reason !== null) environment.log.event("replication.unreachable", { reason }, "warn");
-  // Mail does not wait for a replica whose owner cannot be read at the moment.
-  const verdict = judgeReplica({
-    look: look.kind !== "empty" && reason !== null ? { kind: "unreachable", reason } : look,
+  const found = await inspectReplica(tools, {
+    limitMs: boots.length === 0 ? INSPECT_LIMIT_MS : SHORT_INSPECT_LIMIT_MS,
+  });
+  let { replica } = found;
+  let owner: Owner | null = null;
+  // Mail does not wait for a replica whose owner or catalog cannot be read at the moment.
+  try {
+    if (boots.length > 0) owner = await readOwner(tools, found.lineages, SHORT_INSPECT_LIMIT_MS);
+    if (boots.length > 0 && replica.kind === "broken" && owner === null) replica = { ...replica, kind: "unreachable" };
+  } catch (error) {
+    replica = { kind: "unreachable", reason: getErrorMessage(error) };
+  }
+  if (replica.kind === "unreachable")
+    environment.log.event("replication.unreachable", { reason: replica.reason }, "warn");
+  const verdict = classifyReplica({
+    replica,
     owner,
     instance: settings.get("instance_id") ?? "",
     boots,
-    local: localTransaction(tools.places.state),
-    url,
+    local: findLocal(tools, found.lineages),
+    url: config.replication.url ?? "",
     startEmpty: choice.startEmpty ?? false,
     takeOver: (choice.takeOver ?? false) || isPutBack(config.dataDir),
   });
-  requireGo(verdict);
+  if (verdict.kind === "refused") throw new StartError(verdict.words);
   return verdict.kind === "behind" ? verdict.reason : null;
 }
 
-/** `reason`: why it cannot be seen, null: it can. */
-async function ownerBeside(
-  look: ReplicaLook,
-  tools: DaemonTools,
-  isAsked: boolean,
-): Promise<{ owner: Owner | null; reason: string | null }> {
-  if (look.kind === "unreachable") return { owner: null, reason: look.reason };
-  if (look.kind === "empty" || !isAsked) return { owner: null, reason: null };
-  try {
-    return { owner: await ownerOfReplica(tools, SHORT_LOOK_LIMIT_MS), reason: null };
-  } catch (error) {
-    return { owner: null, reason: reasonOf(error) };
-  }
+function findLocal({ places }: DaemonTools, lineages: readonly Lineage[]) {
+  const lineage = findLocalLineage(places);
+  if (lineage === null || lineages.every(({ id }) => id !== lineage)) return null;
+  return { lineage, transaction: listLocalSteps(places, lineage, "database").at(-1) ?? 0 };
 }
 
-function drillsOf({ config, environment, openThread }: ReplicatorDeps): WeeklyDrill {
+function createWeeklyDrill({ config, environment, openThread }: ReplicatorDeps): WeeklyDrill {
   return new WeeklyDrill({
     last: () => readDrill(config.dataDir),
     run: (signal) => drillReplica({ config, environment, openThread, signal }),
@@ -234,19 +246,23 @@ function drillsOf({ config, environment, openThread }: ReplicatorDeps): WeeklyDr
   });
 }
 
-function supervisorOf({ databaseFile, environment, db }: ReplicatorDeps, tools: DaemonTools): Supervisor {
+function createSupervisor(
+  { databaseFile, environment, db }: ReplicatorDeps,
+  tools: DaemonTools,
+  owner: Owner,
+): Supervisor {
   const { places } = tools;
+  const { instance, boot } = owner;
+  const lineages = new Lineages({ tools, instance, boot, limitMs: INSPECT_LIMIT_MS, ...environment });
   return new Supervisor({
-    prepare: async (isDamaged) => {
-      const bridged = await bridgeNumbers(tools, { at: environment.clock.now(), limitMs: LOOK_LIMIT_MS, isDamaged });
-      if (typeof bridged === "string") return bridged;
-      for (const each of bridged) environment.log.event("replication.bridged", { ...each });
-      return null;
-    },
-    isDamage: (words) => isDamageWords(words, places),
-    spawn: (line, snapshotNow) => spawnDaemon(tools, line, snapshotNow),
-    restorable: new RestorableCheck({ look: () => lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS }), ...environment }),
-    control: controlBy(places.socket),
+    lineages,
+    spawn: (line) => spawnDaemon(tools, line),
+    restorable: new RestorableCheck({
+      inspect: () => lineages.inspect(),
+      settle: () => lineages.settle(),
+      ...environment,
+    }),
+    control: openControl(places.socket),
     databases: { main: places.database, owner: places.owner },
     checkpoints: {
       leave: () => disableCheckpoints(db),
@@ -257,12 +273,4 @@ function supervisorOf({ databaseFile, environment, db }: ReplicatorDeps, tools: 
     steady: environment.steady ?? environment.clock,
     log: environment.log,
   });
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function requireGo(verdict: Verdict): void {
-  if (verdict.kind === "refused") throw new StartError(verdict.words);
 }

@@ -3,33 +3,39 @@ import { join } from "node:path";
 import type { Environment } from "../platform/environment.ts";
 import { lockHeld } from "../platform/instance-lock.ts";
 import type { Config } from "../config/config.ts";
-import { type Contents, contentsOf, doubtWaiting, schemaOf } from "../platform/db/inspect-file.ts";
+import {
+  type DatabaseContents,
+  readContents,
+  markWaitingUncertain,
+  readSchemaState,
+} from "../platform/db/inspect-file.ts";
 import { MIGRATIONS } from "../platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "../platform/db/open.ts";
-import { databaseBytes, putDatabaseBack } from "../platform/db/snapshot.ts";
+import { getDatabaseBytes, putDatabaseBack } from "../platform/db/snapshot.ts";
 import { generateKeyPairs } from "../protocols/dkim/keys.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
-import { StartError } from "../platform/errors.ts";
+import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { newId } from "../platform/uuid.ts";
-import { readKeyOf, writeInstanceKey } from "../platform/keyring/key-file.ts";
+import { readInstanceKey, writeInstanceKey } from "../platform/keyring/key-file.ts";
 import { createInstanceKey, openKeyring, parseInstanceKey } from "../platform/keyring/keyring.ts";
-import { controlBy } from "./litestream/control.ts";
-import { type Mark, readMark, writeMarker } from "./litestream/marker.ts";
-import { endOrphan } from "./litestream/orphan.ts";
-import type { Owner } from "./litestream/replica-owner.ts";
-import { bringFromReplica, lookAtReplica, ownerOfReplica } from "./litestream/replica.ts";
+import { inspectReplica } from "./litestream/catalog.ts";
+import { openControl } from "./litestream/control.ts";
+import { endOrphan } from "./litestream/daemon-process.ts";
+import { type Mark, parseMark, writeMarker } from "./litestream/marker.ts";
+import { removeDatabase } from "./litestream/record.ts";
+import { type Owner, readOwner, restoreLineage } from "./litestream/replica.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { takeLock } from "../platform/instance-lock.ts";
-import { pauseFact } from "../platform/queue/delivery-pause.ts";
+import { formatPause } from "../platform/queue/delivery-pause.ts";
 import { type Rekeyed, rekey } from "./rekey.ts";
 import { forgetPutBack } from "../platform/update/recover.ts";
 import { openWebhookStore } from "../modules/webhooks/store.ts";
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 
-// Brings the database back from its replica, into a data directory that has none. All is made ready in a folder
-// of its own: the copy is checked, the key compared with it, and delivery paused in it; renaming it into its place
-// is the last step. So whatever cuts it off leaves no database, or a whole one that sends nothing by itself.
+// Restores the database from its replica, into a data directory that has none. All is prepared in a folder of its
+// own: the copy is checked, the key compared with it, and delivery paused in it; renaming it into its place is the
+// last step. So whatever cuts it off leaves no database, or a whole one that sends nothing by itself.
 
 export interface RestoreOptions {
   /** `replication.url` is where it comes from. */
@@ -44,7 +50,7 @@ export interface RestoreOptions {
 }
 
 export interface Restored {
-  contents: Contents;
+  contents: DatabaseContents;
   /** What is in the queue was queued before this, Unix ms. */
   restorePoint: number;
   /** The last change that came back, Unix ms. */
@@ -55,9 +61,9 @@ export interface Restored {
   newKey: (Rekeyed & { recoveryKey: string }) | null;
 }
 
-const LOOK_LIMIT_MS = 60_000;
+const INSPECT_LIMIT_MS = 60_000;
 const DRAFTS = "restoring-";
-/** What makes a data directory one that is in use, or that an update has left. */
+/** A data directory with one of these is in use, or an update has left it. */
 const IN_USE = ["", "-wal", "-shm", "-journal", ".before-update"].map((end) => `pombo.db${end}`);
 
 /** Restores into `config.dataDir`. Throws StartError with the cure; then nothing was put in place. */
@@ -80,70 +86,65 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   requireFreeKeyFile(options);
   const file = databaseFile(dataDir);
   const tools = await openTools(config.replication, { dataDir, database: file });
-  await endOrphan(tools, controlBy(tools.places.socket), environment.clock);
-  const found = await lookFor(tools, config.replication.url ?? "", at);
-  const owner = await ownerOfReplica(tools, LOOK_LIMIT_MS).catch(() => null);
+  await endOrphan(tools, openControl(tools.places.socket), environment.clock);
+  const found = await findBackup(tools, config.replication.url ?? "", at);
+  const owner = await readOwner(tools, found.lineages, INSPECT_LIMIT_MS).catch(() => null);
   for (const name of readdirSync(dataDir)) {
-    // Of a restore that was cut off; what its daemon may still write there goes nowhere.
+    // Left by a restore that was cut off; its daemon may still write there, to no effect.
     if (name.startsWith(DRAFTS)) rmSync(join(dataDir, name), { recursive: true, force: true });
   }
   const folder = join(dataDir, `${DRAFTS}${newId(environment.clock.now(), environment.random)}`);
   mkdirSync(folder, { mode: 0o700 });
   try {
     const draft = join(folder, "pombo.db");
-    const reason = await bringFromReplica(tools, draft, { at, how: "quick" });
-    if (reason !== null) throw new StartError(`The backup could not be brought back: ${reason}. Nothing was changed.`);
+    const reason = await restoreLineage(tools, found.lineage, { to: draft, at, how: "quick" });
+    if (reason !== null) throw new StartError(`The backup could not be restored: ${reason}. Nothing was changed.`);
     chmodSync(draft, 0o600);
-    const made = await makeReady(draft, { at: found.at, owner }, options);
-    for (const beside of [tools.places.state, tools.places.ownerState])
-      rmSync(beside, { recursive: true, force: true });
-    for (const end of ["", "-wal", "-shm"]) rmSync(tools.places.owner + end, { force: true });
-    // Of an update of the database that was here: with it the start would ask nobody whose the replica is.
+    const made = await prepareCopy(draft, { at: found.at, owner }, options);
+    // Without it the daemon begins a lineage of its own: what this database does next is not what the replica holds.
+    rmSync(tools.places.lineages, { recursive: true, force: true });
+    removeDatabase(tools.places.owner);
+    // Left by an update of the database that was here: with it the start would not check whose the replica is.
     forgetPutBack(dataDir);
     putDatabaseBack(file, draft);
     if (made.mark !== null) writeMarker(dataDir, made.mark);
-    const isSeen = await hasGrown(tools, found.transaction);
+    const isSeen = await hasGrown(tools, found);
     return { ...made, at: found.at, mayRun: owner?.endedAt === null ? { ...owner, isSeen } : null };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-interface Found {
-  at: number;
-  owner: Owner | null;
-}
-
-/** The start that wrote to the replica last is one that this database follows: it goes on with that replica. */
-function followerOf(mark: Mark | null, owner: Owner | null, instance: string | null): Mark | null {
+/** Counts the start that wrote to the replica last among this database's own, so that it may go on with the replica. */
+function followOwner(mark: Mark | null, owner: Owner | null, instance: string | null): Mark | null {
   if (mark === null || owner === null || owner.instance !== instance) return mark;
   return { ...mark, boots: [owner.boot, ...mark.boots.filter((boot) => boot !== owner.boot)] };
 }
 
 /** Checks the copy, pauses delivery in it, and gives it a new key where the old one is lost. */
-async function makeReady(draft: string, { at, owner }: Found, options: RestoreOptions) {
+async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Owner | null }, options: RestoreOptions) {
   requireSchema(draft);
   const { config, environment, recoveryKey, isKeyOfEnvironment } = options;
   const { clock, random } = environment;
   const db = openDatabase(draft);
   try {
     const keyText = recoveryKey ?? createInstanceKey(random);
-    const keyring = openKeyring(keyOf(keyText), random);
+    const keyring = openKeyring(parseKey(keyText), random);
     const settings = openInstanceSettings(db);
     if (recoveryKey !== null && keyring.checkValue() !== settings.get("key_check")) throw wrongKey();
-    const contents = contentsOf(db.sqlite);
+    const contents = readContents(db.sqlite);
     const restorePoint = Math.max(at, (contents.newestWaitingAt ?? 0) + 1);
     const now = clock.now();
     const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db) };
     const rekeyed =
       recoveryKey === null ? await rekey(keyring, { ...stores, db, clock, random, makeKeys: generateKeyPairs }) : null;
-    const mark = followerOf(readMark(settings.get("marker")), owner, settings.get("instance_id"));
+    const mark = followOwner(parseMark(settings.get("marker")), owner, settings.get("instance_id"));
     db.sqlite.transaction(() => {
-      const reason = `the database was restored as it was at ${timeOf(at)}: what was delivered since would be sent again.`;
-      settings.set("delivery_paused", pauseFact({ reason, since: now, restorePoint }));
+      const reason = `the database was restored as it was at ${formatTime(at)}: what was delivered since would be sent again.`;
+      settings.set("delivery_paused", formatPause({ reason, since: now, restorePoint }));
       settings.set("key_check", keyring.checkValue());
       if (mark !== null) settings.set("marker", JSON.stringify(mark));
-      doubtWaiting(db.sqlite);
+      markWaitingUncertain(db.sqlite);
     })();
     if (!isKeyOfEnvironment && !existsSync(config.secrets.instanceKeyFile))
       writeInstanceKey(config.secrets.instanceKeyFile, keyText);
@@ -153,42 +154,46 @@ async function makeReady(draft: string, { at, owner }: Found, options: RestoreOp
   }
 }
 
-/** The file alone is the database then. */
+/** Then the database is in this file only. */
 function closeWhole(db: Db, file: string): void {
   closeDatabase(db);
-  if (databaseBytes(file) === statSync(file).size) return;
+  if (getDatabaseBytes(file) === statSync(file).size) return;
   throw new StartError("The restored database could not be written: see that the disk has room. Nothing was changed.");
 }
 
 /** Whether somebody writes to the replica. */
-async function hasGrown(tools: DaemonTools, transaction: number): Promise<boolean> {
-  const look = await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS });
-  return look.kind === "backup" && look.transaction > transaction;
+async function hasGrown(tools: DaemonTools, found: { lineages: unknown[]; transaction: number }): Promise<boolean> {
+  const { replica, lineages } = await inspectReplica(tools, { limitMs: INSPECT_LIMIT_MS });
+  return (
+    lineages.length > found.lineages.length || (replica.kind === "backup" && replica.transaction > found.transaction)
+  );
 }
 
-/** When the last change was made of what is there (until `at`), Unix ms; and the number of the very last one. */
-async function lookFor(tools: DaemonTools, url: string, at: number | null) {
-  const look = await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS, time: at });
-  if (look.kind === "backup") {
-    const whole = at === null ? look : await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS });
-    return { at: look.at, transaction: whole.kind === "backup" ? whole.transaction : look.transaction };
+/** The lineage to restore, when its last change (until `at`) was made, Unix ms, and the number of its very last one. */
+async function findBackup(tools: DaemonTools, url: string, at: number | null) {
+  const latest = await inspectReplica(tools, { limitMs: INSPECT_LIMIT_MS });
+  const { lineages } = latest;
+  const { replica } = at === null ? latest : await inspectReplica(tools, { limitMs: INSPECT_LIMIT_MS, time: at });
+  switch (replica.kind) {
+    case "backup": {
+      const last = latest.replica.kind === "backup" ? latest.replica : replica;
+      return { ...replica, lineages, transaction: last.transaction };
+    }
+    case "unreachable":
+      throw new StartError(
+        `The replica at ${url} cannot be read: ${replica.reason}. See that it is reachable from here, and that the keys for it are right ([replication], or POMBO_REPLICATION_ACCESS_KEY_ID and POMBO_REPLICATION_SECRET_ACCESS_KEY).`,
+      );
+    case "broken":
+      throw new StartError(
+        `The replica at ${url} cannot be restored to its latest state: ${replica.reason}. --at TIME restores an earlier state.`,
+      );
+    case "empty":
+      throw new StartError(
+        at !== null && latest.replica.kind !== "empty"
+          ? `The replica at ${url} does not go back as far as ${formatTime(at)} ([replication] retention). Name a later time, or leave --at out.`
+          : `The replica at ${url} holds no backup. See that this is the url of the [replication] that is to be restored, to its last letter.`,
+      );
   }
-  if (look.kind === "unreachable") {
-    throw new StartError(
-      `The replica at ${url} cannot be read: ${look.reason}. See that it is reachable from here, and that the keys for it are right ([replication], or POMBO_REPLICATION_ACCESS_KEY_ID and POMBO_REPLICATION_SECRET_ACCESS_KEY).`,
-    );
-  }
-  if (look.kind === "broken") {
-    throw new StartError(
-      `The replica at ${url} cannot be restored to its latest state: ${look.reason}. --at TIME restores an earlier state.`,
-    );
-  }
-  const isThere = at !== null && (await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS })).kind !== "empty";
-  throw new StartError(
-    isThere
-      ? `The replica at ${url} does not go back as far as ${timeOf(at)} ([replication] retention). Name a later time, or leave --at out.`
-      : `The replica at ${url} holds no backup. See that this is the url of the [replication] that is to be restored, to its last letter.`,
-  );
 }
 
 function requireEmpty(dataDir: string): void {
@@ -203,12 +208,12 @@ function requireEmpty(dataDir: string): void {
 function requireFreeKeyFile({ config, recoveryKey, isKeyOfEnvironment }: RestoreOptions): void {
   const { instanceKeyFile: file } = config.secrets;
   if (isKeyOfEnvironment || !existsSync(file)) return;
-  if (recoveryKey !== null && Buffer.from(keyOf(recoveryKey)).equals(Buffer.from(readKeyOf(file)))) return;
+  if (recoveryKey !== null && Buffer.from(parseKey(recoveryKey)).equals(Buffer.from(readInstanceKey(file)))) return;
   throw new StartError(`${file} holds another instance key, which is never overwritten: move it away first.`);
 }
 
 function requireSchema(draft: string): void {
-  const { kind, version } = schemaOf(draft);
+  const { kind, version } = readSchemaState(draft);
   if (kind === "usable") return;
   const words = {
     newer: `was written by a newer pombo (schema ${version}; this one knows ${MIGRATIONS.length}): restore it with that one`,
@@ -222,17 +227,16 @@ function makeDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The data directory ${directory} cannot be made (${reason}). Name another, or make it as root and give it to this user.`,
+      `The data directory ${directory} cannot be made (${getErrorMessage(error)}). Name another, or make it as root and give it to this user.`,
     );
   }
 }
 
-function keyOf(text: string): Uint8Array {
+function parseKey(text: string): Uint8Array {
   const parsed = parseInstanceKey(text);
   if (parsed.kind === "key") return parsed.key;
-  throw new StartError(`What was given as the recovery key is none. ${parsed.message}`);
+  throw new StartError(`The recovery key that was given is none. ${parsed.message}`);
 }
 
 function wrongKey(): StartError {
@@ -241,6 +245,6 @@ function wrongKey(): StartError {
   );
 }
 
-function timeOf(at: number): string {
+function formatTime(at: number): string {
   return new Date(at).toISOString();
 }

@@ -1,5 +1,5 @@
 import { CREDITS_COMMANDS } from "./commands/credits.ts";
-import { type Command, type Given, readArguments } from "./framework/definition.ts";
+import { type Command, type Arguments, parseArguments } from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain.ts";
 import { CommandError, UsageError } from "./framework/failure.ts";
 import { health } from "./commands/health.ts";
@@ -19,14 +19,14 @@ import type { Terminal } from "./framework/terminal.ts";
 import { trace } from "./commands/trace.ts";
 import { update } from "./commands/update/update.ts";
 import { versionRecord, versionText } from "./commands/version.ts";
-import { listenKey, listenToEvents } from "./commands/webhook/listen.ts";
+import { listenToEvents, readListenKey } from "./commands/webhook/listen.ts";
 import { nearest } from "../config/closest-match.ts";
 import { jsonLine, plain } from "./framework/text.ts";
 import { WORKSPACE_COMMANDS } from "./commands/workspace.ts";
 
 const HELP = ["help", "--help", "-h"];
 const DEFAULT_API = "http://127.0.0.1:8080";
-const JSON_OPTION = { about: "one line of JSON for programs" };
+const JSON_OPTION = { about: "print one line of JSON, for programs" };
 
 /** Every command. */
 const COMMANDS: readonly Command[] = [
@@ -35,34 +35,38 @@ const COMMANDS: readonly Command[] = [
     arguments: [],
     options: {
       port: { value: "N", about: "the API's port (8080)" },
-      data: { value: "DIR", about: "keep everything there between runs" },
+      data: { value: "DIR", about: "keep the data there between runs" },
       json: JSON_OPTION,
     },
-    about: "Try it out: a sandbox with its own DNS and mail server. Nothing leaves this machine.",
-    async run(given, terminal) {
-      // What only the sandbox needs is not to be set up at each start of an instance.
+    about: "Try pombo: a sandbox with its own DNS, mail server and SMSC. Nothing leaves this machine.",
+    async run(args, terminal) {
+      // Imported here, so that an instance does not load the sandbox.
       const { dev } = await import("./commands/dev/dev.ts");
-      await dev({ port: portOf(given), data: given.text("data"), json: given.isSet("json") }, terminal);
+      await dev({ port: portOf(args), data: args.text("data"), json: args.isSet("json") }, terminal);
     },
   },
   {
     name: "webhook listen",
     arguments: [],
     options: {
-      forward: { value: "URL", about: "post each event there, as a webhook is called" },
+      forward: { value: "URL", about: "post each event there, as a webhook call" },
       api: { value: "URL", about: `the API (${DEFAULT_API})` },
-      "key-file": { value: "FILE", about: "a workspace's API key, in a file; or in the variable POMBO_KEY" },
-      key: { value: "KEY", about: "", isRefused: true },
-      json: { about: "a line of JSON an event, for programs" },
+      "key-file": { value: "FILE", about: "a file with a workspace's API key; or set the variable POMBO_KEY" },
+      key: {
+        value: "KEY",
+        refusal:
+          "--key is refused: other users of this machine can read the command line, and the shell keeps it. Put the key into the variable POMBO_KEY, or into a file (chmod 600) that --key-file names.",
+      },
+      json: { about: "print each event as a line of JSON" },
     },
-    about: "Shows a workspace's events on a developer's machine, and forwards them.",
-    run: (given, terminal) =>
+    about: "Show a workspace's events on a developer's machine, and forward them to a local program.",
+    run: (args, terminal) =>
       listenToEvents(
         {
-          api: (given.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
-          key: listenKey({ onLine: given.text("key"), file: given.text("key-file"), env: terminal.env }),
-          forward: given.text("forward"),
-          json: given.isSet("json"),
+          api: (args.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
+          key: readListenKey(args.text("key-file"), terminal.env),
+          forward: args.text("forward"),
+          json: args.isSet("json"),
         },
         terminal,
       ),
@@ -71,73 +75,45 @@ const COMMANDS: readonly Command[] = [
     name: "init",
     arguments: [],
     options: {
-      hostname: { value: "NAME", about: "the name of this server, as in its address's reverse DNS" },
-      "data-dir": { value: "DIR", about: "where everything is kept (/var/lib/pombo)" },
-      listen: { value: "ADDRESS", about: "where the API listens (127.0.0.1:8080); in a container 0.0.0.0:8080" },
+      hostname: { value: "NAME", about: "the full name of this server, as in the reverse DNS of its address" },
+      "data-dir": { value: "DIR", about: "the data directory (/var/lib/pombo)" },
+      listen: { value: "ADDRESS", about: "the API's address and port (127.0.0.1:8080); in a container 0.0.0.0:8080" },
       config: { value: "FILE", about: "the configuration to write (pombo.toml)" },
       json: JSON_OPTION,
     },
-    about: "Set up an instance: writes its configuration and shows its keys once.",
-    run: (given, terminal) =>
+    about: "Set up an instance: write its configuration, and show its keys once.",
+    run: (args, terminal) =>
       init(
         {
-          config: given.text("config"),
-          dataDir: given.text("data-dir"),
-          hostname: given.text("hostname"),
-          listen: given.text("listen"),
-          json: given.isSet("json"),
+          config: args.text("config"),
+          dataDir: args.text("data-dir"),
+          hostname: args.text("hostname"),
+          listen: args.text("listen"),
+          json: args.isSet("json"),
         },
         terminal,
       ),
   },
-  {
-    name: "serve",
-    arguments: [],
-    options: {
-      config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/config.toml; or POMBO_CONFIG)" },
-      probe: { about: "only see whether it could: migrate, unseal, write; nothing listens and nothing is sent" },
-      "start-empty": { about: "begin anew, although the replica holds a backup" },
-      "take-over": { about: "write to a replica whose other owner will never run again" },
-    },
-    about: "Run the instance.",
-    run: (given, terminal) =>
-      serve(
-        {
-          config: given.text("config"),
-          isProbe: given.isSet("probe"),
-          replica: { startEmpty: given.isSet("start-empty"), takeOver: given.isSet("take-over") },
-        },
-        terminal,
-      ),
-  },
+  serve,
   restore,
-  {
-    name: "health",
-    arguments: [],
-    options: {
-      config: { value: "FILE", about: "the configuration, as for serve" },
-      "data-dir": { value: "DIR", about: "the data directory, instead of the configuration" },
-    },
-    about: "End with 0 while the instance answers, else with 1: for the health check of a container.",
-    run: (given, terminal) => health({ config: given.text("config"), dataDir: given.text("data-dir") }, terminal),
-  },
+  health,
   {
     name: "update",
     arguments: ["FILE|URL"],
     options: {
-      sha256: { value: "HEX", about: "its checksum; for a URL pombo also verifies the signature at URL.minisig" },
-      "allow-downgrade": { about: "from a URL: accept an older version too" },
+      sha256: { value: "HEX", about: "its checksum; for a URL, pombo also verifies the signature at URL.minisig" },
+      "allow-downgrade": { about: "for a URL: accept an older version too" },
       config: { value: "FILE", about: "the configuration, as for serve" },
     },
     about:
-      "Put another pombo in the place of this one. It is tried first; while it has accepted and sent nothing, all goes back when it fails.",
-    run: (given, terminal) =>
+      "Replace this pombo with another one. The new one is tried first; if it fails before it has accepted or sent anything, the old one is put back.",
+    run: (args, terminal) =>
       update(
         {
-          from: given.argument("FILE|URL"),
-          sha256: given.text("sha256"),
-          allowDowngrade: given.isSet("allow-downgrade"),
-          config: given.text("config"),
+          from: args.argument("FILE|URL"),
+          sha256: args.text("sha256"),
+          allowDowngrade: args.isSet("allow-downgrade"),
+          config: args.text("config"),
         },
         terminal,
       ),
@@ -146,8 +122,8 @@ const COMMANDS: readonly Command[] = [
     name: "version",
     arguments: [],
     options: { json: JSON_OPTION },
-    about: "Say what this is.",
-    run: (given, terminal) => terminal.out(given.isSet("json") ? jsonLine(versionRecord()) : versionText()),
+    about: "Show the version.",
+    run: (args, terminal) => terminal.out(args.isSet("json") ? jsonLine(versionRecord()) : versionText()),
   },
   ...[
     WORKSPACE_COMMANDS,
@@ -166,7 +142,7 @@ const COMMANDS: readonly Command[] = [
     .map(operatorCommand),
 ];
 
-/** Runs the command that `args` name. Throws StartError or CommandError for what a person can mend. */
+/** Runs the command that `args` name. Throws StartError or CommandError for a person to act on. */
 export async function runCommand(args: string[], terminal: Terminal): Promise<void> {
   const words = args[0] === "--version" ? ["version"] : args;
   const [first = "help", ...rest] = words;
@@ -174,18 +150,18 @@ export async function runCommand(args: string[], terminal: Terminal): Promise<vo
   if (asksForHelp(words)) return terminal.out(helpOn(words));
   const command = findCommand(words);
   if (command === null) throw unknownCommand(words);
-  const behind = words.slice(command.name.split(" ").length);
+  const tail = words.slice(command.name.split(" ").length);
   // `pombo queue lst`: the group's own command takes no argument, so a command of the group was meant.
-  if (isOfGroup(command) && behind[0] !== undefined && /^[^-]/.test(behind[0])) throw unknownCommand(words);
+  if (isOfGroup(command) && tail[0] !== undefined && /^[^-]/.test(tail[0])) throw unknownCommand(words);
   try {
-    await command.run(readArguments(command, behind), terminal);
+    await command.run(parseArguments(command, tail), terminal);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     throw new CommandError(`pombo ${command.name}: ${error.message}\n\n${commandHelp(command)}`, 2);
   }
 }
 
-/** The one with the most words: `inbox show` is not `inbox`. */
+/** The longest name wins: `inbox show` is not `inbox`. */
 function findCommand(words: string[]): Command | null {
   const found = COMMANDS.filter(({ name }) => name.split(" ").every((word, index) => words[index] === word));
   return found.find(({ name }) => name.includes(" ")) ?? found[0] ?? null;
@@ -200,7 +176,7 @@ function asksForHelp(words: string[]): boolean {
   return words.slice(0, end < 0 ? undefined : end).some((word) => word === "--help" || word === "-h");
 }
 
-/** One word, with others behind it that are commands too. */
+/** A command that is also the first word of others. */
 function isOfGroup({ name }: Command): boolean {
   return !name.includes(" ") && groupOf([name]).length > 1;
 }
@@ -216,32 +192,40 @@ function helpOn(words: string[]): string {
   throw unknownCommand(words);
 }
 
-/** The reason stands last on the screen: no long help behind it. */
+/** Commands that were renamed before the first release. */
+const FORMER_COMMANDS: Record<string, string> = {
+  "key operator": "pombo operator-key rotate",
+  "credits add": "pombo credits grant (or pombo credits deduct, to take some away)",
+};
+
+/** Without the long help: the reason should stay on the screen. */
 function unknownCommand([first = "", second]: string[]): CommandError {
+  const renamed = FORMER_COMMANDS[`${first} ${second ?? ""}`];
+  if (renamed !== undefined) return new CommandError(`pombo ${first} ${second} is now called ${renamed}.`, 2);
   const group = groupOf([first]);
   if (group.length === 0) {
     const names = [...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))];
-    const fault = `pombo has no command ${plain(first)}.${meant(first, names)}`;
-    return new CommandError(`${fault} pombo --help names them all.`, 2);
+    const fault = `pombo has no command ${plain(first)}.${suggest(first, names)}`;
+    return new CommandError(`${fault} pombo --help lists them all.`, 2);
   }
   const known = group.flatMap(({ name }) => name.split(" ")[1] ?? []);
-  const fault = second === undefined ? "does nothing by itself" : `has no command ${plain(second)}`;
-  const guess = second === undefined ? "" : meant(second, known);
+  const fault = second === undefined ? "needs a subcommand" : `has no command ${plain(second)}`;
+  const guess = second === undefined ? "" : suggest(second, known);
   return new CommandError(
-    `pombo ${first} ${fault}.${guess} It has ${known.join(", ")}. pombo ${first} --help says more.`,
+    `pombo ${first} ${fault}.${guess} It has: ${known.join(", ")}. pombo ${first} --help describes them.`,
     2,
   );
 }
 
-function meant(word: string, known: readonly string[]): string {
+function suggest(word: string, known: readonly string[]): string {
   const guess = nearest(word, known);
   return guess === null ? "" : ` Did you mean ${guess}?`;
 }
 
 const DEV_PORT = 8080;
 
-function portOf(given: Given): number {
-  const value = given.text("port");
+function portOf(args: Arguments): number {
+  const value = args.text("port");
   if (value === undefined) return DEV_PORT;
   const port = Number(value);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;

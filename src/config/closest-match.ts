@@ -1,19 +1,19 @@
-// What a person may have meant by a word that is not known: a key of the configuration, a command.
+// Suggests a known word for a misspelled one: a key of the configuration, or a command.
 
-/** Close enough to be a slip of the fingers: one edit in a short word, up to three in a long one. */
+/** Close enough for a typing error: one edit in a short word, up to three in a long one. */
 function isSimilar(word: string, candidate: string): boolean {
   const allowed = candidate.length <= 4 ? 1 : candidate.length <= 8 ? 2 : 3;
   return Math.abs(word.length - candidate.length) <= allowed && editDistance(word.toLowerCase(), candidate) <= allowed;
 }
 
-/** The nearest of those that are close enough; null: none is. */
+/** The closest word; null: none is similar. */
 export function nearest(word: string, known: readonly string[]): string | null {
   const distance = (candidate: string) => editDistance(word.toLowerCase(), candidate);
   const similar = known.filter((candidate) => isSimilar(word, candidate));
   return similar.toSorted((a, b) => distance(a) - distance(b))[0] ?? null;
 }
 
-/** Levenshtein distance; both texts are at most a known word and three characters long here. */
+/** Levenshtein distance. */
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {

@@ -4,16 +4,15 @@ import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.t
 import { checkSms, completeSms } from "./sms-rules.ts";
 import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./replication.ts";
 import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./sms.ts";
-import { SiteSchema, SITES_MAX } from "./sites.ts";
 import { choice, derived, duration, integer, list, size, special, tables, text } from "./fields.ts";
 import { type ConfigError, parseToml, showText, type Table } from "./toml.ts";
 import { TEXT_FORMATS } from "./formats.ts";
 import type { HostPort } from "../platform/ip/address.ts";
 
-// The one configuration file. This schema is its only description: the types of the code, every default,
-// the checks, and the sentences of config.example.toml. Names here are those of the code; reader.ts
-// derives the file's keys from them (`lifetimeMs` is `lifetime`). Defaults are written as in the file.
-// parseConfig reads the text in order: TOML, then each key, then what keys must be to one another.
+// The configuration file. This schema is its only description: the types in the code, the defaults, the checks, and
+// the sentences of config.example.toml. Names here are those of the code; reader.ts derives the keys of the file
+// (`lifetimeMs` is `lifetime`). Defaults are written as in the file. parseConfig checks the TOML, then each key, then
+// the keys against each other.
 
 const BATCH_MAX = 1000;
 const RATE_MAX = 1_000_000;
@@ -35,73 +34,89 @@ const PlanSchema = Type.Object({
   members: planNumber("Members of a workspace."),
   storage: special<number>(
     "size_or_none",
-    'Bytes of email contents kept for a workspace, as stored (compressed); "none" = unlimited.',
+    'Stored (compressed) bytes of email contents of a workspace; "none" = unlimited.',
   ),
   sms: Type.Boolean({ description: "Whether the workspace may send SMS, with credits." }),
 });
 
 const DEFAULT_PLANS = {
-  // Contents are kept for a month: a month's emails at some 40 KB each, far more than mail takes when it is compressed.
+  // Room for a month's emails at 40 KB each, far more than compressed mail takes.
   launch: plan(50, [3000, 100, 1, 1, 1], { storage: "128MiB", sms: false }),
   starter: plan(100, [50_000, 5000, 10, 5, 5], { storage: "2GiB", sms: true }),
   growth: plan(500, [250_000, 25_000, 50, 20, 20], { storage: "10GiB", sms: true }),
   scale: plan(1000, [-1, -1, -1, -1, -1], { storage: "none", sms: true }),
 };
 
+const SITES_MAX = 200;
+
+/** `[[site]]`: limits of a destination's servers, before the built-in table of providers. */
+const SiteSchema = Type.Object({
+  mx: list(text("hostname", "One name."), [1, 50], "Names of its mail servers, or their endings.", []),
+  maxSessions: integer([0, 1000], "Open connections; 0 = as for others.", 0),
+  messagesPerSession: integer([0, 100_000], "Messages over one connection; 0 = no limit.", 0),
+  tlsRequired: Type.Boolean({ description: "Whether mail to it requires TLS.", default: false }),
+});
+
+/** One `[[site]]` as the file has it. */
+export type SiteConfig = Static<typeof SiteSchema>;
+
 const DEFAULT_RETRY = ["1m", "5m", "10m", "15m", "30m", "1h", "2h", "4h", "6h"];
 
 export const ConfigSchema = Type.Object({
-  hostname: text("hostname", "The name given in EHLO; it must be the PTR of the sending address."),
-  dataDir: text("data_dir", "The folder of the database and all else that pombo keeps."),
+  hostname: text("hostname", "The name in EHLO; it must be the PTR of the sending address."),
+  dataDir: text("data_dir", "The folder of the database and all other data."),
   http: Type.Object({
     listen: special<HostPort>("listen", "Address and port of the API; port 0 = any free one.", "127.0.0.1:8080"),
-    maxBodyBytes: size(BODY_SIZES, "Largest body of a request that sends one email.", "16MiB"),
+    maxBodyBytes: size(BODY_SIZES, "Maximal size of a request that sends one email.", "16MiB"),
     maxBatchBodyBytes: size(
       BODY_SIZES,
-      "Largest body of a batch request; with less than 352 MB of memory less.",
+      "Maximal size of a batch request; smaller with less than 352 MB of memory.",
       "32MiB",
     ),
-    maxBodyDefaultBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
+    maxBodyDefaultBytes: size(BODY_SIZES, "Maximal size of any other request.", "64KiB"),
     trustedProxies: list(
       text("range", "One range."),
       [0, 100],
-      "Address ranges of reverse proxies whose X-Forwarded-For is believed; none = it is not read.",
+      "Address ranges of reverse proxies whose X-Forwarded-For is trusted; none = it is ignored.",
       [],
     ),
   }),
   rateLimits: Type.Object({
-    sendsPerSecond: rate("Sends of one workspace a second, a batch being one; 0 = no limit, here and below.", 100),
-    sendsBurst: burst("Sends that may come at once.", 200),
+    sendsPerSecond: rate("Sends of one workspace a second, a batch counts as one; 0 = no limit, here and below.", 100),
+    sendsBurst: burst("Sends at once.", 200),
     writesPerSecond: rate("Other changes of one workspace a second.", 20),
-    writesBurst: burst("Other changes that may come at once.", 40),
+    writesBurst: burst("Other changes at once.", 40),
     readsPerSecond: rate("Reads of one workspace a second.", 50),
-    readsBurst: burst("Reads that may come at once.", 100),
-    failedAuthPerMinute: rate("Requests without a valid key from one address a minute; valid keys always pass.", 10),
+    readsBurst: burst("Reads at once.", 100),
+    failedAuthPerMinute: rate(
+      "Requests without a valid key from one address a minute; requests with a valid key always pass.",
+      10,
+    ),
     workspacesPerHour: rate("Workspaces that one address may create an hour, with creation = open.", 10),
   }),
   dns: Type.Object({
     servers: list(
       text("dns_server", "One resolver."),
       [0, 8],
-      "Resolvers to ask, in this order; none = those of the system.",
+      "DNS resolvers, in this order; none = the system's.",
       [],
     ),
   }),
   email: Type.Object({
     transport: choice(
       ["direct", "relay"],
-      "How email leaves: direct = straight to the recipient's server, relay = through a [[relay]].",
+      "How email is sent: direct = to the recipient's server, relay = through a [[relay]].",
       { default: "direct" },
     ),
-    bounceHost: derived("hostname", "Where bounces come back to; default: hostname.", "hostname"),
+    bounceHost: derived("hostname", "The host that receives bounces; default: hostname.", "hostname"),
     sourceIpv4: special<string | null>("source_ipv4", "The IPv4 to send from; empty = the system's choice.", ""),
     sourceIpv6: special<string | null>(
       "source_ipv6",
-      "The IPv6 to send from, once it has a PTR and is in SPF; empty = IPv6 only where a server has nothing else.",
+      "The IPv6 to send from, once it has a PTR and is in SPF; empty = IPv6 only to servers without IPv4.",
       "",
     ),
-    destinationPort: integer([1, 65_535], "Port of the recipients' servers; 25 except in laboratories.", 25),
-    lifetimeMs: duration(["1ms", "30d"], "How long an email is tried before it fails.", "72h"),
+    destinationPort: integer([1, 65_535], "Port of the recipients' servers; 25 except in tests.", 25),
+    lifetimeMs: duration(["1ms", "30d"], "How long delivery of an email is attempted.", "72h"),
     retryScheduleMs: list(
       duration(["1ms", "7d"], "One wait."),
       [1, 50],
@@ -110,32 +125,32 @@ export const ConfigSchema = Type.Object({
     ),
     contentRetentionMs: duration(
       ["1d", "3650d"],
-      "How long html and text are kept once an email is final; what became of it stays.",
+      "How long html and text of a final email are kept; its record stays.",
       "30d",
     ),
     allowPrivateRanges: list(
       text("range", "One range."),
       [0, 100],
-      "Address ranges that may be connected to although they are private; for laboratories.",
+      "Private address ranges that mail may be sent to; for tests.",
       [],
     ),
-    maxSessions: integer([1, 10_000], "Connections to mail servers open at once.", 200),
-    sessionsPerDestination: integer([1, 1000], "The same for one destination; at most max_sessions.", 20),
+    maxSessions: integer([1, 10_000], "Open connections to mail servers.", 200),
+    sessionsPerDestination: integer([1, 1000], "Open connections to one destination; at most max_sessions.", 20),
     dmarcRua: special<string | null>(
       "report_address",
-      "Where the suggested DMARC records ask for reports to be sent (rua); empty = nowhere.",
+      "The address for reports (rua) in the suggested DMARC records; empty = none.",
       "",
     ),
   }),
   inbound: Type.Object({
     listen: special<HostPort | null>(
       "listen_or_none",
-      "Where bounces and complaints come in: the world's servers knock at port 25. Port 0 = any free one, empty = none.",
+      "Address and port for incoming bounces and complaints, which arrive at port 25. Port 0 = any free one, empty = none.",
       "0.0.0.0:25",
     ),
     certificateFile: special<string | null>(
       "optional_path",
-      "The certificate shown for STARTTLS with its chain, a PEM file, read again when it changes; empty = pombo makes one.",
+      "The certificate for STARTTLS with its chain, a PEM file, read again when it changes; empty = pombo creates one.",
       "",
     ),
     keyFile: special<string | null>("optional_path", "The certificate's private key, a PEM file.", ""),
@@ -152,13 +167,13 @@ export const ConfigSchema = Type.Object({
   }),
   plans: Type.Record(Type.String({ pattern: "^[a-z][a-z0-9_-]{0,39}$" }), PlanSchema, {
     default: DEFAULT_PLANS,
-    description: "What workspaces may do, by the name of their plan.",
+    description: "The limits of workspaces, by the name of their plan.",
   }),
   idempotency: Type.Object({
-    retentionMs: duration(["1ms", "30d"], "How long an Idempotency-Key is remembered.", "24h"),
+    retentionMs: duration(["1ms", "30d"], "How long an Idempotency-Key is valid.", "24h"),
   }),
   disk: Type.Object({
-    minFreeBytes: size(["0B", "1024GiB"], "With less disk space free, sends answer 503.", "512MiB"),
+    minFreeBytes: size(["0B", "1024GiB"], "With less free disk space, sends are answered with 503.", "512MiB"),
     minFreeInodesPercent: integer([0, 50], "The same for free inodes, in percent.", 1),
   }),
   secrets: Type.Object({
@@ -178,20 +193,16 @@ export const ConfigSchema = Type.Object({
   }),
   webhooks: Type.Object({
     allowHttp: Type.Boolean({
-      description: "Whether webhooks may be called without TLS; events then cross the network in the clear.",
+      description: "Whether webhooks may be called without TLS, so that events are not encrypted.",
       default: false,
     }),
     allowPrivateRanges: list(
       text("range", "One range."),
       [0, 100],
-      "Address ranges that may be called although they are private: receivers of your own network.",
+      "Private address ranges that webhooks may call: receivers in your own network.",
       [],
     ),
-    retentionMs: duration(
-      ["8d", "365d"],
-      "How long events and deliveries are kept, to be looked at and delivered again.",
-      "30d",
-    ),
+    retentionMs: duration(["8d", "365d"], "How long events and deliveries are kept.", "30d"),
   }),
   sms: SmsSchema,
   log: Type.Object({
@@ -199,8 +210,8 @@ export const ConfigSchema = Type.Object({
       default: "redacted",
     }),
   }),
-  site: tables(SiteSchema, SITES_MAX, "What single destinations bear.", "each begins with [[site]]"),
-  relay: tables(RelaySchema, RELAYS_MAX, "Servers that take mail from this one.", "each begins with [[relay]]"),
+  site: tables(SiteSchema, SITES_MAX, "Limits of single destinations.", "each begins with [[site]]"),
+  relay: tables(RelaySchema, RELAYS_MAX, "Servers that deliver mail from this one.", "each begins with [[relay]]"),
 });
 
 /** The limits of one plan; -1 = unlimited, except `batch`. */
@@ -219,7 +230,7 @@ export interface NamedPlan {
  */
 export type Config = Static<typeof ConfigSchema>;
 
-/** For `config.rateLimits` where nothing is to be limited: the sandbox, tests. */
+/** No limits, for the sandbox and tests. */
 export const NO_RATE_LIMITS: Config["rateLimits"] = {
   sendsPerSecond: 0,
   sendsBurst: 1,
@@ -233,7 +244,6 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
 
 export type { RelayConfig } from "./relays.ts";
 export type { ReplicationConfig } from "./replication.ts";
-export type { SiteConfig } from "./sites.ts";
 export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./sms.ts";
 export { parseHostPort, readReplicaUrl } from "./formats.ts";
 
@@ -251,8 +261,8 @@ export function parseConfig(source: string, origin: ConfigOrigin): ParsedConfig 
   return parsed.kind === "error" ? { kind: "errors", errors: [parsed.error] } : checkTable(parsed.table, origin.env);
 }
 
-/** The data directory that a text names, be the rest of it right or wrong; null: it names none. */
-export function dataDirOf(source: string): string | null {
+/** The data directory in a text that may have other errors; null: it has none. */
+export function readDataDir(source: string): string | null {
   const parsed = parseToml(source);
   const named = parsed.kind === "table" ? parsed.table["data_dir"] : undefined;
   return (typeof named === "string" ? TEXT_FORMATS.data_dir.read(named) : null) ?? null;
@@ -300,13 +310,13 @@ function applyEnvironment(config: Config, env: ConfigOrigin["env"], errors: Conf
   const path = read(file);
   if (path === undefined) errors.push({ key, found: showText(file), expected });
   else config.secrets.instanceKeyFile = path;
-  // Two answers to "which key?" would be settled by a rule nobody remembers.
+  // With two keys a rule of precedence would decide, which nobody remembers.
   if ((env["POMBO_INSTANCE_KEY"] ?? "") !== "") {
-    errors.push({ key, found: "POMBO_INSTANCE_KEY beside it", expected: "one of the two" });
+    errors.push({ key, found: "POMBO_INSTANCE_KEY as well", expected: "only one of the two" });
   }
 }
 
-/** Values that are right alone and wrong together. Each may be undefined here, its own error noted. */
+/** Checks keys against each other. A key may be undefined here: its own error was recorded. */
 function checkTogether({ email, inbound, workspaces, plans }: Config, errors: ConfigError[]): void {
   if (email.sessionsPerDestination > email.maxSessions) {
     const found = String(email.sessionsPerDestination);
@@ -318,11 +328,11 @@ function checkTogether({ email, inbound, workspaces, plans }: Config, errors: Co
     errors.push({
       key: "inbound.certificate_file",
       found: "nothing",
-      expected: "the certificate that key_file is for",
+      expected: "the certificate for key_file",
     });
   }
   if (keyFile === null && typeof certificateFile === "string") {
-    errors.push({ key: "inbound.key_file", found: "nothing", expected: "the key of the certificate beside it" });
+    errors.push({ key: "inbound.key_file", found: "nothing", expected: "the key of certificate_file" });
   }
   const { defaultPlan } = workspaces;
   if (defaultPlan !== undefined && plans !== undefined && plans[defaultPlan] === undefined) {

@@ -1,23 +1,22 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 
-// The kinds of settings that the schema of config.ts is made of.
+// The kinds of settings of the schema in config.ts.
 
 /**
- * What the schema of config.ts says of one key. Names are those of the code (`lifetimeMs`); the file's
- * key is derived (`lifetime`). `default` is written as in the file. A key with neither `default` nor
- * `derivedFrom` must be in the file.
+ * The schema of one key. Names are those of the code (`lifetimeMs`), from which the file's key is derived (`lifetime`).
+ * `default` is written as in the file. A key with neither `default` nor `derivedFrom` is required.
  */
 export interface Setting {
   type?: string;
   description?: string;
   default?: unknown;
-  /** Names the key that the default is taken from; the reader then leaves undefined and config.ts fills in. */
+  /** The key that the default comes from; the reader leaves it undefined, and config.ts fills it in. */
   derivedFrom?: string;
   format?: string;
   enum?: string[];
-  /** A value that no message may show. */
+  /** No message may show the value. */
   isSecret?: boolean;
-  /** Said behind what is expected, in brackets. */
+  /** Added to the expectation in an error, in brackets. */
   note?: string;
   minimum?: number;
   maximum?: number;
@@ -32,7 +31,7 @@ export interface Setting {
   patternProperties?: Record<string, Setting>;
 }
 
-/** A text of one of the formats in formats.ts; without `initial` it must be in the file. */
+/** A text of a format in formats.ts; without `initial` it is required. */
 export function text(format: string, description: string, initial?: string) {
   return Type.String({ format, description, ...initially(initial) });
 }
@@ -42,12 +41,12 @@ export function derived(format: string, description: string, derivedFrom: string
   return Type.String({ format, description, derivedFrom });
 }
 
-/** A text that the code takes as a T. */
+/** A text that is read as a T. */
 export function special<T>(format: string, description: string, initial?: string) {
   return Type.Unsafe<T>({ type: "string", format, description, ...initially(initial) });
 }
 
-/** Never shown, whatever is wrong with it; "" is read as null. */
+/** Never shown in errors; "" is read as null. */
 export function secret(description: string) {
   return Type.Unsafe<string | null>({ type: "string", format: "secret", description, default: "", isSecret: true });
 }
@@ -57,7 +56,7 @@ export function derivedInteger([minimum, maximum]: [number, number], description
   return Type.Integer({ minimum, maximum, description, derivedFrom });
 }
 
-/** A table that may be there several times. */
+/** A table that may occur several times. */
 export function tables<T extends TSchema>(table: T, maxItems: number, description: string, note: string) {
   return Type.Array(table, { minItems: 0, maxItems, description, default: [], note });
 }
@@ -76,7 +75,7 @@ export function size(range: [string, string], description: string, initial: stri
   return quantity("size", range, description, initial);
 }
 
-/** One of a few words. `note` is said behind them when another was found. */
+/** One of a few words. `note` is added to the error for another one. */
 export function choice<const T extends string>(
   options: T[],
   description: string,

@@ -131,11 +131,11 @@ export const TEXT_FORMATS = {
     read: (text) => (text === "" ? null : readReplicaUrl(text)),
   },
   endpoint: {
-    expected: 'an address such as "https://s3.example.net", or "" for Amazon\'s',
+    expected: 'a URL such as "https://s3.example.net", or "" for Amazon\'s',
     read: (text) => (text === "" ? null : /^https?:\/\/[a-z0-9.[\]:-]+\/?$/i.test(text) ? text : undefined),
   },
   region: {
-    expected: 'a region such as "eu-central-1", or "" to find it out',
+    expected: 'a region such as "eu-central-1", or "" to detect it',
     read: (text) => (/^[a-z0-9-]{0,64}$/.test(text) ? text : undefined),
   },
   sms_name: {

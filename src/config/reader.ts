@@ -3,8 +3,8 @@ import type { Setting } from "./fields.ts";
 import { parseDuration, parseSize, TEXT_FORMATS, type TextFormat } from "./formats.ts";
 import { nearest } from "./closest-match.ts";
 
-// Walks the table of the configuration file along the schema of config.ts. Every error is collected
-// instead of thrown, so that the operator mends the file in one go.
+// Reads the table of the configuration file along the schema in config.ts. Errors are collected, not thrown, so that
+// the operator can correct all of them at once.
 
 interface Reading {
   root: Setting;
@@ -25,7 +25,7 @@ const UNITS: Record<string, { suffix: string; parse(text: string): number | null
   },
 };
 
-/** Reads `table` along `root`: the values under the names of the code, undefined where a error was noted or the default is derived. */
+/** The values under the names of the code; undefined after an error, or if the default is derived. */
 export function readTable(root: Setting, table: Table, errors: ConfigError[]): Table {
   return readObject(root, table, { at: [], reading: { root, errors } });
 }
@@ -37,8 +37,8 @@ export function fileKey(name: string, setting: Setting): string {
   return bare.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What is expected of a setting, as the end of "expected …". */
-function expectation(setting: Setting): string {
+/** The end of "expected …". */
+function describeExpected(setting: Setting): string {
   const remark = setting.note === undefined ? "" : ` (${setting.note})`;
   if (setting.enum !== undefined) return setting.enum.map((option) => `"${option}"`).join(" or ") + remark;
   const format = setting.format ?? "";
@@ -47,7 +47,7 @@ function expectation(setting: Setting): string {
   if (setting.type === "integer") return `a whole number from ${setting.minimum} to ${setting.maximum}${remark}`;
   if (setting.type === "boolean") return `true or false${remark}`;
   if (setting.type === "array")
-    return `a list of ${setting.minItems ?? 0} to ${setting.maxItems} values, each ${expectation(setting.items ?? {})}${remark}`;
+    return `a list of ${setting.minItems ?? 0} to ${setting.maxItems} values, each ${describeExpected(setting.items ?? {})}${remark}`;
   if (setting.type === "object") return "a table";
   return (textFormat(format)?.expected ?? "a text") + remark;
 }
@@ -71,7 +71,7 @@ function readObject(setting: Setting, value: unknown, place: Place): Table {
     if (Object.hasOwn(value, key)) result[name] = readValue(child, value[key], inside);
     else if (child.default !== undefined) result[name] = readValue(child, child.default, inside);
     else if (child.type === "object") result[name] = readObject(child, {}, inside);
-    else if (child.derivedFrom === undefined) note(inside, "nothing", expectation(child));
+    else if (child.derivedFrom === undefined) note(inside, "nothing", describeExpected(child));
   }
   for (const key of Object.keys(value)) {
     if (!known.has(key)) noteUnknown(value[key], [...known], { ...place, at: [...place.at, key] });
@@ -85,31 +85,35 @@ function readValue(setting: Setting, value: unknown, place: Place): unknown {
   if (setting.type === "array") return readList(setting, value, place);
   const read = readLeaf(setting, value);
   if (read === undefined) {
-    note(place, setting.isSecret === true ? "a value that is not shown" : describeValue(value), expectation(setting));
+    note(
+      place,
+      setting.isSecret === true ? "a value that is not shown" : describeValue(value),
+      describeExpected(setting),
+    );
   }
   return read;
 }
 
-/** A table of the file changes only the keys it names of the default of that name; a new name starts from nothing. */
+/** A table of the file changes only its own keys in the default of that name; a new name has no defaults. */
 function readNamedTables(setting: Setting, value: unknown, place: Place): Table | undefined {
   const [pattern, shape] = Object.entries(setting.patternProperties ?? {})[0] ?? ["", {}];
   if (!isTable(value)) {
     note(place, describeValue(value), "a table");
     return undefined;
   }
-  // Without a prototype, so that plans["constructor"] is no plan.
+  // Without a prototype, so that plans["constructor"] is undefined.
   const result = Object.create(null) as Table;
   const defaults = setting.default as Record<string, Table>;
   const names = [...new Set([...Object.keys(defaults), ...Object.keys(value)])];
   if (names.length > NAMED_TABLES_MAX) note(place, `${names.length} tables`, `at most ${NAMED_TABLES_MAX}`);
   for (const name of names.slice(0, NAMED_TABLES_MAX)) {
     const inside = { ...place, at: [...place.at, name] };
-    const given = Object.hasOwn(value, name) ? value[name] : {};
+    const own = Object.hasOwn(value, name) ? value[name] : {};
     if (!new RegExp(pattern).test(name)) {
       note(inside, "this name", "a name of 1 to 40 lower-case letters, digits, - and _, starting with a letter");
     } else {
       const initial = Object.hasOwn(defaults, name) ? defaults[name] : {};
-      result[name] = readObject(shape, isTable(given) ? { ...initial, ...given } : given, inside);
+      result[name] = readObject(shape, isTable(own) ? { ...initial, ...own } : own, inside);
     }
   }
   return result;
@@ -118,7 +122,7 @@ function readNamedTables(setting: Setting, value: unknown, place: Place): Table 
 function readList(setting: Setting, value: unknown, place: Place): unknown[] | undefined {
   const count = Array.isArray(value) ? value.length : -1;
   if (!Array.isArray(value) || count < (setting.minItems ?? 0) || count > (setting.maxItems ?? 0)) {
-    note(place, describeValue(value), expectation(setting));
+    note(place, describeValue(value), describeExpected(setting));
     return undefined;
   }
   return value.map((item, index) => readValue(setting.items ?? {}, item, withIndex(place, index)));
@@ -129,7 +133,7 @@ function withIndex(place: Place, index: number): Place {
   return { ...place, at: [...place.at.slice(0, -1), `${last}[${index}]`] };
 }
 
-/** The value as the code takes it, or undefined when it is not what the setting says. */
+/** The value for the code; undefined if it is not valid. */
 function readLeaf(setting: Setting, value: unknown): unknown {
   if (setting.type === "boolean") return typeof value === "boolean" ? value : undefined;
   if (setting.type === "integer") return isWithin(value, setting.minimum, setting.maximum) ? value : undefined;
@@ -182,7 +186,7 @@ function noteUnknown(value: unknown, known: string[], place: Place): void {
   const key = place.at.at(-1) ?? "";
   const current = findCurrentKey(place.at);
   if (current !== null && known.includes(current)) {
-    note(place, "a former name", `${current}, as this key is called now`);
+    note(place, "a former name", `${current}, the new name of this key`);
     return;
   }
   const similar = nearest(key, known);

@@ -4,8 +4,7 @@ import { choice, derivedInteger, list, secret, special, text } from "./fields.ts
 import type { ConfigError } from "./toml.ts";
 import { isLoopback } from "../platform/ip/address.ts";
 
-// `[[relay]]`: the servers that take mail from this one instead of the recipients' own. Which mail goes
-// to which is decided by the sending domain, so that what the tables say must fit together.
+// `[[relay]]`: servers that deliver mail from this one. The sending domain decides which relay is used.
 
 const DOMAINS_MAX = 1000;
 /** RFC 6409 §3.1 (submission) and RFC 8314 §3.3 (submission over TLS). */
@@ -16,29 +15,29 @@ export const RELAYS_MAX = 20;
 const RELAY_PASSWORD_VARIABLE = "POMBO_RELAY_PASSWORD";
 
 export const RelaySchema = Type.Object({
-  host: text("relay_host", "Its name, which its certificate must carry, or its address."),
+  host: text("relay_host", "Its name, as in its certificate, or its address."),
   port: derivedInteger([1, 65_535], 'Its port; default: 587, with tls = "implicit" 465.', "tls"),
   tls: choice(
     ["starttls", "implicit", "none"],
-    "starttls = TLS before anything is sent, implicit = TLS from the first byte, none = no TLS; never less than this.",
+    "starttls = TLS before anything is sent, implicit = TLS from the first byte, none = no TLS.",
     { default: "starttls" },
   ),
   verify: Type.Boolean({
-    description: "Whether its certificate must be valid and carry its name; false in laboratories only.",
+    description: "Whether its certificate must be valid for its name; false only in tests.",
     default: true,
   }),
   caFile: special<string | null>(
     "optional_path",
-    "The authorities that its certificate may come from, a PEM file; empty = the public ones.",
+    "Trusted certificate authorities, a PEM file; empty = the public ones.",
     "",
   ),
-  username: special<string | null>("account", "To sign in with AUTH PLAIN or LOGIN; empty = without.", ""),
-  password: secret("The password; better in a file or in the variable POMBO_RELAY_PASSWORD than here."),
-  passwordFile: special<string | null>("optional_path", "The file that holds the password, instead of password.", ""),
+  username: special<string | null>("account", "For AUTH PLAIN or LOGIN; empty = no authentication.", ""),
+  password: secret("The password; better in a file, or in the variable POMBO_RELAY_PASSWORD."),
+  passwordFile: special<string | null>("optional_path", "A file with the password, instead of password.", ""),
   domains: list(
     text("hostname", "One domain."),
     [0, DOMAINS_MAX],
-    'The sending domains whose mail goes this way; none = all others, with [email] transport = "relay".',
+    'The sending domains that use this relay; none = all others, with [email] transport = "relay".',
     [],
   ),
 });
@@ -46,31 +45,31 @@ export const RelaySchema = Type.Object({
 /** One `[[relay]]` as the file has it; null = not given. `password` may come from the environment. */
 export type RelayConfig = Static<typeof RelaySchema>;
 
-/** What the file leaves to be derived. `relays` may be incomplete where errors were noted. */
+/** Adds derived values. `relays` may be incomplete after errors. */
 export function completeRelays(
   relays: RelayConfig[] | undefined,
   env: Record<string, string | undefined>,
   errors: ConfigError[],
 ): void {
-  const lacking: number[] = [];
+  const needing: number[] = [];
   for (const [at, relay] of (relays ?? []).entries()) {
     relay.port ??= relay.tls === "implicit" ? SUBMISSIONS_PORT : SUBMISSION_PORT;
-    if (relay.username !== null && relay.password === null && relay.passwordFile === null) lacking.push(at);
+    if (relay.username !== null && relay.password === null && relay.passwordFile === null) needing.push(at);
   }
   const given = env[RELAY_PASSWORD_VARIABLE] ?? "";
   if (given === "") return;
-  if (lacking.length > 1) {
-    const found = `${lacking.length} relays without a password`;
-    const expected = "one [[relay]] at most that has a username and no password; give the others a password_file";
+  if (needing.length > 1) {
+    const found = `${needing.length} relays without a password`;
+    const expected = "at most one [[relay]] with a username and without a password; give the others a password_file";
     errors.push({ key: `environment variable ${RELAY_PASSWORD_VARIABLE}`, found, expected });
   }
-  for (const at of lacking) {
+  for (const at of needing) {
     const relay = relays?.[at];
     if (relay !== undefined) relay.password = given;
   }
 }
 
-/** Values that are right alone and wrong together. Each may be undefined here, its own error noted. */
+/** Checks keys against each other. A key may be undefined here: its own error was recorded. */
 export function checkRelays(
   relays: RelayConfig[] | undefined,
   transport: "direct" | "relay" | undefined,
@@ -82,16 +81,16 @@ export function checkRelays(
   const others = relays.flatMap(({ domains }, at) => (domains?.length === 0 ? [`relay[${at}].domains`] : []));
   if (transport === "relay" && others.length === 0 && relays.every(({ domains }) => domains !== undefined)) {
     const found = relays.length === 0 ? "no [[relay]]" : "no [[relay]] without domains";
-    const expected = 'a [[relay]] without domains, which takes the mail of all others, or [email] transport = "direct"';
+    const expected = 'a [[relay]] without domains, for the mail of all others, or [email] transport = "direct"';
     errors.push({ key: "relay", found, expected });
   }
   const [first, ...more] = others;
   if (transport === "direct" && first !== undefined) {
-    const expected = 'the sending domains whose mail goes this way, or [email] transport = "relay" for all mail';
+    const expected = 'the sending domains that use this relay, or [email] transport = "relay" for all mail';
     errors.push({ key: first, found: "no domains", expected });
   }
   for (const key of more) {
-    const expected = `domains of its own: ${first ?? ""} is empty as well, and only one may take the mail of all others`;
+    const expected = `domains of its own: ${first ?? ""} is empty as well, and only one may take all other mail`;
     errors.push({ key, found: "no domains", expected });
   }
 }
@@ -100,17 +99,17 @@ function checkSignIn(relay: RelayConfig, key: string, errors: ConfigError[]): vo
   const { host, tls, username, password, passwordFile } = relay;
   const isGiven = password !== null || passwordFile !== null;
   if (password !== null && password !== undefined && passwordFile !== null && passwordFile !== undefined) {
-    errors.push({ key: `${key}.password_file`, found: "password beside it", expected: "one of the two" });
+    errors.push({ key: `${key}.password_file`, found: "password as well", expected: "only one of the two" });
   }
   if (username === null && isGiven) {
-    errors.push({ key: `${key}.username`, found: "nothing", expected: "the name that the password belongs to" });
+    errors.push({ key: `${key}.username`, found: "nothing", expected: "the user name for the password" });
   }
   if (typeof username === "string" && !isGiven) {
-    const expected = `password, password_file or the environment variable ${RELAY_PASSWORD_VARIABLE} beside it`;
+    const expected = `password, password_file or the environment variable ${RELAY_PASSWORD_VARIABLE}`;
     errors.push({ key: `${key}.username`, found: "no password for it", expected });
   }
   if (tls === "none" && typeof username === "string" && host !== undefined && !isOnThisMachine(host)) {
-    const expected = '"starttls" or "implicit": a password crosses no network without TLS';
+    const expected = '"starttls" or "implicit": a password must not be sent without TLS';
     errors.push({ key: `${key}.tls`, found: '"none" with a username', expected });
   }
 }

@@ -2,44 +2,39 @@ import { type Static, Type } from "@sinclair/typebox";
 import { duration, special, text } from "./fields.ts";
 import { type ConfigError, showText } from "./toml.ts";
 
-// `[replication]`: where the database is copied to all the time. The url is all that most need; secrets are in
-// files or in the environment.
+// `[replication]`: the continuous copy of the database. Secrets are in files or in the environment.
 
 const ACCESS_KEY_ID_VARIABLE = "POMBO_REPLICATION_ACCESS_KEY_ID";
 const SECRET_ACCESS_KEY_VARIABLE = "POMBO_REPLICATION_SECRET_ACCESS_KEY";
-/** How the machine reaches the network; the daemon needs to know it as well. */
+/** Network settings that the replication daemon needs too. */
 const NETWORK_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 export const ReplicationSchema = Type.Object({
   url: special<string | null>(
     "replica_url",
-    "Where the database is copied to: s3://bucket/path, sftp://user@host/path or a folder on another disk; empty = nowhere.",
+    "The replica of the database: s3://bucket/path, sftp://user@host/path or a folder on another disk; empty = none.",
     "",
   ),
-  endpoint: special<string | null>("endpoint", "The address of an S3 service that is not Amazon's.", ""),
-  region: text("region", "The region of the bucket; empty = found out.", ""),
+  endpoint: special<string | null>("endpoint", "The URL of an S3 service other than Amazon's.", ""),
+  region: text("region", "The region of the bucket; empty = detected.", ""),
   accessKeyId: special<string | null>(
     "account",
-    "The S3 access key's id; or the variable POMBO_REPLICATION_ACCESS_KEY_ID.",
+    "The id of the S3 access key; or the variable POMBO_REPLICATION_ACCESS_KEY_ID.",
     "",
   ),
   secretAccessKeyFile: special<string | null>(
     "optional_path",
-    "The file that holds its secret; or the variable POMBO_REPLICATION_SECRET_ACCESS_KEY.",
+    "The file with its secret; or the variable POMBO_REPLICATION_SECRET_ACCESS_KEY.",
     "",
   ),
-  sftpKeyFile: special<string | null>("optional_path", "The private key for sftp, in OpenSSH's form.", ""),
-  sftpHostKey: special<string | null>(
-    "account",
-    'The public key by which pombo knows the sftp server, such as "ssh-ed25519 AAAA…".',
-    "",
-  ),
+  sftpKeyFile: special<string | null>("optional_path", "The private key for SFTP, in OpenSSH's format.", ""),
+  sftpHostKey: special<string | null>("account", 'The public key of the SFTP server, such as "ssh-ed25519 AAAA…".', ""),
   syncIntervalMs: duration(
     ["100ms", "1h"],
-    "How often changes are copied. A lost disk loses what came since the last copy: under load some seconds more.",
+    "How often changes are copied. If the disk is lost, so are the changes since the last copy; under load a few seconds more.",
     "1s",
   ),
-  snapshotIntervalMs: duration(["10m", "7d"], "How often a whole copy is made, from which a restore begins.", "6h"),
+  snapshotIntervalMs: duration(["10m", "7d"], "How often a whole copy is made, from which a restore starts.", "6h"),
   retentionMs: duration(["1h", "365d"], "How far back the database can be restored.", "72h"),
 });
 
@@ -54,13 +49,13 @@ export type ReplicationConfig = Static<typeof ReplicationSchema> & {
 
 const HOST_KEY = /^(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]+={0,2}( .*)?$/;
 
-function hostKeyWords(url: string): string {
+function describeHostKey(url: string): string {
   const [, host = "HOST", port] = /^sftp:\/\/[^@/]*@([^:/]+)(?::(\d+))?\//i.exec(url) ?? [];
   const asked = `ssh-keyscan -t ed25519 ${port === undefined ? "" : `-p ${port} `}${host}`;
-  return `the server's public key, "ssh-ed25519 AAAA…": ${asked} prints it behind the name; compare it with what the server's operator publishes`;
+  return `the server's public key, "ssh-ed25519 AAAA…": ${asked} prints it after the name; compare it with the one that the server's operator publishes`;
 }
 
-/** What the environment adds, and what must fit together. `replication` may be incomplete where errors were noted. */
+/** Adds values from the environment, and checks keys against each other. `replication` may be incomplete after errors. */
 export function completeReplication(
   replication: ReplicationConfig,
   env: Record<string, string | undefined>,
@@ -73,25 +68,26 @@ export function completeReplication(
   const secret = env[SECRET_ACCESS_KEY_VARIABLE] ?? "";
   if (secret !== "") {
     if (replication.secretAccessKeyFile !== null) {
-      note("secret_access_key_file", `${SECRET_ACCESS_KEY_VARIABLE} beside it`, "one of the two");
+      note("secret_access_key_file", `${SECRET_ACCESS_KEY_VARIABLE} as well`, "only one of the two");
     }
     replication.secretAccessKey = secret;
   }
   replication.network = Object.fromEntries(NETWORK_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
   const isS3 = url?.startsWith("s3:") ?? false;
   if (isS3 && (replication.accessKeyId === null) !== (secret === "" && replication.secretAccessKeyFile === null)) {
-    const expected = "an id and its secret (secret_access_key_file or the environment), or neither: the machine's role";
+    const expected =
+      "an id and its secret (secret_access_key_file or the environment), or neither, for the machine's role";
     note("access_key_id", "one without the other", expected);
   }
   if (url?.startsWith("sftp:") && replication.sftpKeyFile === null) {
-    note("sftp_key_file", "nothing", "the private key that the sftp server knows");
+    note("sftp_key_file", "nothing", "the private key for the SFTP server");
   }
-  // Without it whoever stands on the way would be given the database.
+  // Without it an attacker on the network would get the database.
   const { sftpHostKey } = replication;
   if (url?.startsWith("sftp:") && !HOST_KEY.test(sftpHostKey ?? "")) {
-    note("sftp_host_key", sftpHostKey === null ? "nothing" : showText(sftpHostKey), hostKeyWords(url));
+    note("sftp_host_key", sftpHostKey === null ? "nothing" : showText(sftpHostKey), describeHostKey(url));
   }
   if (snapshotIntervalMs > retentionMs) {
-    note("snapshot_interval", "more than retention", "at most retention, or nothing could be restored at times");
+    note("snapshot_interval", "more than retention", "at most retention, or a restore would sometimes be impossible");
   }
 }

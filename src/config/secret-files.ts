@@ -1,31 +1,31 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 
-// Files that the configuration names, read once, at start. `key`: the table that names one; what is wrong with it
-// is added to `faults` in words for the operator.
+// Reads files that the configuration names, once, at start. `key`: the table that names one. Problems are added to
+// `faults`, in sentences for the operator.
 
 const PASSWORD_FILE_MAX_BYTES = 8192;
 const CA_FILE_MAX_BYTES = 1_048_576;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/** The password in a `password_file`; null where the file cannot be read. */
+/** The password in a `password_file`; null: the file cannot be read. */
 export function readPassword(file: string, key: string, faults: string[]): string | null {
   return readSecret(file, `${key}.password_file`, faults);
 }
 
-/** The same for a secret that another `key` names. */
+/** The same for another key. */
 export function readSecret(file: string, key: string, faults: string[]): string | null {
-  // Who may read it is not looked at: what hands secrets to containers makes them readable to all inside.
+  // Its permissions are not checked: secrets of containers are often readable by all users inside.
   const text = readFile(file, { key, maxBytes: PASSWORD_FILE_MAX_BYTES, faults });
   if (text === null) return null;
   const inside = text.replace(/\r?\n$/, "");
   if (inside === "" || /\p{Cc}/u.test(inside)) {
-    faults.push(`${file} (${key}) must hold the password in one line and nothing else.`);
+    faults.push(`${file} (${key}) must hold only the password, in one line.`);
   }
   return inside;
 }
 
-/** The certificates in a `ca_file`, as PEM; null where the file cannot be read. */
+/** The certificates in a `ca_file`, as PEM; null: the file cannot be read. */
 export function readAuthorities(file: string, key: string, faults: string[]): string | null {
   const text = readFile(file, { key: `${key}.ca_file`, maxBytes: CA_FILE_MAX_BYTES, faults });
   if (text === null) return null;
@@ -44,14 +44,14 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** Null where a fault was noted. */
+/** Null after a fault. */
 function readFile(file: string, options: { key: string; maxBytes: number; faults: string[] }): string | null {
   const { key, maxBytes, faults } = options;
   try {
-    // Asked first: opening a pipe by error would wait for ever.
+    // First: opening a pipe would block.
     const found = statSync(file);
     if (found.isFile() && found.size <= maxBytes) return readFileSync(file, "utf8");
-    faults.push(`${file} (${key}) is not such a file: it must be a plain one of at most ${maxBytes} bytes.`);
+    faults.push(`${file} (${key}) is not usable: it must be a regular file of at most ${maxBytes} bytes.`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     faults.push(`${file} (${key}) cannot be read (${reason}): name another file, or let pombo's user read this one.`);

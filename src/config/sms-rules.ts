@@ -1,11 +1,11 @@
 import type { SmsConfig, SmsLinkConfig, SmsRouteConfig } from "./sms.ts";
 import type { ConfigError } from "./toml.ts";
 
-// What is right alone and wrong together in `[sms]`. Each value may be undefined here, its own error noted.
+// Checks the tables of `[sms]` against each other. A value may be undefined here: its own error was recorded.
 
 const PASSWORD_VARIABLE = "POMBO_SMPP_PASSWORD";
 
-/** A route or link where it stands in the file: sms.routes[0].links[1]. */
+/** A route or link with its key: sms.routes[0].links[1]. */
 interface Placed<T> {
   value: T;
   key: string;
@@ -13,7 +13,7 @@ interface Placed<T> {
 
 type Found<T> = { [Name in keyof T]: T[Name] | undefined };
 
-/** The one password that may come from the environment. */
+/** Adds the one password that may come from the environment. */
 export function completeSms(
   sms: SmsConfig | undefined,
   env: Record<string, string | undefined>,
@@ -21,55 +21,55 @@ export function completeSms(
 ): void {
   const given = env[PASSWORD_VARIABLE] ?? "";
   if (given === "") return;
-  const lacking = linksOf(sms).filter(({ value }) => value.password === null && value.passwordFile === null);
-  if (lacking.length > 1) {
-    const found = `${lacking.length} links without a password`;
-    const expected = "one link at most that has no password; give the others a password_file";
+  const needing = listLinks(sms).filter(({ value }) => value.password === null && value.passwordFile === null);
+  if (needing.length > 1) {
+    const found = `${needing.length} links without a password`;
+    const expected = "at most one link without a password; give the others a password_file";
     errors.push({ key: `environment variable ${PASSWORD_VARIABLE}`, found, expected });
   }
-  for (const { value } of lacking) value.password = given;
+  for (const { value } of needing) value.password = given;
 }
 
 export function checkSms(sms: SmsConfig | undefined, errors: ConfigError[]): void {
-  const routes = routesOf(sms);
-  const links = linksOf(sms);
+  const routes = listRoutes(sms);
+  const links = listLinks(sms);
   for (const { value, key } of links) checkPassword(value, key, errors);
   const names = (placed: Placed<{ name: string | undefined }>[]) =>
     placed.map(({ value, key }) => ({ key: `${key}.name`, value: value.name }));
-  noteTwice(names(routes), { a: "a name", other: "route" }, errors);
-  noteTwice(names(links), { a: "a name", other: "link" }, errors);
+  checkUnique(names(routes), { a: "a name", other: "route" }, errors);
+  checkUnique(names(links), { a: "a name", other: "link" }, errors);
   const prefixes = routes.flatMap(({ value, key }) =>
-    entriesOf(value.prefixes).map(([at, prefix]) => ({ key: `${key}.prefixes[${at}]`, value: prefix })),
+    listEntries(value.prefixes).map(([at, prefix]) => ({ key: `${key}.prefixes[${at}]`, value: prefix })),
   );
-  noteTwice(prefixes, { a: "a prefix", other: "route" }, errors);
-  const allowed = entriesOf(sms?.prefixes).map(([, prefix]) => prefix);
+  checkUnique(prefixes, { a: "a prefix", other: "route" }, errors);
+  const allowed = listEntries(sms?.prefixes).map(([, prefix]) => prefix);
   for (const prefix of prefixes) checkReach(prefix, allowed, errors);
   checkTakesOthers(routes, errors);
   for (const route of routes) {
     const { value, key } = route;
     if (value.links?.length === 0)
-      errors.push({ key: `${key}.links`, found: "none", expected: "one [[sms.routes.links]] at least" });
+      errors.push({ key: `${key}.links`, found: "none", expected: "at least one [[sms.routes.links]]" });
     checkFailover(route, routes, errors);
     const senders = (value.senders ?? []).map(({ name }, at) => ({ key: `${key}.senders[${at}].name`, value: name }));
-    noteTwice(senders, { a: "a sender id", other: "entry" }, errors);
+    checkUnique(senders, { a: "a sender id", other: "entry" }, errors);
     for (const rules of ["statuses", "errors"] as const) {
       const codes = (value[rules] ?? []).map(({ code }, at) => ({ key: `${key}.${rules}[${at}].code`, value: code }));
-      noteTwice(codes, { a: "a code", other: "entry" }, errors);
+      checkUnique(codes, { a: "a code", other: "entry" }, errors);
     }
   }
 }
 
-/** What of a list was read, with its places. */
-function entriesOf<T>(list: readonly (T | undefined)[] | undefined): [at: number, value: T][] {
+/** The valid entries of a list, with their positions. */
+function listEntries<T>(list: readonly (T | undefined)[] | undefined): [at: number, value: T][] {
   return (list ?? []).flatMap((value, at): [number, T][] => (value === undefined ? [] : [[at, value]]));
 }
 
-function routesOf(sms: SmsConfig | undefined): Placed<Found<SmsRouteConfig>>[] {
+function listRoutes(sms: SmsConfig | undefined): Placed<Found<SmsRouteConfig>>[] {
   return (sms?.routes ?? []).map((value, at) => ({ value, key: `sms.routes[${at}]` }));
 }
 
-function linksOf(sms: SmsConfig | undefined): Placed<SmsLinkConfig>[] {
-  return routesOf(sms).flatMap(({ value, key }) =>
+function listLinks(sms: SmsConfig | undefined): Placed<SmsLinkConfig>[] {
+  return listRoutes(sms).flatMap(({ value, key }) =>
     (value.links ?? []).map((link, at) => ({ value: link, key: `${key}.links[${at}]` })),
   );
 }
@@ -77,14 +77,14 @@ function linksOf(sms: SmsConfig | undefined): Placed<SmsLinkConfig>[] {
 function checkPassword({ password, passwordFile }: Found<SmsLinkConfig>, key: string, errors: ConfigError[]): void {
   const isGiven = (value: string | null | undefined) => value !== null && value !== undefined;
   if (isGiven(password) && isGiven(passwordFile))
-    errors.push({ key: `${key}.password_file`, found: "password beside it", expected: "one of the two" });
+    errors.push({ key: `${key}.password_file`, found: "password as well", expected: "only one of the two" });
   if (password === null && passwordFile === null) {
     const expected = `password, password_file or the environment variable ${PASSWORD_VARIABLE}`;
     errors.push({ key: `${key}.password`, found: "nothing", expected });
   }
 }
 
-function noteTwice(
+function checkUnique(
   placed: { key: string; value: string | number | undefined }[],
   words: { a: string; other: string },
   errors: ConfigError[],
@@ -101,7 +101,7 @@ function noteTwice(
   }
 }
 
-/** A prefix that no number begins with is a slip of the fingers. */
+/** A prefix that no allowed number has is a typing error. */
 function checkReach({ key, value }: { key: string; value: string }, allowed: string[], errors: ConfigError[]): void {
   if (allowed.some((prefix) => value.startsWith(prefix) || prefix.startsWith(value))) return;
   const expected = `the beginning of numbers that sms.prefixes allows (${allowed.join(", ")})`;
@@ -122,7 +122,7 @@ function checkFailover(
   routes: Placed<Found<SmsRouteConfig>>[],
   errors: ConfigError[],
 ): void {
-  for (const [at, name] of entriesOf(route.failover)) {
+  for (const [at, name] of listEntries(route.failover)) {
     const place = `${key}.failover[${at}]`;
     const other = routes.find(({ value }) => value.name === name)?.value;
     if (other === undefined || name === route.name || route.failover?.indexOf(name) !== at) {

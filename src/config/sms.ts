@@ -1,19 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { choice, duration, integer, list, secret, special, tables, text } from "./fields.ts";
 
-// `[sms]` and `[[sms.routes]]`. A route is one SMSC, or one account at an aggregator: what it takes and
-// how it speaks, as data, since no two operators do the same. It has links (binds) that share its work, and
-// routes that stand in for it. sms-rules.ts says what the tables must be to one another.
+// `[sms]` and `[[sms.routes]]`. A route is one SMSC, or one account at an aggregator, with the peculiarities of its
+// SMPP as data. It has links (binds) that share the load, and failover routes. sms-rules.ts checks tables against each other.
 
 const ROUTES_MAX = 50;
 const LINKS_MAX = 20;
 const RULES_MAX = 200;
 const PREFIXES_MAX = 200;
 
-/** The interface's rule: +258 8, a digit from 2 to 7, and seven digits. */
+/** Mobile numbers of Mozambique: +258 8, a digit from 2 to 7, and seven digits. */
 export const DEFAULT_SMS_PREFIXES = ["25882", "25883", "25884", "25885", "25886", "25887"];
 
-/** What an SMSC's refusal may be called; src/protocols/smpp/pdu/status-table.ts has the same. */
+/** The categories of an SMSC's refusal, as in src/protocols/smpp/pdu/status-table.ts. */
 const REFUSALS = [
   "invalid_destination",
   "blocked",
@@ -25,151 +24,154 @@ const REFUSALS = [
   "provider_error",
   "protocol_error",
 ] as const;
-/** The same and what a network says of its subscriber; see src/modules/sms/receipts/failure.ts. */
+/** With those of the network's errors, see src/modules/sms/receipts/failure.ts. */
 const NETWORK_ERRORS = [...REFUSALS, "unknown_subscriber", "absent_subscriber", "handset_error", "expired"] as const;
 
 const LinkSchema = Type.Object({
-  name: text("sms_name", "A name of its own, for the log and the link page."),
-  host: text("relay_host", "The SMSC's name, which its certificate must carry, or its address."),
+  name: text("sms_name", "A unique name."),
+  host: text("relay_host", "The SMSC's name, as in its certificate, or its address."),
   port: integer([1, 65_535], "Its port.", 2775),
   tls: choice(
     ["verified", "unverified", "none"],
-    "verified = TLS with a valid certificate, unverified = in laboratories only, none = for a VPN or a leased line.",
+    "verified = TLS with a valid certificate, unverified = only in tests, none = for a VPN or a leased line.",
     { default: "verified" },
   ),
-  tlsName: special<string | null>("optional_host", "The name in its certificate, where that is not host.", ""),
+  tlsName: special<string | null>("optional_host", "The name in its certificate, if it is not host.", ""),
   caFile: special<string | null>(
     "optional_path",
-    "The authorities that its certificate may come from, a PEM file; empty = the public ones.",
+    "Trusted certificate authorities, a PEM file; empty = the public ones.",
     "",
   ),
-  systemId: text("system_id", "The account, as the SMSC's operator gave it."),
-  password: secret("The password; better in a file or in the variable POMBO_SMPP_PASSWORD than here."),
-  passwordFile: special<string | null>("optional_path", "The file that holds the password, instead of password.", ""),
-  systemType: special<string>("system_type", "The system type; most want none.", ""),
+  systemId: text("system_id", "The account at the SMSC."),
+  password: secret("The password; better in a file, or in the variable POMBO_SMPP_PASSWORD."),
+  passwordFile: special<string | null>("optional_path", "A file with the password, instead of password.", ""),
+  systemType: special<string>("system_type", "The system type; most SMSCs need none.", ""),
   bind: choice(
     ["transceiver", "pair"],
-    "transceiver = one connection, pair = a transmitter and a receiver, for SMSCs that take no transceiver.",
+    "transceiver = one connection, pair = a transmitter and a receiver, for SMSCs without transceivers.",
     { default: "transceiver" },
   ),
   window: integer(
     [1, 1000],
-    "Segments that may wait for their answers; as many may come twice after a broken link.",
+    "Segments that wait for responses at once; as many may be sent twice after a broken link.",
     10,
   ),
-  rate: integer([1, 10_000], "Segments a second, at most; while the provider throttles, as many as it accepts.", 50),
-  responseTimeoutMs: duration(["1s", "5m"], "How long an answer is waited for before it counts as lost.", "30s"),
+  rate: integer([1, 10_000], "Maximal segments a second; while the provider throttles, as many as it accepts.", 50),
+  responseTimeoutMs: duration(["1s", "5m"], "How long to wait for a response before it counts as lost.", "30s"),
 });
 
 const StatusSchema = Type.Object({
-  code: Type.Unsafe<number>(text("command_status", "The status of an answer.")),
+  code: Type.Unsafe<number>(text("command_status", "The status of a response.")),
   action: choice(
     ["retry", "reroute", "fail"],
-    "retry = later on the same route, reroute = once on a route of failover, fail = given up.",
+    "retry = later on the same route, reroute = once on a failover route, fail = the message fails.",
     { default: "fail" },
   ),
-  category: choice([...REFUSALS], "What it is called in failureCategory.", { default: "provider_error" }),
+  category: choice([...REFUSALS], "Its value in failureCategory.", { default: "provider_error" }),
 });
 
 const ErrorSchema = Type.Object({
   code: text("receipt_error", "The err of a receipt, or the number of its network error code."),
-  category: choice([...NETWORK_ERRORS], "What it is called in failureCategory.", { default: "provider_error" }),
+  category: choice([...NETWORK_ERRORS], "Its value in failureCategory.", { default: "provider_error" }),
 });
 
 const SenderSchema = Type.Object({
-  name: text("sender_id", "The sender id as workspaces have it."),
-  as: text("sender_id", "What this SMSC knows it by."),
+  name: text("sender_id", "The sender id of workspaces."),
+  as: text("sender_id", "Its name at this SMSC."),
 });
 
 export const RouteSchema = Type.Object({
-  name: text("sms_name", "A name of its own; messages that wait know their route by it."),
+  name: text("sms_name", "A unique name; waiting messages refer to it."),
   prefixes: list(
     text("number_prefix", "One prefix."),
     [0, PREFIXES_MAX],
-    "The numbers that go this way, by their first digits with country code; none = all others.",
+    "The numbers of this route, by their first digits with country code; none = all others.",
     [],
   ),
   failover: list(
     text("sms_name", "One route."),
     [0, ROUTES_MAX],
-    "Routes that stand in for this one, in their order.",
+    "Routes to use instead if this one is down, in order.",
     [],
   ),
-  failoverAfterMs: duration(["1s", "1d"], "How long none of its links was bound before they do.", "30s"),
+  failoverAfterMs: duration(["1s", "1d"], "How long no link must have been bound before failover.", "30s"),
   segmentation: choice(
     ["udh8", "udh16", "sar", "payload"],
-    "How the parts of a long text are joined: by a header with 8 or 16 bits of reference, SAR, or message_payload.",
+    "How the segments of a long message are joined: by a UDH with an 8- or 16-bit reference, SAR, or message_payload.",
     { default: "udh8" },
   ),
   shiftTables: choice(
     ["off", "pt-single", "pt-locking"],
-    "National tables, which save segments of Portuguese where SMSC and phones know them.",
+    "National shift tables, which save segments in Portuguese if SMSC and phones support them.",
     { default: "off" },
   ),
-  defaultCharset: choice(["gsm7", "latin1", "ascii"], "What the SMSC takes data coding 0 for.", { default: "gsm7" }),
+  defaultCharset: choice(["gsm7", "latin1", "ascii"], "The SMSC's charset for data coding 0.", { default: "gsm7" }),
   reencode: Type.Boolean({
     description:
-      "Whether a text that is refused for its coding goes once more as UCS-2, if that takes no more segments.",
+      "Whether a message refused for its data coding is sent again as UCS-2, if that takes no more segments.",
     default: false,
   }),
-  alphanumericTonNpi: special<TonNpi>("ton_npi", "TON and NPI of a sender that is a name.", "5/0"),
-  numberTonNpi: special<TonNpi>("ton_npi", "TON and NPI of a sender that is an international number.", "1/1"),
-  shortCodeTonNpi: special<TonNpi>("ton_npi", "TON and NPI of a sender that is a short code.", "3/0"),
+  alphanumericTonNpi: special<TonNpi>("ton_npi", "TON and NPI of an alphanumeric sender.", "5/0"),
+  numberTonNpi: special<TonNpi>("ton_npi", "TON and NPI of an international number as sender.", "1/1"),
+  shortCodeTonNpi: special<TonNpi>("ton_npi", "TON and NPI of a short code as sender.", "3/0"),
   destinationTonNpi: special<TonNpi>("ton_npi", "TON and NPI of the recipient.", "1/1"),
   esmClass: integer([0, 3], "The messaging mode of esm_class.", 0),
   receipts: choice(
     ["each", "first", "last", "none"],
-    "Which parts of a long text the SMSC sends receipts for; none = it gives no receipts at all.",
+    "The segments of a long message that the SMSC sends receipts for; none = it sends no receipts.",
     { default: "each" },
   ),
   intermediateReceipts: Type.Boolean({
-    description: "Whether receipts are asked for while the SMSC goes on trying.",
+    description: "Whether to request intermediate receipts.",
     default: false,
   }),
-  missingReceiptStatus: choice(["sent", "undelivered"], "What a message without its receipt ends as.", {
+  missingReceiptStatus: choice(["sent", "undelivered"], "The final status of a message without a receipt.", {
     default: "sent",
   }),
   messageIdFormat: choice(
     ["auto", "same", "hex_to_decimal", "decimal_to_hex"],
-    "How an id in a receipt comes to be the one of the answer; auto = found out.",
+    "How the id in a receipt relates to the one in the response; auto = detected.",
     { default: "auto" },
   ),
-  validity: choice(["relative", "omit"], "Whether the SMSC is told until when a text is worth delivering.", {
+  validity: choice(["relative", "omit"], "Whether segments carry a validity period.", {
     default: "relative",
   }),
   userMessageReference: Type.Boolean({
     description:
-      "Whether segments carry a number that some SMSCs repeat in receipts; false where it is refused (0xC1).",
+      "Whether segments carry user_message_reference, which some SMSCs repeat in receipts; false if it is refused (0xC1).",
     default: true,
   }),
-  moreMessages: Type.Boolean({ description: "Whether all parts but the last announce more.", default: false }),
+  moreMessages: Type.Boolean({
+    description: "Whether all segments but the last carry more_messages_to_send.",
+    default: false,
+  }),
   onLostResponse: choice(
     ["auto", "retry", "hold"],
-    "When an answer was lost: retry = sent once more, hold = given up; auto = retry for one segment, unless it is bulk.",
+    "After a lost response: retry = send once more, hold = give up; auto = retry if it is one segment and not bulk.",
     { default: "auto" },
   ),
   links: tables(
     LinkSchema,
     LINKS_MAX,
-    "Its connections, which share the work.",
+    "Its connections, which share the load.",
     "each begins with [[sms.routes.links]]",
   ),
   senders: tables(
     SenderSchema,
     RULES_MAX,
-    "Sender ids that have other names with this SMSC.",
+    "Sender ids with other names at this SMSC.",
     "each begins with [[sms.routes.senders]]",
   ),
   statuses: tables(
     StatusSchema,
     RULES_MAX,
-    "What single answers of this SMSC mean, before the built-in table.",
+    "The meaning of statuses of this SMSC, before the built-in table.",
     "each begins with [[sms.routes.statuses]]",
   ),
   errors: tables(
     ErrorSchema,
     RULES_MAX,
-    "What the errors in this SMSC's receipts mean.",
+    "The meaning of errors in this SMSC's receipts.",
     "each begins with [[sms.routes.errors]]",
   ),
 });
@@ -178,24 +180,24 @@ export const SmsSchema = Type.Object({
   prefixes: list(
     text("number_prefix", "One prefix."),
     [1, PREFIXES_MAX],
-    "The numbers that can be texted, by their first digits with country code.",
+    "The numbers that SMS can be sent to, by their first digits with country code.",
     DEFAULT_SMS_PREFIXES,
   ),
-  otpLifetimeMs: duration(["1m", "7d"], "How long a text with the priority otp may wait to be sent.", "10m"),
+  otpLifetimeMs: duration(["1m", "7d"], "How long an SMS with the priority otp may wait to be sent.", "10m"),
   transactionalLifetimeMs: duration(["1m", "7d"], "The same with the priority transactional.", "24h"),
   bulkLifetimeMs: duration(["1m", "7d"], "The same with the priority bulk.", "24h"),
   lostResponseWaitMs: duration(
     ["1s", "1d"],
-    "How long a lost answer is waited for before a message is given up.",
+    "How long to wait for a lost response before the message is given up.",
     "120s",
   ),
-  receiptGraceMs: duration(["1m", "7d"], "How long after a text's lifetime its receipts may come.", "1h"),
+  receiptGraceMs: duration(["1m", "7d"], "How long after an SMS's lifetime its receipts are accepted.", "1h"),
   helpText: special<string | null>(
     "optional_text",
-    "What subscribers who write HELP or AJUDA are answered, as a text of the number's workspace; empty = nothing.",
+    "The reply to HELP or AJUDA, sent as an SMS of the number's workspace; empty = none.",
     "",
   ),
-  routes: tables(RouteSchema, ROUTES_MAX, "The SMSCs that texts go to.", "each begins with [[sms.routes]]"),
+  routes: tables(RouteSchema, ROUTES_MAX, "The SMSCs.", "each begins with [[sms.routes]]"),
 });
 
 /** A type of number and its numbering plan (SMPP 3.4 §5.2.5, §5.2.6). */

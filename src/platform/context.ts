@@ -4,7 +4,7 @@ import type { HealthIssue } from "./health-issue.ts";
 import type { Log } from "./log.ts";
 import type { Random } from "./random.ts";
 
-// What every module is given, and what every module gives the server.
+// The dependencies of every module, and the interface of every module towards the server.
 
 /** The disk guard, as modules see it. */
 export interface StorageGuard {
@@ -25,13 +25,13 @@ export interface Context {
   guard: StorageGuard;
 }
 
-/** What the server starts, asks and ends. All are called in the order of the server's list; drain in parallel, stop in reverse. */
+/** A part that the server starts, asks and ends. All are called in the order of the server's list; drain in parallel, stop in reverse. */
 export interface Component {
   start?(): Promise<void> | void;
   /** Begins nothing more and gives what is under way `graceMs`. Resolves with how many outcomes could not be recorded. */
   drain?(graceMs: number): Promise<number>;
   /** Ends everything at once. */
   stop?(): Promise<void> | void;
-  /** What keeps it from working at the moment. */
+  /** Its current health issues. */
   issues?(): HealthIssue[];
 }

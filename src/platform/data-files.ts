@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 
-// Small files that pombo itself writes into its data directory. Whatever stands in the place of one by mistake or by
-// malice is not read: a link leads elsewhere, a pipe would be waited for, a large file would fill the memory.
+// Reads small files that pombo itself writes into its data directory. Anything else in such a place is refused: a link
+// leads elsewhere, a pipe would block, a large file would fill the memory.
 
-/** The text of a plain file; null: there is none. Throws where it is no such file, or larger. */
+/** The content of a regular file; null: there is none. Throws for anything else, and for a larger one. */
 export function readPlainFile(file: string, maxBytes: number): string | null {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   let descriptor: number;

@@ -10,7 +10,7 @@ export interface Environment {
   log: Log;
   /** Measures spans, and never jumps; default: `clock`. */
   steady?: Clock;
-  /** Of the data directory's file system; default: the real one. */
+  /** Free space of the data directory's file system; default: the real one. */
   readFree?: ReadFree;
   /** In bytes, for the bodies of requests and for messages in delivery; default: what the machine and its cgroup allow. */
   memory?: number;

@@ -29,7 +29,7 @@ export type ErrorCode =
   | "INTERNAL_ERROR"
   | "UNAVAILABLE";
 
-/** One fault of a request: `field` is the item's member (`from`), `path` its place in a batch (`emails[3].from`). */
+/** One invalid part of a request: `field` is the item's member (`from`), `path` its place in a batch (`emails[3].from`). */
 export interface ErrorItem {
   /** Absent = the code of the error that holds the item. */
   code?: string;
@@ -40,7 +40,7 @@ export interface ErrorItem {
   hint?: string;
 }
 
-/** What an AppError may carry besides its code and message. */
+/** Members of an AppError besides its code and message. */
 export interface ErrorDetails {
   field?: string;
   path?: string;
@@ -53,7 +53,7 @@ export interface ErrorDetails {
   allow?: string[];
 }
 
-/** What the caller of the API can fix or wait out; everything else that is thrown is a bug and answers 500. */
+/** An error that the caller of the API can fix or wait out; everything else that is thrown is an internal error and answers 500. */
 export class AppError extends Error implements ErrorDetails {
   override readonly name = "AppError";
   readonly code: ErrorCode;
@@ -82,4 +82,14 @@ export class StartError extends Error {
 /** The same, and to start again changes nothing: main exits with 78 (EX_CONFIG), at which systemd does not try it. */
 export class FinalStartError extends StartError {
   override readonly name = "FinalStartError";
+}
+
+/** The message of whatever was thrown. */
+export function getErrorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The code of an error of the system or of SQLite, as ENOENT; "": it has none. */
+export function getErrorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -1,13 +1,13 @@
-/** What keeps a part of pombo from working at the moment, for the operator. */
+/** Why a component does not work at the moment, for the operator. */
 export interface HealthIssue {
   component: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock";
-  /** Of SMS: the route. */
+  /** For SMS: the route. */
   about?: string;
   /** One sentence or two: what is wrong, and what to do or what happens by itself. */
   reason: string;
   /** Unix ms. */
   since: number;
-  /** It keeps nobody from sending requests: /ready tells of it, and still says that the instance is ready. */
+  /** Requests can still be sent: /ready reports the issue, and the instance is ready. */
   isAdvisory?: true;
 }
 

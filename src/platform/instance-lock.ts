@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { closeSync, lstatSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
-import { StartError } from "./errors.ts";
+import { getErrorCode, getErrorMessage, StartError } from "./errors.ts";
 import { readPlainFile } from "./data-files.ts";
 
 // One instance per data directory. <data_dir>/lock is an SQLite file held in BEGIN EXCLUSIVE for life:
@@ -24,7 +24,7 @@ const COMMAND = " command";
 /** Open locks are kept from the garbage collector here: a collected Database closes its file and frees the lock. */
 const openLocks = new Set<Database>();
 
-/** Who takes it: one for life, the other for a moment. */
+/** An instance holds it for life, a command for a moment. */
 export type Purpose = "instance" | "command";
 
 /** Files that are locks: of the directory and what is in it; of an update, which lets go of the first in between; of a restore drill. */
@@ -48,7 +48,7 @@ export function takeLock(dataDir: string, purpose: Purpose = "instance", name: L
     database.run("BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
-    if (codeOf(error).startsWith("SQLITE_BUSY")) return { kind: "held", ...readHolder(pidPath) };
+    if (getErrorCode(error).startsWith("SQLITE_BUSY")) return { kind: "held", ...readHolder(pidPath) };
     throw unusable(path, error);
   }
   openLocks.add(database);
@@ -94,12 +94,12 @@ function openLockFile(path: string, dataDir: string): Database {
     // SQLite would create it readable by others. "ax" opens nothing when it exists (see above).
     closeSync(openSync(path, "ax", 0o600));
   } catch (error) {
-    if (codeOf(error) === "ENOENT") {
+    if (getErrorCode(error) === "ENOENT") {
       throw new StartError(
         `The data directory ${dataDir} does not exist: create it with pombo init, or correct data_dir.`,
       );
     }
-    if (codeOf(error) !== "EEXIST") throw unusable(path, error);
+    if (getErrorCode(error) !== "EEXIST") throw unusable(path, error);
   }
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true)
     throw new StartError(`${path} is not the lock file of pombo: find out who put it there, and delete it.`);
@@ -118,7 +118,7 @@ function writeHolder(pidPath: string, purpose: Purpose): void {
   renameSync(draft, pidPath);
 }
 
-/** The file may still be that of a holder killed earlier: a PID that no longer lives is not told. */
+/** The file may still be that of a holder killed earlier: a PID that no longer lives is left out. */
 function readHolder(pidPath: string): { pid: number | null; byCommand?: true } {
   try {
     const text = readPlainFile(pidPath, PID_TEXT_MAX) ?? "";
@@ -135,25 +135,21 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === "EPERM";
+    return getErrorCode(error) === "EPERM";
   }
 }
 
 function unusable(path: string, error: unknown): StartError {
-  if (codeOf(error) === "SQLITE_NOTADB") {
+  if (getErrorCode(error) === "SQLITE_NOTADB") {
     return new StartError(`${path} is not the lock file of pombo. Nothing is kept in it: delete it.`);
   }
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = getErrorMessage(error);
   return new StartError(
     `${path} cannot be used (${reason}): run pombo as the user that owns the data directory, and see that its disk is writable and not full.`,
   );
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
-/** What a person is told whose data directory another pombo works on. */
+/** The message for a data directory that another pombo holds. */
 export function lockHeld(dataDir: string, pid: number | null): string {
   const holder = pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
   return `${holder} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;

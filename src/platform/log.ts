@@ -1,18 +1,18 @@
-/** A fact of one moment: its name, and values for people and programs. */
+/** Values of an event, for people and programs. */
 export type LogFields = Record<string, string | number | boolean | null>;
 
 /** `warn`: the operator may have to do something about it. */
 export type LogLevel = "info" | "warn";
 
 export interface Log {
-  /** One line for one event, told by whoever decided it; `info` unless told. */
+  /** One line for one event; `level` defaults to `info`. */
   event(name: string, fields?: LogFields, level?: LogLevel): void;
-  /** Something that must not happen; with the stack, once. `fields`: what it happened to. */
+  /** An internal error, with its stack. `fields`: what it happened to. */
   error(where: string, error: unknown, fields?: LogFields): void;
 }
 
 const MAX_FIELD = 1_000;
-/** What is looked at of a longer value: what is cut off later must not be half an address. */
+/** The part of a longer value that is redacted before it is cut, so that no half of an address stays. */
 const MAX_LOOKED_AT = 4 * MAX_FIELD;
 
 export interface JsonLogOptions {
@@ -24,29 +24,29 @@ export interface JsonLogOptions {
 }
 
 /**
- * One JSON line an event. Whoever tells of one hides what must not be seen; here it is seen to once more,
- * since errors bring words from anywhere: no line holds an API key, nor an address unless they may be seen.
+ * One JSON line an event. Callers redact what must not be seen; here it is done once more, since errors contain words
+ * from anywhere: no line holds an API key, nor an address unless addresses may be seen.
  */
 export function jsonLog({ write, now, addresses }: JsonLogOptions): Log {
   const hide = addresses === "full" ? hideKeys : redact;
-  const tell = (level: LogLevel | "error", name: string, fields: LogFields) => {
+  const writeLine = (level: LogLevel | "error", name: string, fields: LogFields) => {
     const line: LogFields = { time: new Date(now()).toISOString(), level, event: name };
     for (const [key, value] of Object.entries(fields)) {
       line[key] = typeof value === "string" ? cut(hide(value.slice(0, MAX_LOOKED_AT))) : value;
     }
-    write(JSON.stringify(line).replaceAll(BREAKS_LINES, escapeOf));
+    write(JSON.stringify(line).replaceAll(BREAKS_LINES, toEscape));
   };
   return {
-    event: (name, fields = {}, level = "info") => tell(level, name, fields),
+    event: (name, fields = {}, level = "info") => writeLine(level, name, fields),
     error: (where, error, fields = {}) =>
-      tell("error", "internal_error", { where, ...fields, error: errorText(error) }),
+      writeLine("error", "internal_error", { where, ...fields, error: errorText(error) }),
   };
 }
 
 /** JSON leaves these as they are, and some readers and terminals take them for the end of a line or for a command. */
 const BREAKS_LINES = /[\u007f-\u009f\u2028\u2029]/g;
 
-function escapeOf(character: string): string {
+function toEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
@@ -84,7 +84,7 @@ export function hideKeys(words: string): string {
   return words.includes("svc_") ? words.replaceAll(KEY, "svc_***") : words;
 }
 
-/** Errors may have causes, to any depth or in a circle; more tell nothing new. */
+/** Errors may have causes, to any depth or in a circle; five are enough. */
 const MAX_CAUSES = 5;
 
 /** The stack of an error and of its causes; never throws, whatever was thrown. */

@@ -1,4 +1,4 @@
-/** An amount divided among owners: none holds more than it leaves free, or than one of so many parts of that. */
+/** Divides an amount among owners: no owner holds more than what it leaves free, or than one of `parts` parts of that. */
 export class Shares {
   readonly #total: number;
   readonly #parts: number;

@@ -4,15 +4,15 @@ import { findDamageAtStart } from "../platform/db/page-damage.ts";
 import { getWalBytes, rewriteWal } from "../platform/db/wal.ts";
 import { type Db, openDatabase } from "../platform/db/open.ts";
 import type { Environment } from "../platform/environment.ts";
-import { FinalStartError, StartError } from "../platform/errors.ts";
-import { requireDatabaseFile, unusable } from "../platform/db/unusable-file.ts";
+import { FinalStartError, getErrorMessage, StartError } from "../platform/errors.ts";
+import { requireDatabaseFile, toStartError } from "../platform/db/unusable-file.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { notSetUp } from "./core.ts";
-import { endDaemonOf } from "../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
 import { takeLock } from "../platform/instance-lock.ts";
-import { cureOf } from "../platform/db/page-check.ts";
+import { describeRemedy } from "../platform/db/page-check.ts";
 import { isReplicated, type ReplicaChoice, requireNoBackup } from "../backup/replication.ts";
-import { settleUpdate, sha256Of } from "../platform/update/recover.ts";
+import { settleUpdate, hashFile } from "../platform/update/recover.ts";
 
 // What a start does before there is a database: an update that was cut off is brought to its end, and a directory
 // that was never set up is left as it is.
@@ -31,7 +31,7 @@ export async function openInstance(options: InstanceOptions): Promise<Db> {
   try {
     return await open(options);
   } catch (error) {
-    throw unusable(error, databaseFile(options.config.dataDir)) ?? error;
+    throw toStartError(error, databaseFile(options.config.dataDir)) ?? error;
   }
 }
 
@@ -44,8 +44,8 @@ async function open({ config, environment, updateId, replica }: InstanceOptions)
     takeUpdateLock: () => takeLock(dataDir, "command", "update.lock"),
     log: environment.log,
     updateId: updateId ?? null,
-    ownSha256: () => sha256Of(process.execPath),
-    endDaemon: () => endDaemonOf(dataDir, file, environment.clock),
+    ownSha256: () => hashFile(process.execPath),
+    endDaemon: () => endOrphanDaemon(dataDir, file, environment.clock),
   });
   // Opening would make an empty one, which then stands in the way of init.
   if (!requireDatabaseFile(file)) {
@@ -66,7 +66,7 @@ function settleLog(db: Db, file: string): void {
   } catch (error) {
     db.close();
     throw new StartError(
-      `${file}-wal cannot be written to the disk: ${reasonOf(error)}. It holds what was accepted last, and nothing may be ` +
+      `${file}-wal cannot be written to the disk: ${getErrorMessage(error)}. It holds what was accepted last, and nothing may be ` +
         "built on it before it is on the disk. Nothing was accepted or sent. See whether the disk is full, read-only or " +
         "failing (df, journalctl -k), then start pombo again.",
     );
@@ -78,10 +78,6 @@ function requireWhole(file: string, dataDir: string): void {
   const damage = findDamageAtStart(file);
   if (damage.length === 0) return;
   throw new FinalStartError(
-    `Pages of the database ${file} are damaged (${damage.join("; ")}). Nothing was accepted or sent. ${cureOf(dataDir)}`,
+    `Pages of the database ${file} are damaged (${damage.join("; ")}). Nothing was accepted or sent. ${describeRemedy(dataDir)}`,
   );
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

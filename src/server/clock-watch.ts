@@ -1,8 +1,8 @@
 import { ClockStepWatch } from "../platform/clock-step-watch.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Worker } from "../platform/queue/worker.ts";
-import type { SmsGateway } from "./sms-gateway.ts";
-import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { Sms } from "../modules/sms/index.ts";
+import type { Webhooks } from "../modules/webhooks/index.ts";
 import type { Stores } from "./stores.ts";
 
 /** When the database was last written, Unix ms; null: never. */
@@ -15,19 +15,19 @@ export function getLastTime({ settings }: Pick<Stores, "settings">): number | nu
 export function watchClock(of: {
   environment: Environment;
   worker: Worker;
-  teller: WebhookDelivery;
-  texter: SmsGateway;
+  webhooks: Webhooks;
+  sms: Sms;
   stores: Stores;
 }) {
-  const { environment, worker, teller, texter, stores } = of;
+  const { environment, worker, webhooks, sms, stores } = of;
   return new ClockStepWatch({
     ...environment,
     steady: environment.steady ?? environment.clock,
     async follow(step, isStart) {
-      await Promise.all([worker.followSetBack(), teller.worker.followSetBack()]);
-      // Last, and with the note that it is done: texts must not follow the same step twice.
+      await Promise.all([worker.rescheduleAfterSetBack(), webhooks.worker.rescheduleAfterSetBack()]);
+      // Last, and with the note that it is done: SMS must not follow the same step twice.
       const note = () => stores.settings.set("last_at", String(environment.clock.now()));
-      await texter.followSetBack(step, isStart, note);
+      await sms.followSetBack(step, isStart, note);
     },
   });
 }

@@ -1,18 +1,16 @@
-import { databaseFile } from "../platform/db/open.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Config } from "../config/config.ts";
 import { Committer } from "../platform/db/group-commit.ts";
-import { DiskGuard, freeSpaceOf } from "../platform/db/disk-guard.ts";
+import { DiskGuard, createFreeSpaceReader } from "../platform/db/disk-guard.ts";
 import type { Db } from "../platform/db/open.ts";
-import { Probation } from "../platform/db/update-probation.ts";
+import { UpdateProbation } from "../platform/db/update-probation.ts";
 import { StartError } from "../platform/errors.ts";
-import { createBodyBudget, largestFor, poolFor } from "../platform/http/body/budget.ts";
+import { createBodyBudget, getLargestBody, getPoolBytes } from "../platform/http/body/budget.ts";
 import type { BodyLimits } from "../platform/http/body/read.ts";
 import { type Keyring, openKeyring } from "../platform/keyring/keyring.ts";
 import { usableMemory } from "../platform/memory-limit.ts";
 import { type Counters, createCounters } from "../platform/metrics/counters.ts";
 import { Registry } from "../platform/metrics/registry.ts";
-import { type MetricsServer, type ServeOptions, serveMetrics } from "./metrics/serve.ts";
 import { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import { CATEGORIES } from "../protocols/smtp/replies/rules.ts";
 import { openStores, type Stores } from "./stores.ts";
@@ -42,14 +40,14 @@ export interface Core {
 /** How large bodies of requests may be, and what they are read with: memory for the largest, and what else the machine has for them. */
 export function openBodies({ http }: Config, { clock, steady = clock, memory = usableMemory(), log }: Environment) {
   const allowed = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxBodyDefaultBytes);
-  const largest = Math.min(allowed, largestFor(memory));
+  const largest = Math.min(allowed, getLargestBody(memory));
   if (largest < allowed) log.event("http.bodies_limited", { memory, largest, allowed }, "warn");
   const bodyLimits: BodyLimits = {
     sendBytes: Math.min(http.maxBodyBytes, largest),
     batchBytes: Math.min(http.maxBatchBodyBytes, largest),
     otherBytes: Math.min(http.maxBodyDefaultBytes, largest),
   };
-  const budget = createBodyBudget(poolFor(memory, largest), steady, () => Bun.gc(true));
+  const budget = createBodyBudget(getPoolBytes(memory, largest), steady, () => Bun.gc(true));
   return { bodyLimits, bodies: { clock: steady, budget } };
 }
 
@@ -61,7 +59,8 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
   const stores = openStores(db, counters.emails);
   const keyring = checkedKeyring(openKeyring(instanceKey, random), stores.settings.get("key_check"), config.dataDir);
   // The first change after an update is the end of going back; last, since the other followers write too.
-  if ((stores.settings.get("update_probation") ?? "") !== "") db.listeners.push(new Probation(db, stores.settings));
+  if ((stores.settings.get("update_probation") ?? "") !== "")
+    db.listeners.push(new UpdateProbation(db, stores.settings));
   const committer: Committer = new Committer(db, {
     committed: counters.commits.committed,
     failed: (error) => {
@@ -75,7 +74,7 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
     probe: (padding) => stores.settings.set("last_write", `${clock.now()} ${padding}`),
     clock,
     limits: config.disk,
-    readFree: environment.readFree ?? freeSpaceOf(config.dataDir),
+    readFree: environment.readFree ?? createFreeSpaceReader(config.dataDir),
     changed: (reason) => (reason === null ? log.event("disk.recovered") : log.event("disk.failed", { reason }, "warn")),
   });
   guard.start();
@@ -86,15 +85,6 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
     clock,
   });
   return { registry, counters, stores, keyring, committer, guard, pause };
-}
-
-/** Null where the configuration turns them off. */
-export function openMetrics(
-  parts: Omit<ServeOptions, "listen" | "databaseFile"> & { config: Config },
-): MetricsServer | null {
-  const { config, ...rest } = parts;
-  const { listen } = config.metrics;
-  return listen === null ? null : serveMetrics({ ...rest, listen, databaseFile: databaseFile(config.dataDir) });
 }
 
 export function notSetUp(dataDir: string): StartError {

@@ -1,26 +1,15 @@
 import { showInbound, withoutBody } from "../modules/sms/api/serialize.ts";
 import { showSuppression } from "../modules/suppressions/serialize.ts";
-import type { EmailChange, TellOfEmail } from "../modules/emails/events.ts";
-import type { StoredStatus } from "../modules/emails/store/store.ts";
 import type { Recorder } from "../modules/events/record.ts";
 import type { EventType } from "../modules/events/schema.ts";
 import type { MessageChange } from "../modules/sms/queue/message-store.ts";
+import type { RateNotice } from "../modules/plans/sending-block.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Stores } from "./stores.ts";
 
-// Which event each change in the stores of emails, SMS and suppressions emits. It is written in the transaction of the
-// change, so that nobody who ends an email or suppresses an address can forget it.
+// Which event each change in the stores of SMS and suppressions emits. It is written in the transaction of the
+// change, so that nobody who suppresses an address can forget it.
 
-const EMAIL_EVENTS: Record<StoredStatus, EmailChange["type"] | null> = {
-  queued: null,
-  sent: "email.sent",
-  delivered: "email.delivered",
-  bounced: "email.bounced",
-  complained: "email.complained",
-  failed: "email.failed",
-  suppressed: "email.suppressed",
-  canceled: "email.canceled",
-};
 const SMS_EVENTS: Record<MessageChange["status"], EventType> = {
   sent: "sms.sent",
   delivered: "sms.delivered",
@@ -29,15 +18,7 @@ const SMS_EVENTS: Record<MessageChange["status"], EventType> = {
   expired: "sms.expired",
 };
 
-export function emitStoreEvents(
-  { emails, suppressions, sms }: Stores,
-  recorder: Recorder,
-  { clock, tellOfEmail }: { clock: Pick<Clock, "now">; tellOfEmail: TellOfEmail },
-): void {
-  emails.followEnds(({ status, ...end }) => {
-    const type = EMAIL_EVENTS[status];
-    if (type !== null) tellOfEmail({ ...end, type });
-  });
+export function emitStoreEvents({ suppressions, sms }: Stores, recorder: Recorder, clock: Pick<Clock, "now">): void {
   sms.messages.followChanges(({ message, status, at }) => {
     const { workspaceId, uid } = message;
     recorder.record({ workspaceId, type: SMS_EVENTS[status], resource: uid, at, data: () => withoutBody(message) });
@@ -57,4 +38,18 @@ export function emitStoreEvents(
     const data = () => showSuppression(row);
     recorder.record({ workspaceId, type, resource: address, at: clock.now(), data });
   });
+}
+
+const RATE_EVENTS: Record<RateNotice["kind"], EventType> = {
+  warning: "workspace.sending_warning",
+  blocked: "workspace.sending_blocked",
+};
+
+/** A workspace's sending was blocked for its rates, or is half way to that. */
+export function emitRateEvent(
+  { kind, workspaceId, workspace, reason, at }: RateNotice,
+  { record }: Pick<Recorder, "record">,
+): void {
+  const data = () => ({ workspaceId: workspace, reason });
+  record({ workspaceId, type: RATE_EVENTS[kind], resource: workspace, at, data });
 }

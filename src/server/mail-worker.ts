@@ -4,7 +4,7 @@ import { openLibcrypto } from "../protocols/dkim/libcrypto.ts";
 import { poolSigner } from "../protocols/dkim/sign.ts";
 import { composeAndSign, type ComposeInput } from "../modules/emails/content/compose.ts";
 import { type GivenContent, prepareContent } from "../modules/emails/content/prepare.ts";
-import { readReport } from "../protocols/dsn/parse.ts";
+import { readReport } from "../protocols/dsn/parse-report.ts";
 import type { GivenReport } from "../modules/inbound-mail/read-report.ts";
 import { answerCalls, type Answers, type Calls } from "../platform/worker-threads/worker-thread.ts";
 

@@ -1,4 +1,5 @@
-import { type AppOptions, start } from "./server.ts";
+import { start } from "./server.ts";
+import type { AppOptions } from "./app.ts";
 import { takeLock } from "../platform/instance-lock.ts";
 
 /** The operator's routes over a data directory; `held`: an instance has it, or another command. */

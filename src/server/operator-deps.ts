@@ -1,142 +1,105 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Config } from "../config/config.ts";
-import type { Commit } from "../platform/db/group-commit.ts";
-import type { DiskGuard } from "../platform/db/disk-guard.ts";
-import { BUILD } from "../platform/build-info.ts";
-import type { Db } from "../platform/db/open.ts";
-import { databaseFile } from "../platform/db/open.ts";
-import type { ListPages } from "../platform/http/pagination.ts";
-import type { Log } from "../platform/log.ts";
-import type { Counters } from "../platform/metrics/counters.ts";
-import { readFileSizes } from "../platform/metrics/process.ts";
-import { openCensusStore } from "../modules/emails/queue/depth-store.ts";
-import { openOverviewStore } from "../modules/operator/overview-store.ts";
-import type { PauseRouteDeps } from "../modules/operator/pause-routes.ts";
-import type { OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
-import { openOperatorQueueStore } from "../modules/operator/queue-store.ts";
-import type { Replication, StatusDeps } from "../modules/operator/instance-status.ts";
-import type { TraceDeps } from "../modules/operator/trace.ts";
-import { openTraceStore } from "../modules/operator/trace-store.ts";
-import type { PageCheck } from "../platform/db/page-check.ts";
-import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
-import type { Worker } from "../platform/queue/worker.ts";
-import type { Random } from "../platform/random.ts";
 import type { Replicator } from "../backup/replication.ts";
+import { createEmailQueueAdmin } from "../modules/emails/queue/admin.ts";
+import type { OperatorDeps, Replication } from "../modules/operator/index.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
-import type { Sites } from "../protocols/smtp/sites.ts";
-import type { Stores } from "./stores.ts";
-import type { WebhookDelivery } from "./webhook-delivery.ts";
-import type { SmsGateway } from "./sms-gateway.ts";
+import { createSmsQueueAdmin } from "../modules/sms/queue/admin.ts";
+import { createWebhookQueueAdmin } from "../modules/webhooks/delivery/admin.ts";
+import { openOperatorWorkspaceStore } from "../modules/workspaces/operator/store.ts";
+import { BUILD } from "../platform/build-info.ts";
+import { type Db, databaseFile } from "../platform/db/open.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
+import { readFileSizes } from "../platform/metrics/process.ts";
+import type { Core } from "./core.ts";
+import type { ModuleOptions, Modules } from "./modules.ts";
 
-// The overseeing part of the composition root: what the operator's status and queue read and change, across all
-// rooms.
+// What the operator's status, queue and trace read and change, across all modules.
 
-/** What is overseen, beside what the API has anyway. */
-export interface OperatorView {
-  db: Db;
-  sites: Sites;
-  texter: SmsGateway;
-  counters: Counters;
-  pages: Pick<PageCheck, "check">;
-  pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
+interface OperatorSources extends ModuleOptions {
+  core: Core & { db: Db };
+  modules: Pick<Modules, "emails" | "sms" | "webhooks">;
+  pages: OperatorDeps["pages"];
+  issues: () => HealthIssue[];
   /** Null: it does not run yet. */
   replicator: () => Pick<Replicator, "status" | "issue" | "advice" | "drill"> | null;
 }
 
-/** All that it reads and changes. */
-export interface OperatorSources extends OperatorView {
-  config: Config;
-  stores: Stores;
-  common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ListPages };
-  guard: DiskGuard;
-  teller: WebhookDelivery;
-  worker: Worker;
-  issues: () => HealthIssue[];
-}
-
-/** Null: nothing is replicated. */
-function replicationOf(replicator: ReturnType<OperatorView["replicator"]>): Replication | null {
-  const status = replicator?.status() ?? null;
-  if (status === null) return null;
-  const { isRunning, lastSyncAt } = status;
-  const trouble = replicator?.issue ?? null;
-  return {
-    state: isRunning ? "running" : "not running",
-    reason: trouble?.reason ?? status.fault ?? replicator?.advice ?? null,
-    lastAt: lastSyncAt,
-    drill: replicator?.drill() ?? null,
-  };
-}
-
-export interface OperatorToolDeps {
-  queue: OperatorQueueDeps;
-  status: StatusDeps;
-  trace: TraceDeps;
-  pause: PauseRouteDeps;
-}
-
-export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
-  const { stores, common, worker, teller, config, guard, issues } = sources;
-  const { db, sites, texter, counters, pause, pages, replicator } = sources;
-  const paused = () => pause.pause;
-  const { clock } = common;
-  const { segments } = stores.sms;
-  const overview = openOverviewStore(db);
+export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
+  const { config, environment, core, modules, pages, issues, replicator } = sources;
+  const { db, stores, guard, pause, counters, committer } = core;
+  const { clock, random, log } = environment;
+  const { worker, sites } = modules.emails;
+  const { sms, webhooks } = modules;
+  const { workspaces, suppressions } = stores;
   const isBound = ({ state }: LinkView) => state === "bound" || state === "partly";
-  const linksOf = (route: string) => texter.links.views().filter((link) => link.route === route);
   return {
-    pause: { pause, log: common.log },
-    trace: { traces: openTraceStore(db), segments, ...stores },
-    queue: {
-      ...common,
-      workspaces: stores.workspaces,
-      emails: stores.emails,
-      queue: stores.queue,
-      segments,
-      webhooks: stores.webhooks,
-      jobs: stores.webhookJobs,
-      deliveries: stores.webhookDeliveries,
-      waiting: openOperatorQueueStore(db),
-      overview,
-      census: openCensusStore(db),
-      siteOf: (laneId) => worker.siteOf(laneId),
-      blockOf: (site, workspaceId) => sites.blockOf(site, workspaceId),
-      isHeld: (workspaceId) => stores.workspaces.byId(workspaceId)?.isHeld ?? true,
-      paused,
-      troubleOf(route) {
-        if (!config.sms.routes.some(({ name }) => name === route)) return "no such route in the configuration";
-        const links = linksOf(route);
-        return links.length > 0 && !links.some(isBound) ? "No link of the route is bound" : null;
-      },
-      nudge: {
-        email: (laneId, dueAt) => worker.nudge(laneId, dueAt),
-        sms: (work) => texter.nudge(work),
-        webhook: (webhookId, dueAt) => teller.worker.nudge(webhookId, dueAt),
-      },
+    queues: {
+      email: createEmailQueueAdmin({
+        ...stores,
+        db,
+        worker,
+        recordEvent: modules.emails.recordEvent,
+        sites,
+        isHeld: (workspaceId) => workspaces.byId(workspaceId)?.isHeld ?? true,
+        isPaused: () => pause.pause !== null,
+        clock,
+      }),
+      sms: createSmsQueueAdmin({
+        db,
+        segments: stores.sms.segments,
+        nudge: (work) => sms.nudge(work),
+        routeIssue(route) {
+          if (!config.sms.routes.some(({ name }) => name === route)) return "no such route in the configuration";
+          const links = sms.links.views().filter((link) => link.route === route);
+          return links.length > 0 && !links.some(isBound) ? "No link of the route is bound" : null;
+        },
+      }),
+      webhook: createWebhookQueueAdmin({
+        db,
+        webhooks: stores.webhooks,
+        jobs: stores.webhookJobs,
+        deliveries: stores.webhookDeliveries,
+        worker: webhooks.worker,
+        random,
+      }),
     },
-    status: {
-      overview,
+    flagged: openOperatorWorkspaceStore(db),
+    workspaces,
+    suppressions,
+    pause,
+    pages,
+    commit: committer.commit,
+    clock,
+    log,
+    instance: {
       build: BUILD,
       startedAt: clock.now(),
-      checkPages: () => pages.check(),
       issues,
-      paused,
-      runningEmails: () => worker.runningCount,
       rates: () => counters.emails.lately(),
       freeDiskBytes: () => guard.freeBytes,
       files: () => readFileSizes(databaseFile(config.dataDir)),
       blockedSites: () =>
-        sites.blocked().map(({ site, workspaceId, block }) => {
-          const workspace = workspaceId === null ? undefined : stores.workspaces.byId(workspaceId);
+        sites.blocked().map(({ site, owner, block }) => {
+          const workspace = owner === null ? undefined : workspaces.byId(owner);
           return { site, workspaceId: workspace?.uid ?? null, ...block };
         }),
       links: () =>
-        texter.links
+        sms.links
           .views()
           .map((link) => ({ route: link.route, isBound: isBound(link), lastEnd: link.error?.reason ?? null })),
-      replication: () => replicationOf(replicator()),
-      clock,
+      replication: () => toReplication(replicator()),
     },
+  };
+}
+
+/** Null: nothing is replicated. */
+function toReplication(replicator: ReturnType<OperatorSources["replicator"]>): Replication | null {
+  const status = replicator?.status() ?? null;
+  if (status === null) return null;
+  const { isRunning, lastSyncAt, fault } = status;
+  return {
+    state: isRunning ? "running" : "not running",
+    reason: replicator?.issue?.reason ?? fault ?? replicator?.advice ?? null,
+    lastAt: lastSyncAt,
+    drill: replicator?.drill() ?? null,
   };
 }

@@ -1,5 +1,6 @@
 import { lockHeld } from "../platform/instance-lock.ts";
-import { type AppOptions, start } from "./server.ts";
+import { start } from "./server.ts";
+import type { AppOptions } from "./app.ts";
 import type { Clock } from "../platform/clock.ts";
 import { closeDatabase, openDatabase } from "../platform/db/open.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";

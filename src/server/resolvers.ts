@@ -2,8 +2,8 @@ import type { Environment } from "../platform/environment.ts";
 import type { Config } from "../config/config.ts";
 import { createResolver, type DnsClient, systemServers } from "../protocols/dns/client.ts";
 import { createWatchedResolver } from "../protocols/dns/resolver-health.ts";
-import { lookupsAtOnce } from "../protocols/smtp/mx-lookup.ts";
-import { CALL_DNS } from "../modules/webhooks/delivery/concurrency-limits.ts";
+import { limitLookups } from "../protocols/smtp/mx-lookup.ts";
+import { CALL_DNS } from "../modules/webhooks/delivery/concurrency-limiter.ts";
 
 // Who looks names up, in the composition root: each kind of work has a client of its own, so that names nobody
 // answers for take no places from other work.
@@ -26,7 +26,7 @@ export function openResolvers(config: Config, environment: Environment): Resolve
   const { resolver, watch } = createWatchedResolver({
     servers,
     witness: config.hostname,
-    lookupsAtOnce: lookupsAtOnce(config.email.maxSessions),
+    lookupsAtOnce: limitLookups(config.email.maxSessions),
     ...environment,
   });
   const checkResolver = createResolver({ servers, clock, random });

@@ -1,9 +1,8 @@
 import { isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
 
-// What members mean that are called the same and mean the same everywhere, and a value for examples. What a schema
-// says itself comes first.
+// Descriptions and example values of members that mean the same in every schema; a schema's own come first.
 
-const WORDS: Record<string, [description: string, example?: Json]> = {
+const DESCRIPTIONS: Record<string, [description: string, example?: Json]> = {
   accepted: ["How many were accepted."],
   acceptedAt: ["When the SMSC took it."],
   address: ["The address."],
@@ -28,7 +27,7 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   commit: ["The source that this executable was built from.", "4f0c6b8"],
   content: ["The whole content.", "RnJvbTogQW5hIDxhbmFAZXhhbXBsZS5uZXQ+DQpTdWJqZWN0OiBIZWxsbw0KDQpIZWxsbw0K"],
   count: ["How many."],
-  createdAt: ["When it was made."],
+  createdAt: ["When it was created."],
   credit: ["Whether its credit was taken or given back.", "taken"],
   data: ["What was asked for."],
   databaseBytes: ["Size of the database.", 52428800],
@@ -58,8 +57,8 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   id: ["Its id."],
   ids: ["Which ones."],
   imported: ["How many are new.", 2],
-  inbound: ["Texts that came in."],
-  isDefault: ["Whether texts without a `from` come from it."],
+  inbound: ["SMS that came in."],
+  isDefault: ["Whether SMS without a `from` come from it."],
   kind: ["Which kind."],
   lastAt: ["When the copy was last whole."],
   lastError: ["Why the last session ended; null: none did."],
@@ -74,9 +73,9 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   name: ["Its name.", "Loja Maria"],
   nextAttemptAt: ["When it is tried next; null: no time is set."],
   no: ["Its number, from 1."],
-  note: ["What it is for."],
+  note: ["Its purpose."],
   oldestAt: ["When the oldest of them was accepted."],
-  operatorKey: ["The new key. Keep it: it is not shown again."],
+  operatorKey: ["The new key. Save it: it is not shown again."],
   outcome: ["What it came to."],
   component: ["Which component.", "disk"],
   part: ["Which segment of the message, from 1.", 1],
@@ -94,7 +93,7 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   receiptAt: ["When a receipt came."],
   receiptState: ["What it said."],
   receipts: ["Receipts that came in."],
-  receivedAt: ["When it came in."],
+  receivedAt: ["When it was received."],
   reconnects: ["Times that it connected again."],
   refused: ["Segments that the SMSC refused."],
   reroutes: ["Times it went on to another link."],
@@ -102,25 +101,25 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   returnPath: ["The sender of the envelope.", "b+aaaaaaaaaaaaaaaa@bounce.example.com"],
   route: ["The route's name.", "vodacom"],
   running: ["How many are under way."],
-  senderIds: ["Names and numbers that its texts may come from."],
+  senderIds: ["Names and numbers that its SMS may come from."],
   sequence: ["The PDU's sequence_number.", 17],
-  since: ["Since when."],
+  since: ["When it was suppressed."],
   site: ["The mail servers.", "mx.example.com"],
   sites: ["The first of them."],
   size: ["Size."],
-  sms: ["Of texts."],
+  sms: ["Of SMS."],
   smsCredits: ["SMS credits that are left.", 500],
-  smsThisMonth: ["Texts accepted in this UTC calendar month."],
+  smsThisMonth: ["SMS accepted in this UTC calendar month."],
   smscId: ["The SMSC's id of it."],
   some: ["The first of them."],
   startedAt: ["When it began."],
   state: ["How it stands.", "queued"],
   status: ["How it stands.", "queued"],
-  subject: ["As its header says."],
+  subject: ["As in its header."],
   submittedAt: ["When it was last handed to the SMSC."],
   submits: ["Segments that were handed over, by what became of them."],
   suppressions: ["Suppressions."],
-  text: ["Which text."],
+  text: ["Which SMS."],
   throttled: ["Segments refused for going too fast."],
   timeline: ["What happened to it, oldest first."],
   tls: ["Whether the connection was encrypted."],
@@ -144,21 +143,21 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   workspaces: ["Workspaces that may not send."],
 };
 
-/** The document with words for the members that have none. */
+/** Adds them to the members that have none. */
 export function addDescriptions(value: Json): Json {
   if (Array.isArray(value)) return value.map(addDescriptions);
   if (!isMembers(value)) return value;
   return mapMembers(value, (member, name) => {
     if (isExample(name)) return member;
     if (name !== "properties" || !isMembers(member)) return addDescriptions(member);
-    return mapMembers(member, (schema, own) => (isMembers(schema) ? worded(schema, own) : schema));
+    return mapMembers(member, (schema, own) => (isMembers(schema) ? describeMember(schema, own) : schema));
   });
 }
 
-function worded(schema: Members, name: string): Members {
-  const [description, example] = WORDS[name] ?? [];
+function describeMember(schema: Members, name: string): Members {
+  const [description, example] = DESCRIPTIONS[name] ?? [];
   const hasWords = schema["description"] !== undefined || schema["x-name"] !== undefined;
-  const hasExample = example === undefined || schema["examples"] !== undefined || !isOf(schema, example);
+  const hasExample = example === undefined || schema["examples"] !== undefined || !isValueOf(schema, example);
   return {
     ...(addDescriptions(schema) as Members),
     ...(description === undefined || hasWords ? {} : { description }),
@@ -167,7 +166,7 @@ function worded(schema: Members, name: string): Members {
 }
 
 /** Whether it takes any value of that kind. */
-function isOf({ type, enum: words, format }: Members, value: Json): boolean {
+function isValueOf({ type, enum: words, format }: Members, value: Json): boolean {
   const types = typeof value === "number" ? ["integer", "number"] : [typeof value];
   return (
     words === undefined &&

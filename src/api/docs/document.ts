@@ -7,11 +7,11 @@ import { ANSWER_HEADERS } from "../../platform/http/openapi.ts";
 import { addDescriptions } from "./descriptions.ts";
 import { errorExample } from "./error-examples.ts";
 import { EVENT_PAYLOADS } from "./event-payloads.ts";
-import { EVENT_TAG, eventOperations } from "./events.ts";
-import { exampleOf, exampleOfAnswer } from "./examples.ts";
+import { EVENT_TAG, buildEventOperations } from "./events.ts";
+import { buildExample, buildAnswerExample } from "./examples.ts";
 import { DESCRIPTION, INFO, KEYS, REPLAY_HEADERS, TAGS } from "./introduction.ts";
 import { getMembers, isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
-import { linksOf, type Operation } from "./links.ts";
+import { findLinks, type Operation } from "./links.ts";
 import { simplifySchemas } from "./schemas.ts";
 
 // @elysiajs/swagger writes out what the routes say. Added here is what all operations have in common: the key that
@@ -57,12 +57,12 @@ async function readRoutes(routes: AnyElysia[]): Promise<Members> {
 
 export async function writeDocument(routes: AnyElysia[], options: DocumentOptions): Promise<Json> {
   const document = getMembers(addDescriptions(simplifySchemas(await readRoutes(routes))));
-  const operations = operationsOf(document);
+  const operations = listOperations(document);
   const tags = new Set<Json>([EVENT_TAG]);
   for (const { value, path, method } of operations) {
     for (const tag of Array.isArray(value["tags"]) ? value["tags"] : []) tags.add(tag);
     if (value["security"] === undefined && options.isForOperator(path)) value["security"] = [{ operatorKey: [] }];
-    namePlans(value, options.planNames);
+    setPlanNames(value, options.planNames);
     addBodyExample(value);
     const parameters = Array.isArray(value["parameters"]) ? value["parameters"] : [];
     const isRepeatable = parameters.some((parameter) => getMembers(parameter)["name"] === "Idempotency-Key");
@@ -74,11 +74,11 @@ export async function writeDocument(routes: AnyElysia[], options: DocumentOption
     }
   }
   for (const operation of operations) addLinks(operation, operations);
-  const { webhooks, callback } = eventOperations(EVENT_PAYLOADS);
+  const { webhooks, callback } = buildEventOperations(EVENT_PAYLOADS);
   for (const { value } of operations) if (value["operationId"] === "createWebhook") value["callbacks"] = callback;
   const schemas: Members = {};
   const { paths, webhooks: named } = getMembers(
-    withNames({ paths: document["paths"] ?? {}, webhooks: addDescriptions(webhooks) }, schemas),
+    moveNamedSchemas({ paths: document["paths"] ?? {}, webhooks: addDescriptions(webhooks) }, schemas),
   );
   const whole = {
     ...document,
@@ -93,10 +93,10 @@ export async function writeDocument(routes: AnyElysia[], options: DocumentOption
     paths: paths ?? {},
     webhooks: named ?? {},
   };
-  return withDomain(whole, options.exampleDomain);
+  return replaceDomain(whole, options.exampleDomain);
 }
 
-function operationsOf(document: Members): Operation[] {
+function listOperations(document: Members): Operation[] {
   return Object.entries(getMembers(document["paths"])).flatMap(([path, methods]) =>
     Object.entries(getMembers(methods)).flatMap(([method, value]) =>
       METHODS.has(method) && isMembers(value) ? [{ method, path, value }] : [],
@@ -105,22 +105,22 @@ function operationsOf(document: Members): Operation[] {
 }
 
 /** The JSON that a request or response is described by; null: it has no body of JSON. */
-function jsonOf(holder: Json | undefined): Members | null {
+function getJson(holder: Json | undefined): Members | null {
   const json = getMembers(getMembers(holder)["content"])["application/json"];
   return isMembers(json) ? json : null;
 }
 
 /** A plan in a body is one of those that this instance is configured with. */
-function namePlans(operation: Members, planNames: string[]): void {
-  const schema = getMembers(jsonOf(operation["requestBody"])?.["schema"]);
+function setPlanNames(operation: Members, planNames: string[]): void {
+  const schema = getMembers(getJson(operation["requestBody"])?.["schema"]);
   const plan = getMembers(schema["properties"])["plan"];
   if (isMembers(plan)) plan["enum"] = planNames;
 }
 
 /** The whole body, so that it can be sent as it stands. */
 function addBodyExample(operation: Members): void {
-  const json = jsonOf(operation["requestBody"]);
-  const example = json === null ? undefined : exampleOf(getMembers(json["schema"]));
+  const json = getJson(operation["requestBody"]);
+  const example = json === null ? undefined : buildExample(getMembers(json["schema"]));
   if (json !== null && example !== undefined) json["example"] = example;
 }
 
@@ -137,11 +137,11 @@ interface Place {
 function completeResponse(response: Members, place: Place, limits: BodyLimits): void {
   const { route, status, isRepeatable, data } = place;
   if (status === 202 && isRepeatable) addReplayHeaders(response);
-  const json = jsonOf(response);
+  const json = getJson(response);
   if (json === null || json["example"] !== undefined) return;
   const schema = getMembers(json["schema"]);
   const isError = schema["x-name"] === "Errors";
-  const example = isError ? errorExample(route, status, limits) : exampleOfAnswer(schema);
+  const example = isError ? errorExample(route, status, limits) : buildAnswerExample(schema);
   if (example === undefined) return;
   json["example"] =
     isError || !isMembers(data) || !isMembers(example)
@@ -157,19 +157,19 @@ function addReplayHeaders(response: Members): void {
 
 function addLinks(operation: Operation, all: Operation[]): void {
   for (const [status, response] of Object.entries(getMembers(operation.value["responses"]))) {
-    const data = getMembers(getMembers(jsonOf(response)?.["schema"])["properties"])["data"];
+    const data = getMembers(getMembers(getJson(response)?.["schema"])["properties"])["data"];
     if (!status.startsWith("2") || !isMembers(response) || !isMembers(data)) continue;
-    const links = linksOf(operation, data, all);
+    const links = findLinks(operation, data, all);
     if (Object.keys(links).length > 0) response["links"] = links;
   }
 }
 
 /** Schemas that have a name are written once, under `components`, and pointed to. */
-function withNames(value: Json, schemas: Members): Json {
-  if (Array.isArray(value)) return value.map((item) => withNames(item, schemas));
+function moveNamedSchemas(value: Json, schemas: Members): Json {
+  if (Array.isArray(value)) return value.map((item) => moveNamedSchemas(item, schemas));
   if (!isMembers(value)) return value;
   const { "x-name": name, ...others } = value;
-  const schema = mapMembers(others, (member, key) => (isExample(key) ? member : withNames(member, schemas)));
+  const schema = mapMembers(others, (member, key) => (isExample(key) ? member : moveNamedSchemas(member, schemas)));
   if (typeof name !== "string") return schema;
   const known = schemas[name];
   if (known !== undefined && !Bun.deepEquals(known, schema)) throw new Error(`two schemas have the name ${name}`);
@@ -177,9 +177,9 @@ function withNames(value: Json, schemas: Members): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-function withDomain(value: Json, domain: string, isInExample = false): Json {
+function replaceDomain(value: Json, domain: string, isInExample = false): Json {
   if (typeof value === "string") return isInExample ? value.replaceAll(EXAMPLE_DOMAIN, domain) : value;
-  if (Array.isArray(value)) return value.map((item) => withDomain(item, domain, isInExample));
+  if (Array.isArray(value)) return value.map((item) => replaceDomain(item, domain, isInExample));
   if (!isMembers(value)) return value;
-  return mapMembers(value, (member, name) => withDomain(member, domain, isInExample || isExample(name)));
+  return mapMembers(value, (member, name) => replaceDomain(member, domain, isInExample || isExample(name)));
 }

@@ -3,7 +3,7 @@
 import { AppError } from "../../platform/errors.ts";
 import { domainKeyElsewhere, missingKey, notTheOperator, operatorElsewhere } from "../../platform/http/auth.ts";
 import { notJson } from "../../platform/http/body/json.ts";
-import { type BodyLimits, limitFor, notJsonType, tooLarge, tooSlow } from "../../platform/http/body/read.ts";
+import { type BodyLimits, findBodyLimit, notJsonType, tooLarge, tooSlow } from "../../platform/http/body/read.ts";
 import { errorBody, internalError, notFound, nothingStored } from "../../platform/http/errors.ts";
 import type { Json } from "./json.ts";
 
@@ -15,7 +15,7 @@ const EXAMPLES: Record<number, AppError> = {
   408: tooSlow(),
   415: notJsonType(null),
   422: new AppError("VALIDATION_ERROR", "id must be a UUID", { field: "id" }),
-  429: new AppError("RATE_LIMITED", "Too many requests", { hint: "Wait as long as Retry-After says." }),
+  429: new AppError("RATE_LIMITED", "Too many requests", { hint: "Wait for the time in Retry-After." }),
   500: internalError(),
   503: nothingStored(),
 };
@@ -27,12 +27,12 @@ const EMAIL_SEND = /^POST .*\/emails(?:\/batch)?$/;
 const READS_OF_EMAILS = /^GET \/api\/v1\/emails/;
 
 /** The first that fits is taken before the common ones. */
-const OF_ROUTES: [route: RegExp, status: number, error: AppError][] = [
+const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [
     SMS,
     402,
     new AppError("INSUFFICIENT_SMS_CREDITS", "The text needs 2 SMS credits and the balance is 1", {
-      hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows what a text costs.",
+      hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows the cost of a message.",
     }),
   ],
   [
@@ -40,7 +40,7 @@ const OF_ROUTES: [route: RegExp, status: number, error: AppError][] = [
     422,
     new AppError(
       "VALIDATION_ERROR",
-      "to must be a Mozambican mobile number in E.164: + and the country code, then digits alone, like +258841234567",
+      "to must be a Mozambican mobile number in E.164: + and the country code, then only digits, like +258841234567",
       { field: "to" },
     ),
   ],
@@ -58,7 +58,7 @@ const OF_ROUTES: [route: RegExp, status: number, error: AppError][] = [
       "SENDING_BLOCKED",
       "Sending is blocked since 2026-11-21: too many emails bounced or were complained about",
       {
-        hint: "Take the addresses that bounced or complained off your lists, then ask the operator, who can lift this.",
+        hint: "Remove the addresses that bounced or complained from your lists, then ask the operator to lift this.",
       },
     ),
   ],
@@ -67,14 +67,14 @@ const OF_ROUTES: [route: RegExp, status: number, error: AppError][] = [
     /^POST .*\/domains$/,
     402,
     new AppError("PLAN_LIMIT_REACHED", "The plan allows 1 domain", {
-      hint: "Delete a domain that is not needed, or ask the operator to raise the plan's limits.",
+      hint: "Delete an unused domain, or ask the operator to raise the plan's limits.",
     }),
   ],
   [
     /^POST .*\/webhooks$/,
     402,
     new AppError("PLAN_LIMIT_REACHED", "The plan allows 1 webhook", {
-      hint: "Delete a webhook that is not needed, or ask the operator to raise the plan's limits.",
+      hint: "Delete an unused webhook, or ask the operator to raise the plan's limits.",
     }),
   ],
   [
@@ -89,7 +89,7 @@ const OF_ROUTES: [route: RegExp, status: number, error: AppError][] = [
   [
     /^POST \/api\/v1\/workspaces$/,
     403,
-    new AppError("API_KEY_RESTRICTED", "Only the operator key may make workspaces here", {
+    new AppError("API_KEY_RESTRICTED", "Only the operator key may create workspaces here", {
       hint: "Ask the operator, who can also allow it: [workspaces] creation in the configuration.",
     }),
   ],
@@ -106,8 +106,8 @@ const OF_ROUTES: [route: RegExp, status: number, error: AppError][] = [
 
 /** The body of an error with this status; `route` as in `POST /api/v1/emails`. Undefined: nothing can be said for it. */
 export function errorExample(route: string, status: number, limits: BodyLimits): Json | undefined {
-  const [, , special] = OF_ROUTES.find(([of, on]) => on === status && of.test(route)) ?? [];
+  const [, , special] = ROUTE_EXAMPLES.find(([of, on]) => on === status && of.test(route)) ?? [];
   const path = route.split(" ")[1] ?? "";
-  const error = status === 413 ? tooLarge(limitFor(path, limits)) : (special ?? EXAMPLES[status]);
+  const error = status === 413 ? tooLarge(findBodyLimit(path, limits)) : (special ?? EXAMPLES[status]);
   return error === undefined ? undefined : (JSON.parse(JSON.stringify(errorBody(error))) as Json);
 }

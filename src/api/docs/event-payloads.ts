@@ -8,7 +8,7 @@ import { InboundSms, SmsRecord } from "../../modules/sms/api/schema.ts";
 import { Suppression } from "../../modules/suppressions/schema.ts";
 import { Webhook } from "../../modules/webhooks/api/schema.ts";
 
-// What each event tells, for the API docs. test/api/event-payloads.test.ts holds real events against it.
+// The payload of each event, for the API docs. test/integration/api/event-payloads.test.ts compares real events with it.
 
 const { html: _html, text: _text, ...emailMembers } = EmailRecord.properties;
 const { body: _body, ...smsMembers } = SmsRecord.properties;
@@ -62,7 +62,7 @@ const UNSUBMITTED = {
   lastEventAt: null,
 };
 
-/** Every event's. A new one is told of here, or this does not compile. */
+/** A new event is described here, or this does not compile. */
 export const EVENT_PAYLOADS: Record<EventType, EventPayload> = {
   "email.queued": { shape: EMAIL, says: "An email was accepted.", example: { ...UNSENT, status: "queued" } },
   "email.sent": {

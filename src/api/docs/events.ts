@@ -2,12 +2,12 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { isMembers, type Json, type Members } from "./json.ts";
 import { simplifySchemas } from "./schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
-import { exampleOfAnswer } from "./examples.ts";
+import { buildAnswerExample } from "./examples.ts";
 import { addDescriptions } from "./descriptions.ts";
 
-// What webhooks are told, for the document: an entry for each type of event, and one schema for all of a shape.
+// The calls to webhooks, for the document: an entry for each type of event, and one schema for all of a shape.
 
-/** What events of one shape have in common. */
+/** Events whose `data` has the same schema. */
 export interface EventShape {
   /** As in `EmailEvent`. */
   name: string;
@@ -17,7 +17,7 @@ export interface EventShape {
 
 export interface EventPayload {
   shape: EventShape;
-  /** When it is told. */
+  /** When it happens. */
   says: string;
   /** Where `data` is otherwise than in the shape's own example. */
   example?: Members;
@@ -43,7 +43,7 @@ const PARAMETERS = Object.entries(HEADERS).map(([name, [description, example]]) 
   schema: { type: "string", examples: [example] },
 }));
 
-/** Not that of the operations: generators write a file for each tag. */
+/** Another tag than that of the operations: generators write a file for each tag. */
 export const EVENT_TAG = "Webhook calls";
 
 const RESPONSES = {
@@ -52,17 +52,17 @@ const RESPONSES = {
 };
 
 /** For the document's `webhooks`, and the callback of the operation that makes one. */
-export function eventOperations(payloads: EventPayloads): { webhooks: Members; callback: Members } {
+export function buildEventOperations(payloads: EventPayloads): { webhooks: Members; callback: Members } {
   const shapes = new Map<EventShape, string[]>();
   for (const [type, { shape }] of Object.entries(payloads)) shapes.set(shape, [...(shapes.get(shape) ?? []), type]);
-  const schemas = new Map([...shapes].map(([shape, types]) => [shape, schemaOf(shape, types)]));
+  const schemas = new Map([...shapes].map(([shape, types]) => [shape, buildEventSchema(shape, types)]));
   const webhooks: Members = {};
   for (const [type, { shape, says, example = {} }] of Object.entries(payloads)) {
     const schema = schemas.get(shape) ?? {};
-    const event = exampleOfAnswer(schema);
+    const event = buildAnswerExample(schema);
     const data = isMembers(event) && isMembers(event["data"]) ? { ...event["data"], ...example } : example;
     const body = { schema, example: { ...(isMembers(event) ? event : {}), type, data } };
-    webhooks[type] = { post: operation({ id: nameOf(type), summary: type, description: says, body }) };
+    webhooks[type] = { post: buildOperation({ id: toOperationId(type), summary: type, description: says, body }) };
   }
   const all = {
     "x-name": "WebhookEvent",
@@ -75,32 +75,32 @@ export function eventOperations(payloads: EventPayloads): { webhooks: Members; c
       ),
     },
   };
-  const post = operation({
+  const post = buildOperation({
     id: "onEvent",
-    summary: "Tell of an event",
+    summary: "An event",
     description: "Each call holds one event that the webhook wants. `webhooks` in this document shows every type.",
     body: { schema: all },
   });
   return { webhooks, callback: { event: { "{$request.body#/url}": { post } } } };
 }
 
-function schemaOf({ name, data }: EventShape, types: string[]): Members {
+function buildEventSchema({ name, data }: EventShape, types: string[]): Members {
   const type = Type.Unsafe<string>({ type: "string", enum: types, description: "What happened." });
   const envelope = Type.Object({
     type,
     timestamp: Type.String({ format: "date-time", description: "When it happened." }),
-    workspaceId: Type.String({ format: "uuid", description: "Whose event it is." }),
+    workspaceId: Type.String({ format: "uuid", description: "The workspace of the event." }),
     data,
   });
   return addDescriptions(simplifySchemas(JSON.parse(JSON.stringify(named(name, envelope))) as Json)) as Members;
 }
 
 /** `onEmailDeliveryDelayed`. */
-function nameOf(type: string): string {
+function toOperationId(type: string): string {
   return `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`;
 }
 
-function operation(words: { id: string; summary: string; description: string; body: Members }): Members {
+function buildOperation(words: { id: string; summary: string; description: string; body: Members }): Members {
   const { id, body, ...others } = words;
   return {
     operationId: id,

@@ -3,24 +3,24 @@ import { isMembers, type Json, type Members } from "./json.ts";
 /**
  * A value that `schema` describes, from its own example or from those of its members: what is required, and
  * what has an example besides; of a required choice the first word. Undefined when a required member has
- * none. test/api/examples.test.ts sends each to a pombo.
+ * none. test/integration/api/examples.test.ts sends each to a pombo.
  */
-export function exampleOf(schema: Members): Json | undefined {
-  return build(schema, { isWhole: true, fallback: firstOf });
+export function buildExample(schema: Members): Json | undefined {
+  return build(schema, { isWhole: true, fallback: getFirst });
 }
 
 /** The same of an answer, whose optional members are left out, and whose ids, times and numbers are made up. */
-export function exampleOfAnswer(schema: Members): Json | undefined {
-  return build(schema, { isWhole: false, fallback: madeUp });
+export function buildAnswerExample(schema: Members): Json | undefined {
+  return build(schema, { isWhole: false, fallback: inventValue });
 }
 
-interface Way {
+interface ExampleStyle {
   /** Optional members that have an example stand in it too. */
   isWhole: boolean;
   fallback: (schema: Members) => Json | undefined;
 }
 
-function build(schema: Members, way: Way): Json | undefined {
+function build(schema: Members, way: ExampleStyle): Json | undefined {
   const { examples } = schema;
   if (Array.isArray(examples)) return examples[0];
   const { properties, required, items } = schema;
@@ -42,12 +42,12 @@ function build(schema: Members, way: Way): Json | undefined {
   return example;
 }
 
-function firstOf(schema: Members): Json | undefined {
+function getFirst(schema: Members): Json | undefined {
   if (schema["type"] === "boolean") return true;
   return Array.isArray(schema["enum"]) ? schema["enum"][0] : undefined;
 }
 
-function madeUp(schema: Members): Json | undefined {
+function inventValue(schema: Members): Json | undefined {
   const { type, format, enum: words, anyOf, minimum } = schema;
   const isNullable = Array.isArray(type) && type.includes("null");
   if (isNullable || (Array.isArray(anyOf) && anyOf.some((one) => isMembers(one) && one["type"] === "null")))

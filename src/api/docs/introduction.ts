@@ -1,47 +1,46 @@
 import webhookWords from "./webhooks.md" with { type: "text" };
 
-// What the API docs say before any route: for a developer who has never seen the product.
+// The introduction of the API docs, for a developer who has never seen the product.
 
 export const DESCRIPTION = `\
 pombo takes your emails over HTTP, keeps them safe, signs them with DKIM and delivers them to the
-recipients' mail servers; your texts it hands to the mobile networks. What became of each can be read afterwards.
+recipients' mail servers. It hands your SMS to the mobile networks. The outcome of each can be read afterwards.
 
 **Three steps to the first email.** Get an API key from the operator of this server. Register the domain
 you send from with \`POST /api/v1/domains\`, publish the DNS records that it answers, and call its
 verification check. Then \`POST /api/v1/emails\`.
 
 **The first SMS** needs nothing of yours but a sender id and credits, which the operator assigns, and a number in
-E.164: \`POST /api/v1/sms\` with \`{"to": "+258841234567", "body": "Olá"}\`. What a text costs shows
-\`POST /api/v1/sms/preview\`: one letter outside the GSM alphabet, such as \`ã\`, more than halves a segment.
+E.164: \`POST /api/v1/sms\` with \`{"to": "+258841234567", "body": "Olá"}\`. \`POST /api/v1/sms/preview\` shows
+what an SMS costs: one letter outside the GSM alphabet, such as \`ã\`, more than halves a segment.
 
 ### The sandbox
 
-\`pombo dev\` runs all of this on your own machine, and nothing leaves it: mail ends in an inbox, texts on phones, both at
+\`pombo dev\` runs all of this on your own machine, and nothing leaves it: mail ends in an inbox, SMS on phones, both at
 \`/sandbox\`, as JSON at \`/sandbox/messages\` and \`/sandbox/texts\`. Recipients such as \`bounce@example.com\` and numbers
 such as \`+258840000001\` behave on purpose, so that you can watch every outcome; the page lists them all.
 
 ### Authentication
 
 Every request carries an API key in the header \`X-API-Key\`. The key names the workspace, and a request
-sees and changes what belongs to that workspace only: another's things are answered with 404, as if they
-did not exist. A key with a \`domainId\` sends and reads that domain's emails and nothing else (403). The
+sees and changes only what belongs to that workspace: for anything of another the answer is 404. A key with a \`domainId\` sends and reads that domain's emails and nothing else (403). The
 operator of the server has a key of another kind, for the routes under Operator. \`/health\`, \`/ready\`,
 \`/docs\` and \`/api/v1/openapi.json\` need no key.
 
 ### Requests and answers
 
-Bodies are JSON, with the header \`Content-Type: application/json\`. What a request asked for is in the
+Bodies are JSON, with the header \`Content-Type: application/json\`. The result of a request is in the
 member \`data\` of the answer; lists have a \`meta\` beside it. Ids are UUIDs, times are ISO 8601 in UTC, and
 a member whose moment has not come yet is \`null\`. Members of a body and parameters of a list that are not
-known are refused, so that a slip of the pen does not go unnoticed. Every answer has an \`X-Request-Id\`, by which
+known are refused, so that a typing error is noticed. Every answer has an \`X-Request-Id\`, by which
 the operator finds the request in the log.
 
 ### Errors
 
-An answer that is not 2xx holds \`errors\`, a list with one item for each fault: a \`code\` for programs, a
-\`message\` for people, and, where they apply, the \`field\` at fault, its \`path\` in a batch
-(\`emails[3].from\`) and a \`hint\` with what to do. All faults of a body's form come in one answer; what depends on
-more than the request (verified domains, sender ids, credits) is looked at after that. 4xx means that
+An answer that is not 2xx holds \`errors\`, a list with one item for each error: a \`code\` for programs, a
+\`message\` for people, and, where they apply, the \`field\`, its \`path\` in a batch
+(\`emails[3].from\`) and a \`hint\` with what to do. All errors of a body's form come in one answer; checks that need
+more than the request (verified domains, sender ids, credits) come after that. 4xx means that
 the request has to change, or that something has to happen first; 429 and 503 that the same request can be
 sent again, after the seconds that \`Retry-After\` says. Nothing is ever half done. When the disk fails in the middle
 of a request, a 503 says that nobody knows whether it was accepted: this is what the next header is for.
@@ -63,10 +62,10 @@ from 1, and \`meta\` tells \`total\` and \`lastPage\`.
 ${webhookWords}
 ### Rate limits
 
-How many requests a workspace may make in a second is set by the operator, apart for sends, other writes and
+The operator sets how many requests a workspace may make in a second, separately for sends, other writes and
 reads. Where there is a limit (not in the sandbox), \`RateLimit\` on each answer tells what is left; more are answered
-with 429 and \`Retry-After\`. A batch counts as one request. How many emails it may send in a day and a month is set by
-its plan (402).
+with 429 and \`Retry-After\`. A batch counts as one request. Its plan sets how many emails it may
+send in a day and a month (402).
 `;
 
 /** Beside the title and the version. */

@@ -8,10 +8,10 @@ export interface Operation {
 }
 
 /**
- * Where the answer of a POST leads: what it made is named in the paths of other operations, as the `id` of
- * POST /emails is in GET /emails/{id}. `data` is the schema of its answer's data.
+ * The links of a POST's answer: the path of another operation names what it created, as GET /emails/{id} has the `id` of
+ * POST /emails. `data` is the schema of its answer's data.
  */
-export function linksOf(from: Operation, data: Members, all: Operation[]): Members {
+export function findLinks(from: Operation, data: Members, all: Operation[]): Members {
   if (from.method !== "post") return {};
   const base = from.path.replace(/\/batch$/, "");
   const item = data["type"] === "array" ? data["items"] : data;
@@ -22,7 +22,7 @@ export function linksOf(from: Operation, data: Members, all: Operation[]): Membe
     const { operationId } = value;
     const name = path.startsWith(`${base}/{`) ? (/^\{([^}]+)\}/.exec(path.slice(base.length + 1))?.[1] ?? null) : null;
     if (name === null || !made.includes(name) || typeof operationId !== "string") continue;
-    // A path that goes on to things of its own has parameters that nothing is known of.
+    // A longer path has parameters that are not in the answer.
     if (path.slice(base.length).split("{").length > 2) continue;
     const parameters: Members = { [name]: `$response.body${place}/${name}` };
     for (const [, around = ""] of base.matchAll(/\{([^}]+)\}/g)) parameters[around] = `$request.path.${around}`;

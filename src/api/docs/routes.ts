@@ -1,3 +1,5 @@
+// The page at /docs: Swagger UI on the instance's own openapi.json, all of it from this executable.
+
 import { createHash } from "node:crypto";
 import { Elysia } from "elysia";
 import viewerLicense from "swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt" with { type: "file" };
@@ -5,12 +7,57 @@ import viewerScript from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "fi
 import viewerStyle from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import { notFound } from "../../platform/http/errors.ts";
 import { describe, htmlAnswer } from "../../platform/http/openapi.ts";
-import { PAGE, POLICY, START_SCRIPT } from "./page.ts";
+
+// The page asks no other host for fonts, a validator badge or telemetry, and its policy would forbid it. Keys that a
+// reader types are not kept beyond the page.
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>pombo API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="docs"></div>
+<noscript>This page needs JavaScript. The description itself is at <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>.</noscript>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+const START_SCRIPT = `"use strict";
+SwaggerUIBundle({
+  url: "/api/v1/openapi.json",
+  dom_id: "#docs",
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+  persistAuthorization: false,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});
+`;
+
+/** `style-src` without 'unsafe-inline': the viewer sets styles by script, which needs no leave. Its icons are data. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
 
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
-/** A file of the page. Read and named by its hash when it is first asked for. */
+/** A file of the page, read and hashed when it is first asked for. */
 interface Asset {
   type: string;
   content: () => Promise<string>;
@@ -27,10 +74,9 @@ const ASSETS: Record<string, Asset> = {
   "swagger-ui.css": { type: "text/css; charset=utf-8", content: inExecutable(viewerStyle) },
 };
 
-/** The API's pages, for everybody: they show what /api/v1/openapi.json says. */
 export function docsRoutes() {
   return new Elysia({ name: "docs", prefix: "/docs" })
-    .get("", ({ request }) => answer(request, PAGE_ASSET), {
+    .get("", ({ request }) => sendAsset(request, PAGE_ASSET), {
       detail: describe({
         id: "getDocsPage",
         tag: "Instance",
@@ -45,18 +91,18 @@ export function docsRoutes() {
       ({ request, params }) => {
         const asset = Object.hasOwn(ASSETS, params.file) ? ASSETS[params.file] : undefined;
         if (asset === undefined) throw notFound("There is nothing at this path", "The page is /docs.");
-        return answer(request, asset);
+        return sendAsset(request, asset);
       },
       { detail: { hide: true } },
     );
 }
 
-async function answer(request: Request, asset: Asset): Promise<Response> {
+async function sendAsset(request: Request, asset: Asset): Promise<Response> {
   asset.tag ??= `"${createHash("sha256")
     .update(await asset.content())
     .digest("base64url")}"`;
   const headers = {
-    // It may be kept, and is asked for each time: after an update of the executable it is another.
+    // It may be kept, and is validated each time: an update of the executable changes it.
     "cache-control": "no-cache",
     "content-security-policy": POLICY,
     "cross-origin-opener-policy": "same-origin",
@@ -65,11 +111,11 @@ async function answer(request: Request, asset: Asset): Promise<Response> {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
   };
-  if (isKnown(request.headers.get("if-none-match"), asset.tag)) return new Response(null, { status: 304, headers });
+  if (matchesTag(request.headers.get("if-none-match"), asset.tag)) return new Response(null, { status: 304, headers });
   return new Response(await asset.content(), { headers: { ...headers, "content-type": asset.type } });
 }
 
-/** RFC 9110 §13.1.2: a list of tags, or `*`; whether they are weak is of no account. */
-function isKnown(condition: string | null, tag: string): boolean {
+/** RFC 9110 §13.1.2: a list of tags, weak or not, or `*`. */
+function matchesTag(condition: string | null, tag: string): boolean {
   return condition?.split(",").some((each) => each.trim() === "*" || each.trim().replace(/^W\//, "") === tag) === true;
 }

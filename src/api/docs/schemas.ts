@@ -11,7 +11,7 @@ export function simplifySchemas(value: Json): Json {
 function simplifyMembers(value: Members): Members {
   const simple: Members = {};
   for (const [name, member] of Object.entries(value)) {
-    // Elysia would fill in a `default` before the check: platform/http/rules.ts writes it under another name.
+    // Elysia would fill in a `default` before the check: platform/http/request-schemas.ts writes it under another name.
     if (name === "x-default") simple["default"] = member;
     // @elysiajs/swagger takes a parameter's examples out of its schema; there they have names.
     else if (name === "examples" && Array.isArray(member) && "in" in value) simple["example"] = member[0] ?? null;

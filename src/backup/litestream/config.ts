@@ -1,63 +1,74 @@
 import { join } from "node:path";
 import type { ReplicationConfig } from "../../config/config.ts";
 
-// What the daemon is told: its configuration as text, and its environment. Pure.
+// The daemon's configuration as text, and its environment. Pure.
 
-/** Where things are of a data directory that is replicated. */
+/** Where things are in a data directory that is replicated. */
 export interface Places {
   /** The replicated database. */
   database: string;
-  /** A small second one, which tells whose replica it is (replica-owner.ts). */
+  /** A small second one, which says whose replica it is (record.ts). */
   owner: string;
-  /** The daemon's configuration, 0600. */
+  /** The running daemon's configuration, 0600. */
   config: string;
-  /** The same for a daemon that has to take a snapshot at once. */
-  snapshotConfig: string;
-  /** What the daemon keeps of each database: without it, it begins with a whole copy. */
-  state: string;
-  ownerState: string;
+  /** One folder, named after the current lineage: the daemon's local state. */
+  lineages: string;
   /** Where the daemon answers. Short: the path of a socket has at most 107 bytes. */
   socket: string;
 }
 
-export function placesOf(dataDir: string, databaseFile: string): Places {
+export function getPlaces(dataDir: string, databaseFile: string): Places {
   const folder = join(dataDir, "litestream");
   return {
     database: databaseFile,
     owner: join(folder, "owner.db"),
     config: join(folder, "litestream.yml"),
-    snapshotConfig: join(folder, "snapshot-now.yml"),
-    state: join(folder, "state"),
-    ownerState: join(folder, "owner-state"),
+    lineages: join(folder, "lineages"),
     socket: join(dataDir, "lite.sock"),
   };
+}
+
+/** What the daemon keeps of one of the two databases: the steps that it has not copied yet, and the last one. */
+export function getStateFolder({ lineages }: Places, lineage: string, part: "database" | "owner"): string {
+  return join(lineages, lineage, part);
 }
 
 /** What the daemon gives its last copying of each of the two databases at a stop. */
 const LAST_SYNC_MS = 8_000;
 const SOCKET_MODE = 0o600;
-/** The daemon takes a snapshot at the next multiple of its interval; it has no other way to be asked for one. */
-export const SNAPSHOT_NOW_MS = 30_000;
+/** Older whole copies of the catalog; a reader may have begun with one. */
+const CATALOG_RETENTION_MS = 3_600_000;
+// Its figures come by the socket; it need not log what goes well.
+const LOGGING = { level: "warn", type: "json", stderr: true };
 
-/** Its configuration. Written as JSON, which is YAML whose quoting cannot go wrong; for `-no-expand-env`. */
-export function daemonConfig(replication: ReplicationConfig, places: Places): string {
+/** For `-no-expand-env`. Written as JSON, which is YAML whose quoting cannot go wrong. */
+export function formatDaemonConfig(replication: ReplicationConfig, places: Places, lineage: string): string {
   const { snapshotIntervalMs, retentionMs } = replication;
-  const text = {
+  return format({
     socket: { enabled: true, path: places.socket, permissions: SOCKET_MODE },
-    // Its figures come by the socket; of what goes well it need not speak.
-    logging: { level: "warn", type: "json", stderr: true },
+    logging: LOGGING,
     snapshot: { interval: milliseconds(snapshotIntervalMs), retention: milliseconds(retentionMs) },
     "shutdown-sync-timeout": milliseconds(LAST_SYNC_MS),
-    dbs: [
-      database(places.database, places.state, replicaOf(replication, "")),
-      database(places.owner, places.ownerState, replicaOf(replication, "/owner")),
-    ],
-  };
-  return `${JSON.stringify(text, null, 2)}\n`;
+    // Not auto-recover: it would count from 1 again in the same lineage. A new lineage is begun instead.
+    dbs: (["database", "owner"] as const).map((part) => ({
+      path: places[part],
+      "meta-path": getStateFolder(places, lineage, part),
+      replica: buildReplica(replication, part === "owner" ? `${lineage}/owner` : lineage),
+    })),
+  });
+}
+
+/** The same for one write or reading of the catalog, whose database is `file` for the moment. */
+export function formatCatalogConfig(replication: ReplicationConfig, file: string): string {
+  return format({
+    logging: LOGGING,
+    snapshot: { retention: milliseconds(CATALOG_RETENTION_MS) },
+    dbs: [{ path: file, "meta-path": `${file}-state`, replica: buildReplica(replication, "catalog") }],
+  });
 }
 
 /** The variables it is started with, and no others. `secretAccessKey` as read from its file, or null. */
-export function daemonEnvironment(
+export function buildDaemonEnvironment(
   replication: ReplicationConfig,
   secretAccessKey: string | null,
 ): Record<string, string> {
@@ -71,14 +82,13 @@ export function daemonEnvironment(
   };
 }
 
-function database(path: string, state: string, replica: object) {
-  // Not auto-recover: it would begin to count from 1 again, beside what is in the replica. We do it (bridge.ts).
-  return { path, "meta-path": state, replica };
+function format(config: object): string {
+  return `${JSON.stringify(config, null, 2)}\n`;
 }
 
-function replicaOf(replication: ReplicationConfig, below: string): Record<string, unknown> {
+function buildReplica(replication: ReplicationConfig, below: string): Record<string, unknown> {
   const { endpoint, region, sftpKeyFile, sftpHostKey, syncIntervalMs } = replication;
-  const url = `${replication.url ?? ""}${below}`;
+  const url = `${replication.url ?? ""}/${below}`;
   const interval = { "sync-interval": milliseconds(syncIntervalMs) };
   if (url.startsWith("s3:")) {
     return { url, ...(endpoint === null ? {} : { endpoint }), ...(region === "" ? {} : { region }), ...interval };

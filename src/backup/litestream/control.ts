@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { withCure } from "./daemon-log.ts";
+import { explainNoCredentials } from "./daemon-log.ts";
 
-// What the daemon says on its socket. Every question ends within its limit, answered or not.
+// The daemon's control socket. Every question ends within its limit, answered or not.
 
 const LIMIT_MS = 5_000;
 /** What an answer that the daemon gives at the end of its own limit takes. */
@@ -10,8 +10,8 @@ const SLACK_MS = 1_000;
 export interface DaemonState {
   /** When what there was had last been copied, Unix ms; null: not yet. */
   lastSyncAt: number | null;
-  /** The number of the last transaction that it has seen. */
-  transaction: number;
+  /** The number of the last transaction that it has seen; null: what it holds of that here cannot be read. */
+  transaction: number | null;
   /** Why the last look at the database failed; null: it did not, or one is under way. */
   fault: string | null;
   /** It is at it: what it says of the last time holds, and nothing of this one. */
@@ -33,8 +33,9 @@ interface Answers {
   databases?: { path?: unknown; last_sync_at?: unknown; error?: unknown; active?: unknown }[];
 }
 
-export function controlBy(socket: string): DaemonControl {
-  async function ask(path: string, body: object | null, limitMs = LIMIT_MS): Promise<Answers | null> {
+export function openControl(socket: string): DaemonControl {
+  /** Null: no answer; "refused": an error is the answer. */
+  async function ask(path: string, body: object | null, limitMs = LIMIT_MS): Promise<Answers | "refused" | null> {
     if (!existsSync(socket)) return null;
     try {
       const response = await fetch(`http://localhost${path}`, {
@@ -44,37 +45,42 @@ export function controlBy(socket: string): DaemonControl {
         ...(body === null ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(limitMs),
       });
-      return response.ok ? ((await response.json()) as Answers) : null;
+      return response.ok ? ((await response.json()) as Answers) : "refused";
     } catch {
-      return null; // nobody is there, or it hangs: the supervisor counts
+      return null; // no daemon, or it hangs: the supervisor counts
     }
+  }
+  async function askWell(path: string): Promise<Answers | null> {
+    const answer = await ask(path, null);
+    return answer === "refused" ? null : answer;
   }
   return {
     async pid() {
-      const found = await ask("/info", null);
+      const found = await askWell("/info");
       return typeof found?.pid === "number" ? found.pid : null;
     },
     async state(database) {
       const query = `?path=${encodeURIComponent(database)}`;
       const [list, position, diagnosis] = await Promise.all([
-        ask("/list", null),
+        askWell("/list"),
         ask(`/txid${query}`, null),
-        ask(`/debug/sync-status${query}`, null),
+        askWell(`/debug/sync-status${query}`),
       ]);
       const row = list?.databases?.find(({ path }) => path === database);
-      if (row === undefined || typeof position?.txid !== "number") return null;
+      const transaction = position === "refused" ? null : position?.txid;
+      if (row === undefined || (transaction !== null && typeof transaction !== "number")) return null;
       const lastSyncAt = typeof row.last_sync_at === "string" ? Date.parse(row.last_sync_at) : Number.NaN;
       const fault = diagnosis?.databases?.[0]?.error;
       return {
         lastSyncAt: Number.isNaN(lastSyncAt) ? null : lastSyncAt,
-        transaction: position.txid,
-        fault: typeof fault === "string" && fault !== "" ? withCure(fault) : null,
+        transaction,
+        fault: typeof fault === "string" && fault !== "" ? explainNoCredentials(fault) : null,
         isAtIt: diagnosis?.databases?.[0]?.active === true,
       };
     },
     async sync(database, limitMs) {
       const timeout = Math.ceil(limitMs / 1_000);
-      return (await ask("/sync", { path: database, wait: true, timeout }, limitMs + SLACK_MS)) !== null;
+      return (await ask("/sync", { path: database, wait: true, timeout }, limitMs + SLACK_MS)) instanceof Object;
     },
   };
 }

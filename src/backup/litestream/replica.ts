@@ -1,115 +1,161 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { formatDaemonConfig, getStateFolder, type Places } from "./config.ts";
+import { explainNoCredentials } from "./daemon-log.ts";
+import { readRecord, removeDatabase } from "./record.ts";
 import type { DaemonTools } from "./tools.ts";
-import { type Owner, readOwner } from "./replica-owner.ts";
-import { withCure } from "./daemon-log.ts";
 
-// What is in the replica, by the daemon's own commands: no other code knows S3 or sftp.
+// What is in the replica, by the daemon's own commands: only they know sftp, and S3 with all its ways to sign in.
 
-export type ReplicaLook =
+export type ReplicaState =
   | { kind: "empty" }
   /** `transaction`: the daemon's number of the last one in it; `at`: when that was written, Unix ms. */
-  | { kind: "backup"; transaction: number; at: number }
+  | { kind: "backup"; lineage: string; transaction: number; at: number }
   /** Files are missing between those that are there: the last state cannot be restored. `transaction`: the last one seen. */
-  | { kind: "broken"; reason: string; transaction: number }
+  | { kind: "broken"; lineage: string; reason: string; transaction: number }
   | { kind: "unreachable"; reason: string };
 
-/** What the daemon says where nothing can be restored. */
-const NOTHING = "no matching backup files available";
-const GAP = "non-contiguous ltx files";
+/** Who writes to a lineage. Two instances in one lineage would destroy it for both. */
+export interface Owner {
+  /** The fact instance_id of the database. */
+  instance: string;
+  /** The start that has been writing to it. */
+  boot: string;
+  /** The name of its machine. */
+  host: string;
+  /** Unix ms. */
+  startedAt: number;
+  /** When it ended in order; null: it runs, or was cut off. */
+  endedAt: number | null;
+}
+
+/** A lineage: one prefix of the replica, with the history of one database from a whole copy on. Who began it. */
+export interface Lineage extends Omit<Owner, "endedAt"> {
+  /** A UUIDv7 that sorts after all before it. */
+  id: string;
+  /** When its first whole copy was seen in the replica, Unix ms; null: not yet. */
+  wholeAt: number | null;
+}
+
+export interface Inspection {
+  limitMs: number;
+  /** As it was then or before, Unix ms; null: as it is. */
+  time?: number | null;
+  /** Which of the two databases of a lineage. */
+  part?: "database" | "owner";
+}
 
 interface Plan {
   max_txid: string;
   files: { timestamp: string }[];
 }
 
-/**
- * Looks whether the replica holds a backup (of `time` or before, Unix ms), without fetching it; of `database`, which
- * is the main one where it is left out.
- */
-export async function lookAtReplica(
-  { run, places }: DaemonTools,
-  { limitMs, time = null, database = places.database }: { limitMs: number; time?: number | null; database?: string },
-): Promise<ReplicaLook> {
-  const { code, out, err } = await run(["restore", "-dry-run", "-json", ...until(time)], [database], limitMs);
+/** Looks what a lineage holds, without fetching it. */
+export async function inspectLineage(
+  tools: DaemonTools,
+  lineage: string,
+  { limitMs, time = null, part = "database" }: Inspection,
+): Promise<ReplicaState> {
+  const { run, places, replication } = tools;
+  const how = { config: formatDaemonConfig(replication, places, lineage), limitMs };
+  const { code, out, err } = await run(["restore", "-dry-run", "-json", ...until(time)], [places[part]], how);
   if (code === 0) {
     const plan = JSON.parse(out) as Plan;
     const at = Math.max(...plan.files.map(({ timestamp }) => Date.parse(timestamp)));
-    return { kind: "backup", transaction: Number.parseInt(plan.max_txid, 16), at };
+    return { kind: "backup", lineage, transaction: Number.parseInt(plan.max_txid, 16), at };
   }
-  if (err.includes(NOTHING)) return { kind: "empty" };
-  if (err.includes(GAP)) {
-    const last = await lastStepOf({ run }, database, limitMs, "all");
-    return typeof last === "number"
-      ? { kind: "broken", reason: `files are missing in it (${lastLineOf(err)})`, transaction: last }
-      : { kind: "unreachable", reason: last.reason };
-  }
-  return { kind: "unreachable", reason: reasonOf(code, err, limitMs) };
+  if (code === null) return { kind: "unreachable", reason: getReason(code, err, limitMs) };
+  const listed = await listNumbers(tools, places[part], { ...how, level: "all" });
+  if ("reason" in listed) return { kind: "unreachable", ...listed };
+  if (listed.last === 0) return { kind: "empty" };
+  if (time !== null && (await inspectLineage(tools, lineage, { limitMs })).kind === "backup") return { kind: "empty" };
+  const reason = `files are missing in it (${getReason(code, err, limitMs)})`;
+  return { kind: "broken", lineage, reason, transaction: listed.last };
 }
 
 /**
- * The number of the last step that is in the replica, 0: there is none; or why that cannot be seen. Level 0 holds
- * single steps, the others those that were joined.
+ * What a restore takes: the newest lineage with a whole copy. One that was whole and is not any more is not passed
+ * over, or a restore would silently bring back what the one before it ended with.
  */
-export async function lastStepOf(
-  { run }: Pick<DaemonTools, "run">,
-  database: string,
-  limitMs: number,
-  level: "0" | "all" = "0",
-): Promise<number | { reason: string }> {
-  const { code, out, err } = await run(["ltx", "-level", level, "-json"], [database], limitMs);
-  if (code !== 0) return { reason: reasonOf(code, err, limitMs) };
-  const files = JSON.parse(out) as { max_txid: string }[];
-  return Math.max(0, ...files.map(({ max_txid: last }) => Number.parseInt(last, 16)));
+export async function inspectLineages(
+  tools: DaemonTools,
+  lineages: readonly Lineage[],
+  how: Inspection,
+): Promise<ReplicaState> {
+  for (const { id, wholeAt } of lineages.toReversed()) {
+    const state = await inspectLineage(tools, id, how);
+    if (state.kind === "unreachable" || state.kind === "backup") return state;
+    if (wholeAt === null || (state.kind === "empty" && (how.time ?? null) !== null)) continue;
+    if (state.kind === "broken") return state;
+    return { kind: "broken", lineage: id, reason: "all its files are gone", transaction: 0 };
+  }
+  return { kind: "empty" };
 }
 
-function reasonOf(code: number | null, err: string, limitMs: number): string {
-  return code === null ? `it did not answer within ${limitMs / 1_000} s` : lastLineOf(err);
+/** The number of the last file of a level, 0: there is none; or why that cannot be seen. Level 0 holds single steps. */
+export async function listNumbers(
+  { run }: DaemonTools,
+  database: string,
+  { level, ...how }: { level: "0" | "all"; config: string; limitMs: number },
+): Promise<{ last: number } | { reason: string }> {
+  const { code, out, err } = await run(["ltx", "-level", level, "-json"], [database], how);
+  if (code !== 0) return { reason: getReason(code, err, how.limitMs) };
+  const files = JSON.parse(out) as { max_txid: string }[];
+  return { last: Math.max(0, ...files.map(({ max_txid: last }) => Number.parseInt(last, 16))) };
+}
+
+export function getReason(code: number | null, err: string, limitMs: number): string {
+  return code === null ? `it did not answer within ${limitMs / 1_000} s` : getLastLine(err);
 }
 
 /** A database may take long to come: it is waited for. */
-const BRING_LIMIT_MS = 48 * 3_600_000;
+const RESTORE_LIMIT_MS = 48 * 3_600_000;
 
 /**
- * Brings what the replica holds (of the time `at` or before, Unix ms) into the new file `to`, checked by SQLite;
+ * Brings what a lineage holds (of the time `at` or before, Unix ms) into the new file `to`, checked by SQLite;
  * why that failed, or null. `how` full: every index is compared with its table too.
  */
-export async function bringFromReplica(
-  { run, places }: DaemonTools,
-  to: string,
-  { at = null, how }: { at?: number | null; how: "quick" | "full" },
+export async function restoreLineage(
+  { run, places, replication }: DaemonTools,
+  lineage: string,
+  { to, at = null, how }: { to: string; at?: number | null; how: "quick" | "full" },
 ): Promise<string | null> {
   const words = ["restore", "-integrity-check", how, ...until(at), "-o", to];
-  const { code, err } = await run(words, [places.database], BRING_LIMIT_MS);
-  return code === 0 ? null : lastLineOf(err);
+  const config = formatDaemonConfig(replication, places, lineage);
+  const { code, err } = await run(words, [places.database], { config, limitMs: RESTORE_LIMIT_MS });
+  return code === 0 ? null : getLastLine(err);
 }
 
 function until(at: number | null): string[] {
   return at === null ? [] : ["-timestamp", new Date(at).toISOString()];
 }
 
-/** Whose it is; null: nobody has said so. Throws when that cannot be read. */
-export async function ownerOfReplica({ run, places, folder }: DaemonTools, limitMs: number): Promise<Owner | null> {
+/** Whose the newest lineage is; null: there is none. Throws when that cannot be read. */
+export async function readOwner(
+  { run, places, folder, replication }: DaemonTools,
+  lineages: readonly Lineage[],
+  limitMs: number,
+): Promise<Owner | null> {
+  const newest = lineages.at(-1);
+  if (newest === undefined) return null;
   const scratch = join(folder, "owner-of-replica.db");
   removeDatabase(scratch);
   try {
-    const { code, err } = await run(["restore", "-if-replica-exists", "-o", scratch], [places.owner], limitMs);
-    if (code !== 0) throw new Error(lastLineOf(err));
-    return readOwner(scratch);
+    const config = formatDaemonConfig(replication, places, newest.id);
+    const words = ["restore", "-if-replica-exists", "-o", scratch];
+    const { code, err } = await run(words, [places.owner], { config, limitMs });
+    if (code !== 0) throw new Error(getReason(code, err, limitMs));
+    // Until its owner is in the replica the catalog says who began it.
+    return (readRecord(scratch) as Owner | null) ?? { ...newest, endedAt: null };
   } finally {
     removeDatabase(scratch);
   }
 }
 
-/** The number of the last transaction that the daemon has put down here; null: none. */
-export function localTransaction(state: string): number | null {
-  return localSteps(state).at(-1) ?? null;
-}
-
-/** The numbers of the steps that are here, in their order. */
-export function localSteps(state: string): number[] {
+/** The numbers of the steps of a lineage that are here, in their order. */
+export function listLocalSteps(places: Places, lineage: string, part: "database" | "owner"): number[] {
   try {
-    return readdirSync(join(state, "ltx", "0"))
+    return readdirSync(join(getStateFolder(places, lineage, part), "ltx", "0"))
       .flatMap((name) => {
         const [, found] = /^[0-9a-f]{16}-([0-9a-f]{16})\.ltx$/.exec(name) ?? [];
         return found === undefined ? [] : [Number.parseInt(found, 16)];
@@ -120,11 +166,17 @@ export function localSteps(state: string): number[] {
   }
 }
 
-function removeDatabase(file: string): void {
-  for (const end of ["", "-wal", "-shm", "-journal", ".tmp"]) rmSync(`${file}${end}`, { force: true });
+/** Why the steps here do not lead on from the last one in the replica, null: they do. Pure. */
+export function findGap(steps: readonly number[], copied: number): string | null {
+  const last = steps.at(-1) ?? 0;
+  if (last < copied) return `it ends at step ${copied}, and what is here ends at ${last}`;
+  const here = new Set(steps);
+  for (let step = copied + 1; step <= last; step += 1)
+    if (!here.has(step)) return `step ${step} was lost here before it was copied`;
+  return null;
 }
 
-function lastLineOf(text: string): string {
+function getLastLine(text: string): string {
   const line = text.trim().split("\n").at(-1) ?? "";
-  return withCure(line.replace(/^Error: /, "")).slice(0, 500) || "no reason was given";
+  return explainNoCredentials(line.replace(/^Error: /, "")).slice(0, 500) || "no reason was given";
 }

@@ -1,27 +1,32 @@
-// The daemon's commands that come to an end by themselves.
+// Runs a command of the daemon to its end.
 
-export interface Ran {
+export interface CommandResult {
   /** Null: it was ended because its time was up, or by a signal. */
   code: number | null;
   out: string;
   err: string;
 }
 
-export interface RunOptions {
+export interface CommandOptions {
   env: Record<string, string>;
+  /** On its standard input. */
+  input?: string;
   limitMs: number;
   /** Ends it. */
   signal?: AbortSignal | undefined;
 }
 
 /** Runs a command to its end. Throws where it cannot be started. */
-export async function runToEnd(words: string[], { env, limitMs, signal }: RunOptions): Promise<Ran> {
+export async function runCommand(
+  words: string[],
+  { env, input, limitMs, signal }: CommandOptions,
+): Promise<CommandResult> {
   let end = (): void => undefined;
-  // Before it starts: a signal in between would end us alone.
+  // Before it starts: a signal in between would end only us.
   const cancel = endWithUs(() => end());
   try {
     const child = Bun.spawn(words, {
-      stdin: "ignore",
+      stdin: input === undefined ? "ignore" : Buffer.from(input),
       stdout: "pipe",
       stderr: "pipe",
       env,

@@ -1,21 +1,21 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-// A folder as the replica that is on the disk of the database, as where nothing is mounted at its place.
+// Finds a replica folder that is on the disk of the database, as when nothing is mounted there.
 
 /** What to do about it, in a sentence or two; null: the replica is elsewhere, or that cannot be seen. */
-export function sameDiskWords(url: string, dataDir: string): string | null {
+export function describeSameDisk(url: string, dataDir: string): string | null {
   if (!url.startsWith("/")) return null;
-  const replica = firstThere(url);
-  const data = firstThere(dataDir);
+  const replica = findFirst(url);
+  const data = findFirst(dataDir);
   if (replica === null || data === null || replica.dev !== data.dev) return null;
   return `The replica's folder ${url} is on the same disk as the database, and would be lost with it. Mount another disk there and start pombo again, or give [replication] url a place elsewhere.`;
 }
 
 /** Of the folder, or of the nearest one above that is there: what is missing is made there. */
-function firstThere(path: string): Stats | null {
+function findFirst(path: string): Stats | null {
   try {
-    return statSync(path, { throwIfNoEntry: false }) ?? (path === dirname(path) ? null : firstThere(dirname(path)));
+    return statSync(path, { throwIfNoEntry: false }) ?? (path === dirname(path) ? null : findFirst(dirname(path)));
   } catch {
     return null;
   }

@@ -1,16 +1,17 @@
+import { getErrorMessage } from "../../platform/errors.ts";
+import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { HealthIssue } from "../../platform/health-issue.ts";
 import type { DaemonControl, DaemonState } from "./control.ts";
+import type { Lineages } from "./lineages.ts";
 import type { RestorableCheck } from "./restorable.ts";
-import { reader } from "./daemon-log.ts";
+import { createLineReader } from "./daemon-log.ts";
 
-// The supervisor of the replication daemon: it starts the child and starts it again when it ends, looks every few
-// seconds how far it is, and says who brings the write-ahead log into the database.
+// Supervises the replication daemon: starts it, starts it again when it ends, and decides who checkpoints the WAL.
 //
-// The log grows without limit while neither does. So: the daemon has it from the start, and for as long as it
-// answers. While it does not, nothing is brought in, since what happens behind its back costs a new whole copy;
-// above a limit pombo does it itself, until the daemon answers again.
+// Only the daemon checkpoints while it answers: a checkpoint that it did not make forces a new whole copy. While it
+// does not answer the WAL grows, and above a limit pombo checkpoints, until the daemon answers again.
 
 const LOOK_EVERY_MS = 5_000;
 /** It takes a moment to come up. */
@@ -21,10 +22,12 @@ const BACKOFF_MAX_MS = 60_000;
 const STEADY_MS = 60_000;
 /** One that has not answered for so long is ended by force. */
 const SILENT_MS = 60_000;
-/** After so many in a row that never answered, what they have here is put away. */
+/** After so many in a row that never answered, a new lineage is begun. */
 const MUTE_LAUNCHES = 3;
+/** A state that is damaged is believed when so many looks in a row have shown it. */
+const DAMAGE_LOOKS = 2;
 const WAL_LIMIT_BYTES = 256 * 1024 * 1024;
-/** Since the last good copying, before it is trouble. */
+/** Since the last good copying, before it is an issue. */
 const LATE_MS = 5 * 60_000;
 /** A stop: for the last copying asked for, for the daemon to end by itself, and for one that must be started for it. */
 const SYNC_LIMIT_MS = 10_000;
@@ -47,21 +50,15 @@ export interface DaemonChild {
 }
 
 export interface SupervisorDeps {
-  /**
-   * What must be done before each daemon runs. Null: it is; else why it cannot be done yet, in a sentence. `isDamaged`:
-   * what the daemon has here has shown itself to be damaged.
-   */
-  prepare: (isDamaged: boolean) => Promise<string | null>;
-  /** Whether its words tell that what it has here is damaged. */
-  isDamage: (words: string) => boolean;
-  /** Starts the daemon; `line` is called for each line that it says. `snapshotNow`: it takes a snapshot at once. */
-  spawn: (line: (text: string) => void, snapshotNow: boolean) => DaemonChild;
+  lineages: Pick<Lineages, "prepare" | "hasStep">;
+  /** Starts the daemon; `line` is called for each line of its output. */
+  spawn: (line: (text: string) => void) => DaemonChild;
   restorable: RestorableCheck;
   control: DaemonControl;
   databases: { main: string; owner: string };
-  /** Who brings the log into the database; called by turns. */
+  /** Who checkpoints the WAL; called by turns. */
   checkpoints: { leave: () => void; take: () => void; walBytes: () => number };
-  /** For the times that are shown; the waits and spans are the steady clock's, which nobody sets. */
+  /** For the times that are shown; waits and spans use the steady clock, which is never set. */
   clock: Pick<Clock, "now">;
   steady: Clock;
   log: Log;
@@ -76,13 +73,11 @@ export interface ReplicationStatus {
   restarts: number;
   /** When all that there was had been copied last, Unix ms; null: not since this start. */
   lastSyncAt: number | null;
-  /** Since then, or since the start. */
+  /** How long ago that was, or the start. */
   lagMs: number;
-  /** The daemon's number of the last transaction. */
-  transaction: number | null;
-  /** What it said is wrong, of one that does not answer the last that it said; null: nothing. */
+  /** The daemon's last error; while it does not answer, its last line of output; null: none. */
   fault: string | null;
-  /** Who brings the write-ahead log into the database. */
+  /** Who checkpoints the WAL. */
   checkpointsBy: "litestream" | "pombo";
   /** Whether the database could be restored from the replica when that was checked last. */
   isRestorable: boolean;
@@ -102,8 +97,8 @@ export class Supervisor {
   #restarts = 0;
   #backoffMs = BACKOFF_MIN_MS;
   #isOurs = false;
-  /** The next child is about to be started. */
-  #launching: Promise<void> = Promise.resolve();
+  readonly #launches: BackgroundTask;
+  readonly #looks: BackgroundTask;
   #hasAnswered = false;
   /** It is ended by us, since it does not answer. */
   #isSilent = false;
@@ -111,22 +106,27 @@ export class Supervisor {
   #mute = 0;
   /** Of the last look that was over. */
   #fault: string | null = null;
-  #isDamaged = false;
+  /** Looks in a row that have shown damage. */
+  #damagedLooks = 0;
+  /** Why the next daemon needs a new lineage. */
+  #renewal: string | null = null;
   #isStopping = false;
   /** No child may be started any more. */
   #isOver = false;
-  #cancelLaunch: (() => void) | null = null;
-  #cancelLook: (() => void) | null = null;
 
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
     this.#copiedAt = deps.steady.now();
+    const shared = { name: "replication", clock: deps.steady, log: deps.log };
+    // One launch at a time: two daemons would write the same files.
+    this.#launches = new BackgroundTask({ ...shared, run: () => this.#launch() });
+    this.#looks = new BackgroundTask({ ...shared, run: () => this.look().then(() => LOOK_EVERY_MS) });
   }
 
   start(): void {
     this.#deps.checkpoints.leave();
-    this.#launch();
-    this.#lookLater(FIRST_LOOK_MS);
+    this.#launches.start();
+    this.#looks.start(FIRST_LOOK_MS);
   }
 
   get status(): ReplicationStatus {
@@ -136,7 +136,6 @@ export class Supervisor {
       restarts: this.#restarts,
       lastSyncAt: this.#lastSyncAt,
       lagMs: Math.round(this.#deps.steady.now() - this.#copiedAt),
-      transaction: this.#state?.transaction ?? null,
       fault: this.#state === null ? this.#lastWords : this.#fault,
       checkpointsBy: this.#isOurs ? "pombo" : "litestream",
       isRestorable: this.#deps.restorable.fault === null,
@@ -144,19 +143,19 @@ export class Supervisor {
   }
 
   /** Mail goes on; what is accepted now would be lost with this machine's disk. */
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const { lagMs, isRunning, fault } = this.status;
-    if (lagMs <= LATE_MS) return this.#restoreTrouble;
+    if (lagMs <= LATE_MS) return this.#restoreIssue;
     const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
     const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : stopped;
     const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
     return { component: "replication", reason, since: this.#deps.clock.now() - lagMs, isAdvisory: true };
   }
 
-  get #restoreTrouble(): HealthIssue | null {
+  get #restoreIssue(): HealthIssue | null {
     const { fault } = this.#deps.restorable;
     if (fault === null) return null;
-    const reason = `Nothing can be restored from the replica: ${fault.reason}. Something removed files from it. A new snapshot is being taken; until it is there, a lost disk loses everything.`;
+    const reason = `Nothing can be restored from the replica: ${fault.reason}. A new copy of the whole database is being made; until it is there, a lost disk loses everything.`;
     return { component: "replication", reason, since: fault.since, isAdvisory: true };
   }
 
@@ -164,12 +163,13 @@ export class Supervisor {
   async look(): Promise<void> {
     const { control, databases, steady, log } = this.#deps;
     const child = this.#child;
-    const state = child === null ? null : await control.state(databases.main);
+    const ask = (database: string) => (child === null ? null : control.state(database));
+    const [state, owner] = await Promise.all([ask(databases.main), ask(databases.owner)]);
     if (child !== this.#child || this.#isStopping) return;
     this.#state = state;
     const now = steady.now();
     if (state !== null) {
-      this.#minded(state, now - this.#answeredAt);
+      this.#note(state, now - this.#answeredAt, owner?.transaction === null);
       this.#answeredAt = now;
       this.#hasAnswered = true;
       this.#lastWords = null;
@@ -180,18 +180,17 @@ export class Supervisor {
       this.#isSilent = true;
       child.kill("SIGKILL");
     }
-    this.#shareCheckpoints();
+    this.#assignCheckpoints();
   }
 
   /**
-   * The end, once the database is closed here: all is copied, then the daemon ends. In the other order our closing
-   * would be the last, and bring the log in behind its back. Resolves within `limitMs`, of which it needs 35 s at
-   * the most and 8 s to be sound.
+   * Copies everything and ends the daemon, once the database is closed here: in the other order our closing would be
+   * the last, and checkpoint without the daemon. Resolves within `limitMs`, of which it needs 35 s at the most, and
+   * 8 s to be sound.
    */
   async stop(limitMs: number): Promise<void> {
     this.#isStopping = true;
-    this.#cancelLook?.();
-    this.#cancelLaunch?.();
+    void this.#looks.stop();
     const { control, databases, steady, log } = this.#deps;
     const startedAt = steady.now();
     // None is less than a second.
@@ -199,7 +198,7 @@ export class Supervisor {
       Math.min(atMost, Math.max(MIN_LIMIT_MS, limitMs - forOthers - (steady.now() - startedAt)));
     let wasThere = this.#child !== null;
     const comingUp = () => left(COME_UP_LIMIT_MS, END_SHARE_MS);
-    await this.#within(comingUp(), this.#launching);
+    await this.#within(comingUp(), this.#launches.idle());
     const syncAll = async () => {
       await this.#comeUp(comingUp());
       if (this.#child === null) return false;
@@ -212,6 +211,7 @@ export class Supervisor {
     // It ended meanwhile, as where a terminal or a service manager signals all processes: one more for what is left.
     if (this.#child === null && wasThere) isComplete = await syncAll();
     this.#isOver = true;
+    void this.#launches.stop();
     const child = this.#child;
     child?.kill("SIGTERM");
     const cancel = steady.after(left(END_LIMIT_MS), () => child?.kill("SIGKILL"));
@@ -225,87 +225,81 @@ export class Supervisor {
     );
   }
 
-  #launch(): void {
-    this.#cancelLaunch = null;
-    // One at a time: two would write the same files.
-    this.#launching = this.#launching.then(() => this.#begin());
-  }
-
-  async #begin(): Promise<void> {
-    const { prepare, steady, log } = this.#deps;
-    if (this.#child !== null || this.#isOver) return;
-    const isDamaged = this.#isDamaged || this.#mute >= MUTE_LAUNCHES;
+  /** When it is to be tried again; null: when the daemon ends. */
+  async #launch(): Promise<number | null> {
+    const { lineages, log } = this.#deps;
+    if (this.#child !== null || this.#isOver) return null;
+    const isMute = this.#mute >= MUTE_LAUNCHES;
     let reason: string | null;
     try {
-      reason = await prepare(isDamaged);
-      if (this.#isOver) return;
+      reason = await lineages.prepare(
+        this.#renewal ?? (isMute ? `${MUTE_LAUNCHES} daemons in a row did not answer` : null),
+      );
+      if (this.#isOver) return null;
       if (reason === null) {
-        this.#isDamaged = false;
-        if (isDamaged) this.#mute = 0;
+        this.#renewal = null;
+        if (isMute) this.#mute = 0;
         this.#spawn();
-        return;
+        return null;
       }
     } catch (error) {
       // Its file may be gone, or there is no process to be had: another try may do.
-      reason = error instanceof Error ? error.message : String(error);
+      reason = getErrorMessage(error);
     }
-    if (this.#isStopping) return;
+    if (this.#isStopping) return null;
     const afterMs = this.#nextBackoff();
     this.#lastWords = reason;
     log.event("replication.waits", { reason, againInMs: afterMs }, "warn");
-    this.#cancelLaunch = steady.after(afterMs, () => this.#launch());
+    return afterMs;
   }
 
   #spawn(): void {
     const { spawn, steady, log } = this.#deps;
-    const snapshotNow = this.#deps.restorable.startDaemon();
+    this.#deps.restorable.startDaemon();
     const child = spawn(
-      reader(log, steady, (words) => this.#heard(words)),
-      snapshotNow,
+      createLineReader(log, steady, (words) => (this.#lastWords = words.slice(0, MAX_WORDS).toWellFormed())),
     );
     this.#child = child;
     this.#childSince = this.#answeredAt = steady.now();
     this.#hasAnswered = this.#isSilent = false;
     this.#fault = null;
+    this.#damagedLooks = 0;
     log.event("replication.started", { pid: child.pid });
     void child.ended.then((code) => this.#ended(child, code));
   }
 
-  #heard(words: string): void {
-    this.#lastWords = words.slice(0, MAX_WORDS).toWellFormed();
-    if (this.#deps.isDamage(words)) this.#putAway(words);
-  }
-
-  /** What it says of itself, which holds only where it can read the database. */
-  #minded({ lastSyncAt, fault, isAtIt }: DaemonState, sinceAnswerMs: number): void {
+  /** What it says of itself holds only where it can read the database. */
+  #note({ lastSyncAt, transaction, fault, isAtIt }: DaemonState, sinceAnswerMs: number, isOwnerDamaged: boolean): void {
     // While it is at it, it has forgotten what was wrong the last time, and its steps may be none.
     if (isAtIt) return;
     this.#fault = fault;
-    if (fault === null) {
-      if (lastSyncAt !== null && lastSyncAt !== this.#lastSyncAt) this.#copied(lastSyncAt, sinceAnswerMs);
-    } else if (this.#deps.isDamage(fault)) this.#putAway(fault);
+    if (fault === null && lastSyncAt !== null && lastSyncAt !== this.#lastSyncAt)
+      this.#copied(lastSyncAt, sinceAnswerMs);
+    const isGone = fault !== null && transaction !== null && !this.#deps.lineages.hasStep(transaction);
+    const isDamaged = isOwnerDamaged || transaction === null || isGone;
+    this.#damagedLooks = isDamaged ? this.#damagedLooks + 1 : 0;
+    if (this.#damagedLooks >= DAMAGE_LOOKS) this.#renew("its last step here is damaged or gone");
   }
 
-  /** It was after the daemon's last answer, or that would have told of it, whatever the wall clock says. */
+  /** It was after the daemon's last answer, which would have named it, whatever the wall clock says. */
   #copied(at: number, sinceAnswerMs: number): void {
     const { clock, steady } = this.#deps;
     this.#lastSyncAt = at;
     this.#copiedAt = steady.now() - Math.min(Math.max(0, clock.now() - at), sinceAnswerMs);
   }
 
-  /** Whether a restore would succeed is asked of a daemon that is well; of others the lag tells. */
+  /** Checks whether a restore would succeed, while the daemon is well; otherwise the lag is reported. */
   async #checkReplica(state: DaemonState): Promise<void> {
     const child = this.#child;
     if (child === null || state.fault !== null || state.isAtIt) return;
-    const action = await this.#deps.restorable.observe(state);
-    if (action === "restart" && child === this.#child && !this.#isStopping) child.kill("SIGKILL");
+    const reason = await this.#deps.restorable.observe(state);
+    if (reason !== null && child === this.#child) this.#renew(reason);
   }
 
-  /** Ends it, so that the next one begins with a whole copy. */
-  #putAway(reason: string): void {
-    if (this.#isDamaged || this.#isStopping) return;
-    this.#isDamaged = true;
-    this.#deps.log.event("replication.damaged", { reason: reason.slice(0, MAX_WORDS).toWellFormed() }, "warn");
+  /** Ends the daemon, so that the next one begins a new lineage. */
+  #renew(reason: string): void {
+    if (this.#isStopping) return;
+    this.#renewal ??= reason;
     this.#child?.kill("SIGKILL");
   }
 
@@ -314,20 +308,20 @@ export class Supervisor {
     const { steady, log } = this.#deps;
     this.#child = this.#state = null;
     if (this.#isStopping) return;
-    // One that somebody else killed has said nothing of what it has here.
+    // One that was killed from outside says nothing about the state here.
     if (this.#hasAnswered) this.#mute = 0;
     else if (code !== null || this.#isSilent) this.#mute += 1;
     if (steady.now() - this.#childSince >= STEADY_MS) this.#backoffMs = BACKOFF_MIN_MS;
     const afterMs = this.#nextBackoff();
     this.#restarts += 1;
     log.event("replication.ended", { pid: child.pid, code, againInMs: afterMs }, "warn");
-    this.#cancelLaunch = steady.after(afterMs, () => this.#launch());
+    this.#launches.start(afterMs);
   }
 
-  async #within(limitMs: number, what: Promise<void>): Promise<void> {
+  async #within(limitMs: number, work: Promise<void>): Promise<void> {
     const { promise: isOver, resolve } = Promise.withResolvers<void>();
     const cancel = this.#deps.steady.after(limitMs, resolve);
-    await Promise.race([what, isOver]);
+    await Promise.race([work, isOver]);
     cancel();
   }
 
@@ -337,17 +331,9 @@ export class Supervisor {
     return afterMs;
   }
 
-  #lookLater(afterMs: number): void {
-    this.#cancelLook = this.#deps.steady.after(afterMs, () => {
-      void this.look()
-        .catch((error: unknown) => this.#deps.log.error("replication", error))
-        .then(() => (this.#isStopping ? undefined : this.#lookLater(LOOK_EVERY_MS)));
-    });
-  }
-
-  #shareCheckpoints(): void {
+  #assignCheckpoints(): void {
     const { checkpoints, log } = this.#deps;
-    // One that cannot read the database does not bring the log in either.
+    // A daemon that cannot read the database does not checkpoint either.
     const isWell = this.#state !== null && this.#fault === null;
     if (isWell && this.#isOurs) {
       this.#isOurs = false;
@@ -366,8 +352,8 @@ export class Supervisor {
   async #comeUp(limitMs: number): Promise<void> {
     const { control, databases, steady } = this.#deps;
     if (this.#child === null) {
-      this.#launch();
-      await this.#within(limitMs, this.#launching);
+      this.#launches.trigger();
+      await this.#within(limitMs, this.#launches.idle());
     }
     let isOver = false;
     const cancel = steady.after(limitMs, () => (isOver = true));

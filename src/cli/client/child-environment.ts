@@ -1,6 +1,5 @@
-// What a process that pombo starts is told by its environment: what pombo's configuration can name, and how the
-// machine reaches the network. Nothing that changes how a program is loaded or run (LD_PRELOAD, BUN_OPTIONS,
-// NODE_OPTIONS) is passed on.
+// The environment of child processes: variables that the configuration can name, proxies, certificates and locale.
+// Variables that change how a program is loaded or run (LD_PRELOAD, BUN_OPTIONS, NODE_OPTIONS) are not passed on.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

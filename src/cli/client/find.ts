@@ -3,20 +3,18 @@ import { CommandError } from "../framework/failure.ts";
 import type { OperatorApi } from "./instance-client.ts";
 import { plain } from "../framework/text.ts";
 
-// Which workspace or domain a person means: by its id, by the beginning of its id, or by its name.
+// Finds a workspace or domain by its id, the beginning of its id, or its name.
 
-/** A shorter one would fit by chance: the first characters of an id are its time. */
+/** A shorter one would match by chance: an id begins with its time. */
 const MIN_PREFIX = 8;
-/** Candidates that are named. */
 const MAX_SHOWN = 10;
 
-/** What can be meant. */
 export interface Candidate {
   id: string;
   name: string;
 }
 
-/** The one of `candidates` that is meant by `wanted`. Throws CommandError when it is none, or could be several. */
+/** The id of the candidate that matches. Throws CommandError when none or several do. */
 function choose(wanted: string, candidates: Iterable<Candidate>, words: { what: string; listBy: string }): string {
   const prefix = wanted.toLowerCase();
   const isPrefix = prefix.length >= MIN_PREFIX && /^[0-9a-f-]+$/.test(prefix);
@@ -28,25 +26,23 @@ function choose(wanted: string, candidates: Iterable<Candidate>, words: { what: 
   const { what, listBy } = words;
   if (only === undefined) {
     throw new CommandError(
-      `There is no ${what} ${plain(JSON.stringify(wanted))}. Give its id, the first ${MIN_PREFIX} or more characters of it, or its exact name; ${listBy} shows them.`,
+      `There is no ${what} ${plain(JSON.stringify(wanted))}. Give its id, at least the first ${MIN_PREFIX} characters of its id, or its exact name; ${listBy} lists them.`,
     );
   }
   if (found.length === 1) return only.id;
   const shown = found.slice(0, MAX_SHOWN).map(({ id, name }) => `  ${id}  ${plain(name)}`);
   const more = found.length > MAX_SHOWN ? [`  and ${found.length - MAX_SHOWN} more`] : [];
   throw new CommandError(
-    [`${plain(JSON.stringify(wanted))} may be any of these ${what}s; give the id:`, ...shown, ...more].join("\n"),
+    [`${plain(JSON.stringify(wanted))} matches several ${what}s; give the id:`, ...shown, ...more].join("\n"),
   );
 }
 
-/** The id of a workspace. */
 export async function findWorkspace(api: OperatorApi, wanted: string): Promise<string> {
   if (isId(wanted)) return wanted.toLowerCase();
   const all = await api.all<Candidate>("/operator/workspaces");
   return choose(wanted, all, { what: "workspace", listBy: "pombo workspace list" });
 }
 
-/** The id of a domain. */
 export async function findDomain(api: OperatorApi, wanted: string): Promise<string> {
   if (isId(wanted)) return wanted.toLowerCase();
   const all = await api.all<{ id: string; domain: string }>("/operator/domains");

@@ -1,29 +1,29 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Config, dataDirOf, formatConfigErrors, parseConfig } from "../../config/config.ts";
+import { type Config, readDataDir, formatConfigErrors, parseConfig } from "../../config/config.ts";
 import { StartError } from "../../platform/errors.ts";
 import { becomeOwnerOfConfig } from "./data-owner.ts";
 
 type Environment = Record<string, string | undefined>;
 
-/** Where the configuration is looked for when neither --config nor POMBO_CONFIG names it. */
+/** Searched in this order if neither --config nor POMBO_CONFIG names a file. */
 export const PLACES = ["pombo.toml", "/etc/pombo/config.toml", "/etc/pombo/pombo.toml"];
 
-/** Reads and checks the configuration file. Throws StartError with every mistake. */
+/** Reads and checks the configuration file. Throws StartError with all errors. */
 export function readConfig(named: string | undefined, env: Environment): Config {
   const file = findFile(named, env);
   const parsed = parseConfig(readOrExplain(file), { file, env });
   if (parsed.kind === "config") return parsed.config;
   const count = parsed.errors.length;
   throw new StartError(
-    `${formatConfigErrors(file, parsed.errors)}\n${count === 1 ? "This mistake" : `These ${count} errors`} must be mended before pombo starts.`,
+    `${formatConfigErrors(file, parsed.errors)}\nCorrect ${count === 1 ? "this error" : `these ${count} errors`}, then start pombo again.`,
   );
 }
 
-/** An instance that is to be found, running or not. */
+/** An instance, running or not. */
 export interface InstancePlace {
   dataDir: string;
-  /** The whole configuration: what runs does not need it to be right, or readable here. Throws StartError. */
+  /** The whole configuration; a running instance does not need it here. Throws StartError. */
   config(): Config;
 }
 
@@ -38,7 +38,7 @@ export function findInstance(
   if (named.dataDir === undefined) {
     const file = findFile(named.config, env);
     return {
-      dataDir: dataDirOf(readOrExplain(file)) ?? readConfig(file, env).dataDir,
+      dataDir: readDataDir(readOrExplain(file)) ?? readConfig(file, env).dataDir,
       config: () => readConfig(file, env),
     };
   }
@@ -51,7 +51,7 @@ function configFor(dataDir: string, named: string | undefined, env: Environment)
   if (config.dataDir === dataDir) return config;
   if (named === undefined) {
     throw new StartError(
-      `No pombo runs on ${dataDir}, and the configuration that was found belongs to ${config.dataDir}. Name that of ${dataDir} with --config FILE.`,
+      `No pombo runs on ${dataDir}, and the configuration found is of ${config.dataDir}. Name the right one with --config FILE.`,
     );
   }
   const { secrets } = config;
@@ -60,8 +60,8 @@ function configFor(dataDir: string, named: string | undefined, env: Environment)
   return { ...config, dataDir, secrets: { ...secrets, instanceKeyFile } };
 }
 
-/** Where the configuration is, as an absolute path. Throws StartError when there is none. */
-export function configFileOf(named: string | undefined, env: Environment): string {
+/** The absolute path of the configuration. Throws StartError when there is none. */
+export function findConfigFile(named: string | undefined, env: Environment): string {
   return resolve(findFile(named, env));
 }
 
@@ -69,7 +69,7 @@ function findFile(named: string | undefined, env: Environment): string {
   const file = named ?? env["POMBO_CONFIG"] ?? PLACES.find((place) => read(place) !== null) ?? null;
   if (file !== null) return file;
   throw new StartError(
-    `There is no configuration: looked for ${PLACES.join(" and ")}. Make one with pombo init, or name it with --config FILE.`,
+    `There is no configuration at ${PLACES.join(" or ")}. Create one with pombo init, or name it with --config FILE.`,
   );
 }
 
@@ -81,7 +81,7 @@ function readOrExplain(file: string): string {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") {
       throw new StartError(
-        `There is no configuration at ${file}. Make one with pombo init --config ${file}, or name another with --config FILE.`,
+        `There is no configuration at ${file}. Create one with pombo init --config ${file}, or name another with --config FILE.`,
       );
     }
     throw new StartError(
@@ -99,13 +99,13 @@ function read(file: string): string | null {
   }
 }
 
-/** Of a file that is not root's, root takes no orders: it becomes its owner, and does what that user may. */
+/** Root does not trust another user's file: it becomes that user first. */
 function readText(file: string): string {
   becomeOwnerOfConfig(file);
   // O_NONBLOCK: opening a pipe by mistake would wait for ever.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (!fstatSync(descriptor).isFile()) throw new Error("it is no plain file");
+    if (!fstatSync(descriptor).isFile()) throw new Error("it is not a regular file");
     return readFileSync(descriptor, "utf8");
   } finally {
     closeSync(descriptor);

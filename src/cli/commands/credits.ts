@@ -1,16 +1,15 @@
 import type { CreditEntry, GrantedCredits } from "../../modules/workspaces/operator/schema.ts";
 import { UsageError } from "../framework/failure.ts";
 import { findWorkspace } from "../client/find.ts";
-import { list, type OperatorCommand, record } from "../client/operator-command.ts";
+import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { count, say } from "../framework/text.ts";
 
-// `pombo credits …`: what a workspace may spend on SMS.
+// `pombo credits …`: the SMS credits of a workspace.
 
-type Granted = typeof GrantedCredits.static;
-type Movement = typeof CreditEntry.static;
+type Entry = typeof CreditEntry.static;
 
-const COLUMNS: Column<Movement>[] = [
+const COLUMNS: Column<Entry>[] = [
   { title: "TIME", of: ({ createdAt }) => createdAt, isTime: true },
   { title: "KIND", of: ({ kind }) => kind },
   { title: "AMOUNT", of: ({ amount }) => amount },
@@ -19,40 +18,51 @@ const COLUMNS: Column<Movement>[] = [
   { title: "NOTE", of: ({ note }) => note },
 ];
 
+const CHANGE = {
+  arguments: ["WORKSPACE", "AMOUNT"],
+  options: { note: { value: "TEXT", about: "the reason, such as an invoice's number" } },
+};
+
 export const CREDITS_COMMANDS: OperatorCommand[] = [
   {
-    name: "credits add",
-    arguments: ["WORKSPACE", "AMOUNT"],
-    options: { note: { value: "TEXT", about: "what they are for, as an invoice's number" } },
-    about: "Gives a workspace SMS credits; a negative amount takes them away.",
-    async run({ api, given }) {
-      const amount = amountOf(given.argument("AMOUNT"));
-      const note = given.text("note");
-      const id = await findWorkspace(api, given.argument("WORKSPACE"));
-      const body = { amount, ...(note === undefined ? {} : { note }) };
-      const added = await api.call<Granted>("POST", `/operator/workspaces/${id}/credits`, body);
-      const done = amount > 0 ? `${count(amount, "credit")} added` : `${count(-amount, "credit")} taken`;
-      return record(added, say`${done}: workspace ${id} has ${count(added.balance, "credit")}.`);
-    },
+    name: "credits grant",
+    ...CHANGE,
+    about: "Add SMS credits to a workspace.",
+    run: (work) => change(work, 1),
+  },
+  {
+    name: "credits deduct",
+    ...CHANGE,
+    about: "Take SMS credits from a workspace. A balance never falls below 0.",
+    run: (work) => change(work, -1),
   },
   {
     name: "credits list",
     arguments: ["WORKSPACE"],
-    about: "Lists what was added to and taken from a workspace's SMS credits, newest first.",
-    async run({ api, given }) {
-      const id = await findWorkspace(api, given.argument("WORKSPACE"));
-      const all = await api.all<Movement>(`/operator/workspaces/${id}/credits`);
+    about: "List all changes of a workspace's SMS credits, newest first.",
+    async run({ api, args }) {
+      const id = await findWorkspace(api, args.argument("WORKSPACE"));
+      const all = await api.all<Entry>(`/operator/workspaces/${id}/credits`);
       return list(
         all,
         COLUMNS,
-        "This workspace never had SMS credits. Add some with pombo credits add WORKSPACE AMOUNT.",
+        "This workspace never had SMS credits. Grant some with pombo credits grant WORKSPACE AMOUNT.",
       );
     },
   },
 ];
 
-function amountOf(text: string): number {
-  const amount = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (amount !== 0) return amount;
-  throw new UsageError(`AMOUNT must be a whole number and not 0, not ${JSON.stringify(text)}.`);
+async function change({ api, args }: Work, sign: 1 | -1): Promise<Shown> {
+  const amount = parseAmount(args.argument("AMOUNT"));
+  const id = await findWorkspace(api, args.argument("WORKSPACE"));
+  const body = { amount: sign * amount, note: args.text("note") };
+  const changed = await api.call<typeof GrantedCredits.static>("POST", `/operator/workspaces/${id}/credits`, body);
+  const done = `${count(amount, "credit")} ${sign > 0 ? "granted" : "deducted"}`;
+  return record(changed, say`${done}: workspace ${id} has ${count(changed.balance, "credit")}.`);
+}
+
+function parseAmount(text: string): number {
+  const amount = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (amount > 0) return amount;
+  throw new UsageError(`AMOUNT must be a whole number above 0, not ${JSON.stringify(text)}.`);
 }

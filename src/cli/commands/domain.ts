@@ -21,37 +21,37 @@ export const DOMAIN_COMMANDS: OperatorCommand[] = [
   {
     name: "domain list",
     arguments: ["[WORKSPACE]"],
-    about: "Lists the sending domains of all workspaces, or of one, newest first.",
-    async run({ api, given }) {
-      const wanted = given.optional("WORKSPACE");
+    about: "List the sending domains of all workspaces, or of one, newest first.",
+    async run({ api, args }) {
+      const wanted = args.optional("WORKSPACE");
       const workspaceId = wanted === undefined ? undefined : await findWorkspace(api, wanted);
       const all = await api.all<Domain>("/operator/domains", { workspaceId });
       const none =
         workspaceId === undefined ? "No workspace has registered a domain" : "This workspace has registered no domain";
-      return list(all, COLUMNS, `${none}: POST /api/v1/domains with a workspace's API key does.`);
+      return list(all, COLUMNS, `${none} (POST /api/v1/domains with its API key).`);
     },
   },
   {
     name: "domain suspend",
     arguments: ["DOMAIN"],
-    about: "Lets nobody send from a domain until it is resumed.",
+    about: "Refuse mail from a domain until it is resumed.",
     async run(work) {
-      const { domain } = await suspend(work, true);
-      return record(domain, say`${domain.domain} is suspended: nothing more is accepted from it.`);
+      const domain = await suspend(work, true);
+      return record(domain, say`${domain.domain} is suspended: mail from it is refused.`);
     },
   },
   {
     name: "domain resume",
     arguments: ["DOMAIN"],
-    about: "Lifts a suspension; the domain's DNS records are looked at again.",
+    about: "Lift a suspension and check the domain's DNS records again.",
     async run(work) {
-      const { domain } = await suspend(work, false);
-      return record(domain, say`${domain.domain} is not suspended any more; it is ${domain.status}.`);
+      const domain = await suspend(work, false);
+      return record(domain, say`${domain.domain} is no longer suspended; it is ${domain.status}.`);
     },
   },
 ];
 
-async function suspend({ api, given }: Work, suspended: boolean): Promise<{ domain: Domain }> {
-  const id = await findDomain(api, given.argument("DOMAIN"));
-  return { domain: await api.call<Domain>("PATCH", `/operator/domains/${id}`, { suspended }) };
+async function suspend({ api, args }: Work, suspended: boolean): Promise<Domain> {
+  const id = await findDomain(api, args.argument("DOMAIN"));
+  return api.call<Domain>("PATCH", `/operator/domains/${id}`, { suspended });
 }

@@ -1,30 +1,34 @@
-import { socketFile } from "../../platform/http/unix-socket.ts";
-import type { Terminal } from "../framework/terminal.ts";
+import { getSocketFile } from "../../platform/http/unix-socket.ts";
+import type { Command } from "../framework/definition.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { CommandError } from "../framework/failure.ts";
 import { findInstance } from "../client/settings.ts";
 
 const ASK_MS = 5_000;
 
-export interface HealthOptions {
-  config: string | undefined;
-  dataDir: string | undefined;
-}
-
-/** `pombo health`: whether the instance answers, for what restarts a container. Its issues do not count. */
-export async function health(options: HealthOptions, terminal: Terminal): Promise<void> {
-  const { dataDir } = findInstance(options, terminal.env);
-  becomeOwner(dataDir);
-  if (!(await isAnswering(dataDir, ASK_MS)))
-    throw new CommandError(`No pombo answers on ${dataDir} within ${ASK_MS / 1_000} s.`);
-  terminal.out("pombo answers.");
-}
+/** `pombo health`: whether the instance answers, for a container's health check. Health issues do not count. */
+export const health: Command = {
+  name: "health",
+  arguments: [],
+  options: {
+    config: { value: "FILE", about: "the configuration, as for serve" },
+    "data-dir": { value: "DIR", about: "the data directory, instead of the configuration" },
+  },
+  about: "Exit with 0 if the instance answers, else with 1: for the health check of a container.",
+  async run(args, terminal) {
+    const { dataDir } = findInstance({ config: args.text("config"), dataDir: args.text("data-dir") }, terminal.env);
+    becomeOwner(dataDir);
+    if (!(await isAnswering(dataDir, ASK_MS)))
+      throw new CommandError(`No pombo on ${dataDir} answered within ${ASK_MS / 1_000} s.`);
+    terminal.out("pombo answers.");
+  },
+};
 
 /** Whether an instance takes the operator's commands there. */
 export async function isAnswering(dataDir: string, patienceMs: number): Promise<boolean> {
   try {
     const response = await fetch("http://localhost/api/v1/operator/workspaces?limit=1", {
-      unix: socketFile(dataDir),
+      unix: getSocketFile(dataDir),
       keepalive: false,
       signal: AbortSignal.timeout(patienceMs),
     });

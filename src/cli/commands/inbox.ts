@@ -1,13 +1,12 @@
-import { decodeWords, valueOf } from "../../protocols/dsn/fields.ts";
-import { type Message, readMessage, textOf } from "../../protocols/dsn/message.ts";
+import { decodeWords, findValue } from "../../protocols/dsn/fields.ts";
+import { type Message, readMessage, decodePart } from "../../protocols/dsn/message.ts";
 import type { InboxEntry, InboxMail } from "../../modules/inbound-mail/operator-schema.ts";
 import { UsageError } from "../framework/failure.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
-import { facts, plain, timeText } from "../framework/text.ts";
+import { labelledLines, plain, timeText } from "../framework/text.ts";
 
-// `pombo inbox …`: mail that came for the operator. It was written by strangers: shown as text, on a terminal
-// that must not obey it.
+// `pombo inbox …`: mail to the operator. Strangers wrote it, so it is shown as plain text without control characters.
 
 type Entry = typeof InboxEntry.static;
 type Mail = typeof InboxMail.static;
@@ -24,61 +23,61 @@ export const INBOX_COMMANDS: OperatorCommand[] = [
   {
     name: "inbox",
     about:
-      "Lists the mail that came for you, newest first: to postmaster and abuse, and reports of complaints that belong to no email (fbl) or cannot be read (bounce). The newest 1,000 are kept, for 30 days.",
+      "List your mail, newest first: to postmaster and abuse, complaint reports that match no email (fbl), and reports that cannot be parsed (bounce). The newest 1,000 are kept for 30 days.",
     async run({ api }) {
-      return list(await api.all<Entry>("/operator/inbox"), COLUMNS, "No mail came for you.");
+      return list(await api.all<Entry>("/operator/inbox"), COLUMNS, "You have no mail.");
     },
   },
   {
     name: "inbox show",
     arguments: ["ID"],
-    options: { raw: { about: "the mail as it came, byte for byte" } },
-    about: "Shows one of them as text.",
+    options: { raw: { about: "the mail as it was received, byte for byte" } },
+    about: "Show a mail as text.",
     run: show,
   },
   {
     name: "inbox delete",
     arguments: ["ID"],
-    about: "Deletes one of them.",
-    async run({ api, given }) {
-      const id = given.argument("ID");
-      const deleted = await api.call("DELETE", pathOf(id));
+    about: "Delete a mail.",
+    async run({ api, args }) {
+      const id = args.argument("ID");
+      const deleted = await api.call("DELETE", inboxPath(id));
       return record(deleted, "The mail is deleted.");
     },
   },
 ];
 
-async function show({ api, given, terminal, isJson }: Work): Promise<Shown> {
-  const isRaw = given.isSet("raw");
-  if (isRaw && isJson) throw new UsageError("--raw and --json exclude each other.");
-  const mail = await api.call<Mail>("GET", pathOf(given.argument("ID")));
+async function show({ api, args, terminal, isJson }: Work): Promise<Shown> {
+  const isRaw = args.isSet("raw");
+  if (isRaw && isJson) throw new UsageError("--raw and --json cannot be combined.");
+  const mail = await api.call<Mail>("GET", inboxPath(args.argument("ID")));
   const bytes = Buffer.from(mail.content, "base64");
-  if (!isRaw) return record(mail, asText(mail, readMessage(bytes)));
+  if (!isRaw) return record(mail, formatMail(mail, readMessage(bytes)));
   terminal.write(bytes);
   return { kind: "shown" };
 }
 
-function asText(mail: Mail, message: Message): string {
+function formatMail(mail: Mail, message: Message): string {
   const { from, subject, mailbox, envelopeFrom, helo, clientAddress, receivedAt } = mail;
-  const to = valueOf(message.fields, "to");
-  const head = facts([
+  const to = findValue(message.fields, "to");
+  const head = labelledLines([
     ["From", plain(from ?? "-")],
     ["To", to === null ? mailbox : plain(`${decodeWords(to)} (${mailbox})`)],
     ["Subject", plain(subject ?? "-")],
     ["Received", timeText(receivedAt)],
-    ["Brought by", plain(`${helo} [${clientAddress}]`)],
+    ["Client", plain(`${helo} [${clientAddress}]`)],
     ["Envelope", plain(`<${envelopeFrom}>`)],
   ]);
-  return [head, ...message.parts.map(partText)].join("\n\n");
+  return [head, ...message.parts.map(formatPart)].join("\n\n");
 }
 
-/** What is no text is named. */
-function partText(part: Message["parts"][number]): string {
+/** A part that is not text is only named. */
+function formatPart(part: Message["parts"][number]): string {
   const isText = part.type.startsWith("text/") || part.type.startsWith("message/");
   if (!isText) return plain(`[${part.type}, ${part.body.length.toLocaleString("en")} characters: see --raw]`);
-  return textOf(part).split(/\r?\n/).map(plain).join("\n").trimEnd();
+  return decodePart(part).split(/\r?\n/).map(plain).join("\n").trimEnd();
 }
 
-function pathOf(id: string): string {
+function inboxPath(id: string): string {
   return `/operator/inbox/${encodeURIComponent(id)}`;
 }

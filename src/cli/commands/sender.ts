@@ -4,7 +4,7 @@ import { list, type OperatorCommand, record } from "../client/operator-command.t
 import type { Column } from "../framework/table.ts";
 import { say } from "../framework/text.ts";
 
-// `pombo sender …`: the names under which a workspace may send SMS.
+// `pombo sender …`: the sender ids that a workspace's SMS may come from.
 
 type Sender = typeof SenderId.static;
 
@@ -18,9 +18,9 @@ export const SENDER_COMMANDS: OperatorCommand[] = [
   {
     name: "sender list",
     arguments: ["WORKSPACE"],
-    about: "Lists the sender ids of a workspace.",
-    async run({ api, given }) {
-      const id = await findWorkspace(api, given.argument("WORKSPACE"));
+    about: "List the sender ids of a workspace.",
+    async run({ api, args }) {
+      const id = await findWorkspace(api, args.argument("WORKSPACE"));
       const { senderIds } = await api.call<typeof OperatorWorkspace.static>("GET", `/operator/workspaces/${id}`);
       return list(senderIds, COLUMNS, "This workspace has no sender id. Add one with pombo sender add WORKSPACE NAME.");
     },
@@ -29,18 +29,14 @@ export const SENDER_COMMANDS: OperatorCommand[] = [
     name: "sender add",
     arguments: ["WORKSPACE", "NAME"],
     options: {
-      default: { about: "make it the one that is used when a message names none" },
-      priority: { value: "WORD", about: "otp, transactional or bulk; else the workspace's" },
+      default: { about: "use it for messages that name no sender" },
+      priority: { value: "PRIORITY", about: "otp, transactional or bulk (the workspace's)" },
     },
-    about: "Lets a workspace send SMS under a name. The first one becomes its default.",
-    async run({ api, given }) {
-      const id = await findWorkspace(api, given.argument("WORKSPACE"));
-      const priority = given.text("priority");
-      const body = {
-        name: given.argument("NAME"),
-        ...(given.isSet("default") ? { isDefault: true } : {}),
-        ...(priority === undefined ? {} : { priority }),
-      };
+    about: "Add a sender id: a name or number that a workspace's SMS may come from. The first one is its default.",
+    async run({ api, args }) {
+      const id = await findWorkspace(api, args.argument("WORKSPACE"));
+      const isDefault = args.isSet("default") || undefined;
+      const body = { name: args.argument("NAME"), isDefault, priority: args.text("priority") };
       const added = await api.call<Sender>("POST", `/operator/workspaces/${id}/sender-ids`, body);
       const place = added.isDefault ? ", by default" : "";
       return record(added, say`Workspace ${id} may send SMS as ${added.name}${place}.`);
@@ -49,13 +45,13 @@ export const SENDER_COMMANDS: OperatorCommand[] = [
   {
     name: "sender remove",
     arguments: ["WORKSPACE", "NAME"],
-    about: "Takes a sender id from a workspace. Of the default one the oldest that is left takes the place.",
-    async run({ api, given }) {
-      const id = await findWorkspace(api, given.argument("WORKSPACE"));
-      const name = given.argument("NAME");
+    about: "Remove a sender id. If it was the default, the oldest of the others becomes it.",
+    async run({ api, args }) {
+      const id = await findWorkspace(api, args.argument("WORKSPACE"));
+      const name = args.argument("NAME");
       const path = `/operator/workspaces/${id}/sender-ids/${encodeURIComponent(name)}`;
       const removed = await api.call<object>("DELETE", path);
-      return record(removed, say`Workspace ${id} may not send SMS as ${name} any more.`);
+      return record(removed, say`Workspace ${id} can no longer send SMS as ${name}.`);
     },
   },
 ];

@@ -1,25 +1,33 @@
-import { type AppOptions, startApp } from "../../server/server.ts";
+import { startApp } from "../../server/server.ts";
+import type { AppOptions } from "../../server/app.ts";
 import { BUILD } from "../../platform/build-info.ts";
 import { steadyClock, systemClock } from "../../platform/clock.ts";
 import { loadInstanceKey } from "../../platform/keyring/key-file.ts";
 import { jsonLog } from "../../platform/log.ts";
 import { probeInstance } from "../../server/probe.ts";
 import { systemRandom } from "../../platform/random.ts";
-import type { ReplicaChoice } from "../../backup/replication.ts";
+import type { Arguments, Command } from "../framework/definition.ts";
 import type { Terminal } from "../framework/terminal.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { readConfig } from "../client/settings.ts";
 
-export interface ServeOptions {
-  config: string | undefined;
-  /** Find out whether it can run, and end. */
-  isProbe: boolean;
-  replica: ReplicaChoice;
-}
-
 /** `pombo serve`: runs the instance until SIGTERM or SIGINT. */
-export async function serve(options: ServeOptions, terminal: Terminal): Promise<void> {
-  const config = readConfig(options.config, terminal.env);
+export const serve: Command = {
+  name: "serve",
+  arguments: [],
+  options: {
+    config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/config.toml; or POMBO_CONFIG)" },
+    probe: { about: "only test that it can run: migrate, unseal, write; nothing listens and nothing is sent" },
+    "ignore-existing-backup": { about: "start with an empty database although the replica holds a backup" },
+    "start-empty": { refusal: "--start-empty is now called --ignore-existing-backup." },
+    "take-over": { about: "write to the replica of another instance that will never run again" },
+  },
+  about: "Run the instance.",
+  run: serveInstance,
+};
+
+async function serveInstance(args: Arguments, terminal: Terminal): Promise<void> {
+  const config = readConfig(args.text("config"), terminal.env);
   becomeOwner(config.dataDir);
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: terminal.env });
   const log = jsonLog({
@@ -27,10 +35,11 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
     now: () => systemClock.now(),
     addresses: config.log.addresses,
   });
-  terminal.tellBugsBy((error) => log.error("a failure that nobody waited for", error));
+  terminal.onUnhandledRejection((error) => log.error("an unhandled rejection", error));
   const environment = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
-  if (options.isProbe) return probe({ config, instanceKey, environment }, terminal);
-  const app = await startApp({ config, instanceKey, environment, replica: options.replica });
+  if (args.isSet("probe")) return probe({ config, instanceKey, environment }, terminal);
+  const replica = { startEmpty: args.isSet("ignore-existing-backup"), takeOver: args.isSet("take-over") };
+  const app = await startApp({ config, instanceKey, environment, replica });
   log.event("pombo.started", {
     url: app.url,
     metrics: app.metricsUrl,
@@ -44,12 +53,12 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
   log.event("pombo.stopped");
 }
 
-/** Set by `pombo update` for the executable that it tries. */
+/** Set by `pombo update` for the executable that it tests. */
 export const UPDATE_ID = "POMBO_UPDATE";
 
-async function probe(parts: AppOptions, terminal: Terminal): Promise<void> {
-  await probeInstance({ ...parts, updateId: terminal.env[UPDATE_ID] ?? null });
+async function probe(options: AppOptions, terminal: Terminal): Promise<void> {
+  await probeInstance({ ...options, updateId: terminal.env[UPDATE_ID] ?? null });
   terminal.out(
-    `pombo ${BUILD.version} can run ${parts.config.dataDir}: configuration, migrations, instance key and a write. Nothing was sent.`,
+    `pombo ${BUILD.version} can run ${options.config.dataDir}: configuration, migrations, instance key and a write are tested. Nothing was sent.`,
   );
 }

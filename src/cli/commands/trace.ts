@@ -3,10 +3,10 @@ import type { Trace, TraceCandidate } from "../../modules/operator/trace-schema.
 import { list, type OperatorCommand, record } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { CommandError } from "../framework/failure.ts";
-import { Refusal, sentencesOf } from "../client/instance-client.ts";
-import { facts, plain, say, timeCell, timeText } from "../framework/text.ts";
+import { ApiError, formatError } from "../client/instance-client.ts";
+import { count, labelledLines, plain, say, timeCell, timeText } from "../framework/text.ts";
 
-// `pombo trace ID`: a message's whole way, oldest first, with what was said at each attempt.
+// `pombo trace ID`: the history of a message, oldest first, with the reply to each attempt.
 
 type Traced = typeof Trace.static;
 type Candidate = typeof TraceCandidate.static;
@@ -27,68 +27,72 @@ export const trace: OperatorCommand = {
   name: "trace",
   arguments: ["ID"],
   about:
-    "Shows a message's whole way: attempts with what was said, reports, events and webhook calls. ID is that of an email, a text, an event or a webhook delivery; its beginning, an address or a number finds messages, and one alone is shown. With --json one message is an object, and several are a list.",
-  async run({ api, given }) {
-    const wanted = given.argument("ID").trim();
+    "Show the history of a message: attempts and replies, reports, events and webhook calls. ID is the id of an email, SMS, event or webhook delivery. The beginning of an id, an address or a number finds messages: a single one is shown, several are listed. With --json one message is an object, several are a list.",
+  async run({ api, args }) {
+    const wanted = args.argument("ID").trim();
     const show = async (id: string) => {
       const traced = await api.call<Traced>("GET", `/operator/trace/${encodeURIComponent(id)}`);
-      return record(traced, screen(traced));
+      return record(traced, formatTrace(traced));
     };
     if (isId(wanted)) return await show(wanted);
     const found = await api
       .call<Candidate[]>("GET", `/operator/trace?find=${encodeURIComponent(wanted)}`)
       .catch((error: unknown) => {
-        throw named(error, wanted);
+        throw restate(error, wanted);
       });
     const [only] = found;
     if (only === undefined)
-      throw new CommandError(say`No message has an id that begins with ${wanted}, or went there.`);
+      throw new CommandError(say`No message has an id that begins with ${wanted}, or this recipient.`);
     return found.length === 1 ? await show(only.id) : list(found, COLUMNS, "");
   },
 };
 
-/** A refusal of the API's parameter `find`, by what the person wrote. */
-function named(error: unknown, wanted: string): unknown {
-  const item = error instanceof Refusal ? error.items.find(({ field }) => field === "find") : undefined;
+/** An error about the API's parameter `find` is shown with the text that was typed. */
+function restate(error: unknown, wanted: string): unknown {
+  const item = error instanceof ApiError ? error.items.find(({ field }) => field === "find") : undefined;
   if (item === undefined) return error;
   return new CommandError(
-    sentencesOf({ ...item, message: item.message.replace(/^find\b/, () => JSON.stringify(wanted)) }),
+    formatError({ ...item, message: item.message.replace(/^find\b/, () => JSON.stringify(wanted)) }),
   );
 }
 
-function screen(traced: Traced): string {
+function formatTrace(traced: Traced): string {
   const { kind, id, workspaceId, workspaceName, email, sms, suppressions, events } = traced;
-  const who = workspaceId === null ? "a workspace that was deleted" : `${plain(workspaceName ?? "")} (${workspaceId})`;
+  const who = workspaceId === null ? "deleted" : `${plain(workspaceName ?? "")} (${workspaceId})`;
   const blocks = [
-    `${kind === "email" ? "Email" : "Text"} ${id}`,
-    facts([["Workspace", who], ...(email === null ? [] : emailFacts(email)), ...(sms === null ? [] : smsFacts(sms))]),
+    `${kind === "email" ? "Email" : "SMS"} ${id}`,
+    labelledLines([
+      ["Workspace", who],
+      ...(email === null ? [] : emailRows(email)),
+      ...(sms === null ? [] : smsRows(sms)),
+    ]),
     ...(email === null ? [] : ["", ...email.timeline.flatMap(entryLines)]),
     ...(sms === null ? [] : ["", ...sms.parts.flatMap(segmentLines)]),
     ...suppressions.map(
       ({ reason, suppressedAt }) => `\nThe recipient is suppressed (${reason}) since ${timeText(suppressedAt)}.`,
     ),
-    ...(events.length === 0 ? [] : ["", "Told:", ...events.flatMap(eventLines)]),
+    ...(events.length === 0 ? [] : ["", "Events:", ...events.flatMap(eventLines)]),
   ];
   return blocks.join("\n");
 }
 
-type Fact = readonly [string, string];
+type Row = readonly [string, string];
 
-function emailFacts(email: Email): Fact[] {
+function emailRows(email: Email): Row[] {
   return [
     ["From", plain(email.from)],
     ["To", plain(email.to)],
     ["Subject", plain(email.subject)],
-    ["Status", statusWords(email)],
+    ["Status", formatState(email)],
     ["Accepted", timeText(email.createdAt)],
     ...(email.expiresAt === null ? [] : [["Expires", timeText(email.expiresAt)] as const]),
-    ...(email.nextAttemptAt === null ? [] : [["Next try", timeText(email.nextAttemptAt)] as const]),
+    ...(email.nextAttemptAt === null ? [] : [["Next attempt", timeText(email.nextAttemptAt)] as const]),
     ...(email.providerId === null ? [] : [["Message-ID", plain(email.providerId)] as const]),
     ["Reports to", plain(email.returnPath)],
   ];
 }
 
-function statusWords({
+function formatState({
   status,
   failedReason,
   possibleDuplicate,
@@ -98,20 +102,20 @@ function statusWords({
   possibleDuplicate: boolean;
 }): string {
   const why = failedReason === null ? "" : `: ${plain(failedReason)}`;
-  return `${plain(status)}${why}${possibleDuplicate ? " (may have arrived twice)" : ""}`;
+  return `${plain(status)}${why}${possibleDuplicate ? " (may have been delivered twice)" : ""}`;
 }
 
-function smsFacts(sms: NonNullable<Traced["sms"]>): Fact[] {
+function smsRows(sms: NonNullable<Traced["sms"]>): Row[] {
   const { from, to, deliveryState, failureCategory, encoding, segments, credits } = sms;
-  const network = deliveryState === null ? "nothing yet" : plain(deliveryState);
+  const network = deliveryState === null ? "no receipt yet" : plain(deliveryState);
   return [
     ["From", plain(from)],
     ["To", plain(to)],
-    ["Status", statusWords(sms) + (failureCategory === null ? "" : ` [${plain(failureCategory)}]`)],
-    ["Network", network + (sms.providerStatus === null ? "" : ` (${plain(sms.providerStatus)})`)],
+    ["Status", formatState(sms) + (failureCategory === null ? "" : ` [${plain(failureCategory)}]`)],
+    ["Delivery", network + (sms.providerStatus === null ? "" : ` (${plain(sms.providerStatus)})`)],
     ["Accepted", timeText(sms.createdAt)],
     ["Expires", timeText(sms.expiresAt)],
-    ["Size", `${segments} ${segments === 1 ? "part" : "parts"}, ${plain(encoding)}, credits ${credits}`],
+    ["Segments", `${segments}, ${plain(encoding)}, ${count(credits, "credit")}`],
   ];
 }
 
@@ -119,16 +123,16 @@ function entryLines(entry: Entry): string[] {
   const head = `${timeCell(entry.at)}  ${plain(entry.type)}`;
   const what = [
     entry.attempt === undefined ? null : `attempt ${entry.attempt}`,
-    serverOf(entry),
+    formatServer(entry),
     entry.tls ?? null,
     entry.stage === undefined || entry.stage === null ? null : `at ${entry.stage}`,
-    replyOf(entry) ?? entry.reason,
+    formatReply(entry) ?? entry.reason,
   ].filter((part): part is string => part !== null && part !== "");
   return [
     [head, ...what.map(plain)].join("  "),
     ...(entry.tries ?? []).map(
       (one) =>
-        `    tried ${plain(`${one.host ?? ""} [${one.address ?? ""}]`)} at ${plain(one.stage ?? "?")}: ${plain(replyOf(one) ?? "")}`,
+        `    tried ${plain(`${one.host ?? ""} [${one.address ?? ""}]`)} at ${plain(one.stage ?? "?")}: ${plain(formatReply(one) ?? "")}`,
     ),
     ...(entry.dialogue ?? "")
       .split("\n")
@@ -137,12 +141,12 @@ function entryLines(entry: Entry): string[] {
   ];
 }
 
-function serverOf({ host, address }: Pick<Entry, "host" | "address">): string | null {
+function formatServer({ host, address }: Pick<Entry, "host" | "address">): string | null {
   if (host === undefined || host === null) return null;
   return address === undefined || address === null ? host : `${host} [${address}]`;
 }
 
-function replyOf({ code, reply }: { code?: number | null; reply?: string | null }): string | null {
+function formatReply({ code, reply }: { code?: number | null; reply?: string | null }): string | null {
   const words = [code ?? "", reply ?? ""].join(" ").trim();
   return words === "" ? null : words;
 }
@@ -150,17 +154,17 @@ function replyOf({ code, reply }: { code?: number | null; reply?: string | null 
 function segmentLines(row: Segment): string[] {
   const when = (what: string, at: string | null) => (at === null ? [] : [`    ${what} ${timeText(at)}`]);
   const { part, state, route, link, attempts, smscId, receiptState, providerStatus, providerCode, reason } = row;
-  const said = [providerStatus, providerCode, reason]
+  const details = [providerStatus, providerCode, reason]
     .filter((each) => each !== null)
     .map(plain)
     .join(", ");
   const by = `${plain(route)}${link === null ? "" : ` over ${plain(link)}`}`;
   return [
-    `  part ${part}: ${plain(state)}, by ${by}, ${attempts} ${attempts === 1 ? "attempt" : "attempts"}${said === "" ? "" : `: ${said}`}`,
+    `  segment ${part}: ${plain(state)}, by ${by}, ${count(attempts, "attempt")}${details === "" ? "" : `: ${details}`}`,
     ...when("submitted", row.submittedAt),
     ...when(`accepted as ${plain(smscId ?? "?")},`, row.acceptedAt),
     ...when(`receipt ${plain(receiptState ?? "")},`, row.receiptAt),
-    ...when("next try", row.nextAttemptAt),
+    ...when("next attempt", row.nextAttemptAt),
   ];
 }
 
@@ -168,13 +172,13 @@ function eventLines({ id, type, at, calls, waiting }: Traced["events"][number]):
   return [
     `  ${timeCell(at)}  ${plain(type)}  ${id}`,
     ...calls.map(({ createdAt, url, attempt, responseStatus, errorMessage, durationMs }) => {
-      const came = responseStatus === null ? "no answer" : `answered ${responseStatus}`;
+      const result = responseStatus === null ? "no response" : `response ${responseStatus}`;
       const why = errorMessage === null ? "" : `: ${plain(errorMessage)}`;
-      return `    ${timeCell(createdAt)}  call ${attempt} to ${plain(url)}: ${came} after ${durationMs} ms${why}`;
+      return `    ${timeCell(createdAt)}  call ${attempt} to ${plain(url)}: ${result} after ${durationMs} ms${why}`;
     }),
     ...waiting.map(
       ({ url, nextAttemptAt }) =>
-        `    to be called: ${plain(url)}, ${nextAttemptAt === null ? "now" : timeText(nextAttemptAt)}`,
+        `    next call to ${plain(url)}: ${nextAttemptAt === null ? "now" : timeText(nextAttemptAt)}`,
     ),
   ];
 }

@@ -1,9 +1,9 @@
 import { Database } from "bun:sqlite";
 import { BUILD } from "../../platform/build-info.ts";
 import { MIGRATIONS } from "../../platform/db/schema/migrations.ts";
-import { daemonVersion } from "../../backup/litestream/executable.ts";
+import { getDaemonVersion } from "../../backup/litestream/executable.ts";
 
-/** What this binary is made of, for programs: `pombo update` reads it of the executable that it is given. */
+/** `pombo version --json`; `pombo update` asks the new executable for it. */
 export interface VersionRecord {
   version: string;
   commit: string;
@@ -13,9 +13,9 @@ export interface VersionRecord {
   litestream: string | null;
   /** "x64", "arm64". */
   arch: string;
-  /** How many migrations it knows: of a database with more it keeps off. */
+  /** How many migrations it knows: it does not open a database with more. */
   schema: number;
-  /** By which it knows updates from the network, as minisign prints it; null: it takes files of its machine alone. */
+  /** Verifies downloaded updates, as minisign prints it; null: it takes local files only. */
   releaseKey: string | null;
 }
 
@@ -27,21 +27,21 @@ export function versionRecord(): VersionRecord {
     commit,
     bun: Bun.version,
     sqlite: sqlite?.version ?? "unknown",
-    litestream: daemonVersion(),
+    litestream: getDaemonVersion(),
     arch: process.arch,
     schema: MIGRATIONS.length,
     releaseKey: BUILD.releaseKey,
   };
 }
 
-/** `pombo version`: the same in a line. */
+/** `pombo version`. */
 export function versionText(): string {
-  const made = versionRecord();
-  const parts = [`Bun ${made.bun}`, `SQLite ${made.sqlite}`, `Litestream ${made.litestream ?? "none"}`];
-  return `pombo ${nameOf(made)}, ${parts.join(", ")}`;
+  const record = versionRecord();
+  const parts = [`Bun ${record.bun}`, `SQLite ${record.sqlite}`, `Litestream ${record.litestream ?? "none"}`];
+  return `pombo ${formatVersion(record)}, ${parts.join(", ")}`;
 }
 
-/** "0.2.0 (commit abc)": which one it is. */
-export function nameOf({ version, commit }: Pick<VersionRecord, "version" | "commit">): string {
+/** "0.2.0 (commit abc)". */
+export function formatVersion({ version, commit }: Pick<VersionRecord, "version" | "commit">): string {
   return `${version} (commit ${commit})`;
 }

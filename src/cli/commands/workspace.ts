@@ -4,9 +4,9 @@ import { CommandError } from "../framework/failure.ts";
 import { findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
-import { count, facts, plain, say, timeText } from "../framework/text.ts";
+import { count, labelledLines, plain, say, timeText } from "../framework/text.ts";
 
-// `pombo workspace …`: who may send here, and how much.
+// `pombo workspace …`: the tenants of the instance.
 
 type Workspace = typeof OperatorWorkspace.static;
 
@@ -14,14 +14,13 @@ const COLUMNS: Column<Workspace>[] = [
   { title: "ID", of: ({ id }) => id },
   { title: "CREATED", of: ({ createdAt }) => createdAt, isTime: true },
   { title: "PLAN", of: ({ plan }) => plan },
-  { title: "STATE", of: stateOf },
+  { title: "STATE", of: toState },
   { title: "MONTH", of: ({ usage }) => usage.emailsThisMonth },
   { title: "WAITING", of: ({ waiting }) => waiting },
   { title: "NAME", of: ({ name }) => name },
 ];
 
-/** In one word. */
-function stateOf({ blocks }: Workspace): string {
+function toState({ blocks }: Workspace): string {
   if (blocks.some(({ holdsQueue }) => holdsQueue)) return "held";
   return blocks.length > 0 ? "blocked" : "open";
 }
@@ -29,31 +28,30 @@ function stateOf({ blocks }: Workspace): string {
 export const WORKSPACE_COMMANDS: OperatorCommand[] = [
   {
     name: "workspace list",
-    about: "Lists the workspaces, newest first, with the emails of this month and those that wait to be sent.",
+    about: "List the workspaces, newest first, with the emails of this month and those waiting to be sent.",
     async run({ api }) {
       const all = await api.all<Workspace>("/operator/workspaces");
-      return list(all, COLUMNS, "There are no workspaces yet. Make one with pombo workspace create NAME.");
+      return list(all, COLUMNS, "There are no workspaces yet. Create one with pombo workspace create NAME.");
     },
   },
   {
     name: "workspace create",
     arguments: ["NAME"],
-    options: { plan: { value: "PLAN", about: "one of the configured plans; else the default one" } },
-    about: "Makes a workspace and shows its first API key, once.",
-    async run({ api, given, isJson }) {
-      const plan = given.text("plan");
-      const body = { name: given.argument("NAME"), ...(plan === undefined ? {} : { plan }) };
-      // Asked before: nothing may come between a key that is shown once and the showing.
+    options: { plan: { value: "PLAN", about: "one of the configured plans (the default plan)" } },
+    about: "Create a workspace, and show its first API key once.",
+    async run({ api, args, isJson }) {
+      const body = { name: args.argument("NAME"), plan: args.text("plan") };
+      // Asked first: once the key exists, nothing may fail before it is shown.
       const before = isJson ? [] : await api.all<Workspace>("/operator/workspaces");
-      const made = await api.call<typeof CreatedWorkspace.static>("POST", "/workspaces", body);
-      const isTwice = before.some(({ name }) => name === made.workspaceName);
+      const created = await api.call<typeof CreatedWorkspace.static>("POST", "/workspaces", body);
+      const isTwice = before.some(({ name }) => name === created.workspaceName);
       return record(
-        made,
+        created,
         [
-          say`Workspace ${made.workspaceName} is made: ${made.workspaceId}`,
-          ...(isTwice ? ["Another workspace has this name: from now on each of them is to be named by its id."] : []),
+          say`Workspace ${created.workspaceName} is created: ${created.workspaceId}`,
+          ...(isTwice ? ["Another workspace has this name: from now on, use the ids in commands."] : []),
           "",
-          keyWords("Its API key", made.apiKey.key),
+          formatKey("Its API key", created.apiKey.key),
         ].join("\n"),
       );
     },
@@ -61,18 +59,18 @@ export const WORKSPACE_COMMANDS: OperatorCommand[] = [
   {
     name: "workspace show",
     arguments: ["WORKSPACE"],
-    about: "Shows a workspace: its plan, what it uses, and whether it is blocked.",
+    about: "Show a workspace: its plan, what it uses, and whether it is blocked.",
     async run(work) {
-      const workspace = await work.api.call<Workspace>("GET", await pathOf(work));
-      return record(workspace, portrait(workspace));
+      const workspace = await work.api.call<Workspace>("GET", await workspacePath(work));
+      return record(workspace, formatWorkspace(workspace));
     },
   },
   {
     name: "workspace plan",
     arguments: ["WORKSPACE", "PLAN"],
-    about: "Puts a workspace on another plan.",
+    about: "Change the plan of a workspace.",
     async run(work) {
-      const workspace = await change(work, { plan: work.given.argument("PLAN") });
+      const workspace = await change(work, { plan: work.args.argument("PLAN") });
       return record(workspace, say`Workspace ${workspace.name} is on plan ${workspace.plan}.`);
     },
   },
@@ -80,66 +78,67 @@ export const WORKSPACE_COMMANDS: OperatorCommand[] = [
     name: "workspace sms",
     arguments: ["WORKSPACE"],
     options: {
-      fold: { value: "WORD", about: "none, punctuation or portuguese: what may be replaced to save segments" },
-      priority: { value: "WORD", about: "otp, transactional or bulk: how urgent its texts are" },
+      transliterate: {
+        value: "MODE",
+        about: "none, punctuation or portuguese: the characters that may be replaced to save segments",
+      },
+      fold: { value: "MODE", refusal: "--fold is now called --transliterate." },
+      priority: { value: "PRIORITY", about: "otp, transactional or bulk: the default urgency of its SMS" },
     },
-    about: "Sets or shows how the SMS of a workspace go. Folding may change a word: avó and avô become avo.",
+    about: "Show or change how a workspace's SMS are sent. Transliteration may change a word: avó and avô become avo.",
     async run(work) {
-      const [smsFolding, smsPriority] = [work.given.text("fold"), work.given.text("priority")];
-      const changes = {
-        ...(smsFolding === undefined ? {} : { smsFolding }),
-        ...(smsPriority === undefined ? {} : { smsPriority }),
-      };
-      const isAsking = Object.keys(changes).length === 0;
-      const workspace = await (isAsking ? work.api.call<Workspace>("GET", await pathOf(work)) : change(work, changes));
-      return record(workspace, say`The SMS of workspace ${workspace.name}: ${smsWords(workspace)}.`);
+      const changes = { smsFolding: work.args.text("transliterate"), smsPriority: work.args.text("priority") };
+      const isQuery = Object.values(changes).every((value) => value === undefined);
+      const workspace = await (isQuery
+        ? work.api.call<Workspace>("GET", await workspacePath(work))
+        : change(work, changes));
+      return record(workspace, say`SMS of workspace ${workspace.name}: ${formatSmsSettings(workspace)}.`);
     },
   },
   {
     name: "workspace rename",
     arguments: ["WORKSPACE", "NAME"],
-    about: "Gives a workspace another name.",
+    about: "Rename a workspace.",
     async run(work) {
-      const workspace = await change(work, { name: work.given.argument("NAME") });
-      return record(workspace, say`Workspace ${workspace.id} is called ${workspace.name}.`);
+      const workspace = await change(work, { name: work.args.argument("NAME") });
+      return record(workspace, say`Workspace ${workspace.id} is now called ${workspace.name}.`);
     },
   },
   {
     name: "workspace block",
     arguments: ["WORKSPACE"],
     options: {
-      reason: { value: "TEXT", about: "why; the workspace is told" },
-      hold: { about: "also hold what it has in the queue" },
+      reason: { value: "TEXT", about: "the reason; the workspace sees it" },
+      hold: { about: "also hold the messages in its queue" },
     },
     about:
-      "Refuses the email and SMS of a workspace until it is unblocked. What was accepted is sent, unless --hold says otherwise.",
+      "Refuse new email and SMS of a workspace until it is unblocked. Accepted messages are still sent, except with --hold.",
     async run(work) {
-      const reason = work.given.text("reason");
-      const hold = work.given.isSet("hold");
-      const body = { ...(reason === undefined ? {} : { reason }), ...(hold ? { hold } : {}) };
-      const workspace = await work.api.call<Workspace>("POST", `${await pathOf(work)}/block`, body);
-      const queue = hold ? "what it has in the queue is held" : "what was accepted is still sent";
+      const hold = work.args.isSet("hold");
+      const body = { reason: work.args.text("reason"), hold: hold || undefined };
+      const workspace = await work.api.call<Workspace>("POST", `${await workspacePath(work)}/block`, body);
+      const queue = hold ? "its queue is held" : "accepted messages are still sent";
       return record(workspace, say`Workspace ${workspace.name} is blocked; ${queue}.`);
     },
   },
   {
     name: "workspace unblock",
     arguments: ["WORKSPACE"],
-    about: "Lifts the operator's block, and the one for too many bounces or complaints.",
+    about: "Lift all blocks of a workspace: the operator's, and one for too many bounces or complaints.",
     async run(work) {
-      const workspace = await work.api.call<Workspace>("POST", `${await pathOf(work)}/unblock`);
+      const workspace = await work.api.call<Workspace>("POST", `${await workspacePath(work)}/unblock`);
       return record(workspace, say`Workspace ${workspace.name} may send again.`);
     },
   },
   {
     name: "workspace delete",
     arguments: ["WORKSPACE"],
-    options: { yes: { about: "do it; without this it is only said what would be removed" } },
-    about: "Removes a workspace and all that it has: emails, domains, API keys, suppressions.",
+    options: { yes: { about: "confirm; without it the command only shows what would be removed" } },
+    about: "Delete a workspace with its emails, domains, API keys and suppressions.",
     async run(work) {
-      const path = await pathOf(work);
+      const path = await workspacePath(work);
       const workspace = await work.api.call<Workspace>("GET", path);
-      if (!work.given.isSet("yes")) throw new CommandError(warning(workspace), 2);
+      if (!work.args.isSet("yes")) throw new CommandError(formatWarning(workspace), 2);
       const deleted = await work.api.call<object>("DELETE", path);
       return record(deleted, say`Workspace ${workspace.name} (${workspace.id}) is deleted.`);
     },
@@ -147,54 +146,51 @@ export const WORKSPACE_COMMANDS: OperatorCommand[] = [
 ];
 
 /** A key that is shown once. */
-export function keyWords(what: string, key: string): string {
+export function formatKey(what: string, key: string): string {
   return `${what}, shown only now:\n  ${plain(key)}`;
 }
 
-async function pathOf({ api, given }: Work): Promise<string> {
-  return `/operator/workspaces/${await findWorkspace(api, given.argument("WORKSPACE"))}`;
+async function workspacePath({ api, args }: Work): Promise<string> {
+  return `/operator/workspaces/${await findWorkspace(api, args.argument("WORKSPACE"))}`;
 }
 
-async function change(
-  work: Work,
-  changes: { name?: string; plan?: string; smsFolding?: string; smsPriority?: string },
-): Promise<Workspace> {
-  return work.api.call<Workspace>("PATCH", await pathOf(work), changes);
+async function change(work: Work, changes: object): Promise<Workspace> {
+  return work.api.call<Workspace>("PATCH", await workspacePath(work), changes);
 }
 
-function warning({ id, name, usage, waiting, smsCredits }: Workspace): string {
+function formatWarning({ id, name, usage, waiting, smsCredits }: Workspace): string {
   const lost = [
     count(usage.domains, "domain"),
     count(usage.apiKeys, "API key"),
-    `${count(waiting, "email")} that ${waiting === 1 ? "waits" : "wait"} and would not be sent`,
+    count(waiting, "waiting email"),
     ...(smsCredits > 0 ? [count(smsCredits, "SMS credit")] : []),
   ];
   return [
-    say`This would remove workspace ${name} (${id}) for good: ${lost.join(", ")}, and the record of every message it has sent.`,
-    `Nothing was removed. To confirm:\n\n  pombo workspace delete ${id} --yes`,
+    say`This deletes workspace ${name} (${id}) for good: ${lost.join(", ")}, and the records of all its messages.`,
+    `Nothing was deleted. To confirm:\n\n  pombo workspace delete ${id} --yes`,
   ].join(" ");
 }
 
-function portrait(workspace: Workspace): string {
+function formatWorkspace(workspace: Workspace): string {
   const { usage, senderIds, blocks } = workspace;
   const senders = senderIds.map(({ name, isDefault }) => plain(name) + (isDefault ? " (default)" : ""));
   return [
     plain(workspace.name),
-    facts([
+    labelledLines([
       ["ID", workspace.id],
       ["Plan", plain(workspace.plan)],
       ["Created", timeText(workspace.createdAt)],
       ...(blocks.length === 0
         ? [["Sending", "open"] as const]
-        : blocks.map((block) => ["Blocked", blockWords(block)] as const)),
+        : blocks.map((block) => ["Blocked", formatBlock(block)] as const)),
       [
         "Emails",
         `${count(usage.emailsToday, "email")} today, ${usage.emailsThisMonth.toLocaleString("en")} this month`,
       ],
-      ["Waiting", `${count(workspace.waiting, "email")} to be sent`],
+      ["Waiting", count(workspace.waiting, "email")],
       [
         "SMS",
-        `${usage.smsThisMonth.toLocaleString("en")} this month, ${count(workspace.smsCredits, "credit")} left; ${smsWords(workspace)}`,
+        `${usage.smsThisMonth.toLocaleString("en")} this month, ${count(workspace.smsCredits, "credit")} left; ${formatSmsSettings(workspace)}`,
       ],
       ["Sender ids", senders.length === 0 ? "none" : senders.join(", ")],
       ["Domains", usage.domains.toLocaleString("en")],
@@ -204,11 +200,11 @@ function portrait(workspace: Workspace): string {
   ].join("\n");
 }
 
-function smsWords({ smsPriority, smsFolding }: Workspace): string {
-  return `priority ${plain(smsPriority)}, folding ${plain(smsFolding)}`;
+function formatSmsSettings({ smsPriority, smsFolding }: Workspace): string {
+  return `priority ${plain(smsPriority)}, transliteration ${plain(smsFolding)}`;
 }
 
-function blockWords(block: Workspace["blocks"][number]): string {
+function formatBlock(block: Workspace["blocks"][number]): string {
   const by = block.by === "operator" ? "by the operator" : "for too many bounces or complaints";
   const held = block.holdsQueue ? ", its queue is held" : "";
   const reason = block.reason === null ? "" : `: ${plain(block.reason)}`;

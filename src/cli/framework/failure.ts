@@ -1,7 +1,7 @@
-/** 1 = refused or failed, 2 = not understood, 3 = no instance runs; a command's own: 3, 4, 130 (help.ts has them all). */
+/** 1: refused or failed, 2: wrong usage; help.ts lists the others. */
 export type FailureCode = 1 | 2 | 3 | 4 | 130;
 
-/** A command ends without what it was asked for. The message is all that is shown, and says what to do. */
+/** A command failed. Only the message is shown, so it says what to do. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: FailureCode;
@@ -12,7 +12,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line is not one that the command understands; what knows the command adds how it is used. */
+/** The command line is wrong; the command's help is added to the message. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

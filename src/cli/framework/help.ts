@@ -1,14 +1,16 @@
 import type { Command } from "./definition.ts";
 
-// The words of `pombo help`, of `pombo workspace --help` and of `pombo workspace list --help`, from the table.
+// The texts of `pombo help`, `pombo workspace --help` and `pombo workspace list --help`.
 
 const INDENT = "  ";
 const WIDTH = 96;
 
-/** Every command: those alone with their first word with their options, the others by that word. */
+/** Every command: groups in one line each, the others with their options. */
 export function overview(commands: readonly Command[]): string {
   const all = [...Map.groupBy(commands, ({ name }) => firstWord(name))];
-  const isSingle = (members: Command[]) => members.length === 1;
+  // `operator-key rotate` stands with the other operator commands.
+  const isSingle = ([first, ...others]: Command[]) =>
+    others.length === 0 && !(first?.name.includes(" ") === true && "data-dir" in first.options);
   const single = all.flatMap(([, members]) => (isSingle(members) ? members : []));
   const groups = all.filter(([, members]) => !isSingle(members));
   const names = [...single.map(({ name }) => name), ...groups.map(([name]) => name)];
@@ -23,29 +25,29 @@ export function overview(commands: readonly Command[]): string {
       ...optionsInShort(command).map((text) => beneath + text),
     ]),
     "",
-    "For the operator, while pombo runs and while it does not:",
+    "For the operator, whether pombo runs or not:",
     "",
-    ...groups.map(([name, members]) => line(name, wordsBehind(members))),
+    ...groups.map(([name, members]) => line(name, subcommands(members))),
     "",
-    "pombo COMMAND --help says more of each; pombo help exit-codes says what they end with.",
+    "pombo COMMAND --help describes each; pombo help exit-codes lists the exit codes.",
   ].join("\n");
 }
 
 const EXIT_CODES = [
-  [0, "done; of pombo status: all is well"],
-  [1, "refused or failed; of pombo status: it runs, and there are issues"],
-  [2, "not understood, or not confirmed: nothing was done"],
-  [3, "of pombo status: no instance runs; of pombo sms test: taken by the SMSC, and no receipt said more"],
-  [4, "of pombo sms test: refused, not answered or not delivered"],
-  [78, "the database cannot be used until a person changes it: starting again does not help"],
-  [130, "of pombo serve and dev: ended by a second signal before all was in order"],
-  [141, "whoever read the output had seen enough"],
+  [0, "done; pombo status: there are no issues"],
+  [1, "refused or failed; pombo status: the instance runs and has issues"],
+  [2, "wrong usage, or not confirmed: nothing was done"],
+  [3, "pombo status: no instance runs; pombo sms test: the SMSC accepted, and not all receipts came in time"],
+  [4, "pombo sms test: refused, not answered or not delivered"],
+  [78, "the database cannot be used until someone repairs it: a restart does not help"],
+  [130, "pombo serve and dev: stopped by a second signal before everything was written"],
+  [141, "the reader of the output closed it"],
 ] as const;
 
 /** `pombo help exit-codes`. */
 export function exitCodes(): string {
   const lines = EXIT_CODES.map(([code, meaning]) => `${INDENT}${String(code).padStart(3)}${INDENT}${meaning}`);
-  return ["What pombo's commands end with:", "", ...lines].join("\n");
+  return ["Exit codes of pombo's commands:", "", ...lines].join("\n");
 }
 
 /** The commands that begin with one word. */
@@ -56,7 +58,7 @@ export function groupHelp(members: readonly Command[]): string {
       ...wrap(command.about, WIDTH).map((line) => `${INDENT}${INDENT}${INDENT}${line}`),
     ]),
     "",
-    `${INDENT}Each knows --config FILE, --data-dir DIR, --json and --help.`,
+    `${INDENT}Each also takes --config FILE, --data-dir DIR, --json and --help.`,
   ].join("\n");
 }
 
@@ -75,9 +77,10 @@ export function commandHelp(command: Command): string {
   ].join("\n");
 }
 
-/** Those that can be used. */
 function shownOptions(command: Command) {
-  return Object.entries(command.options).filter(([, { isRefused }]) => isRefused !== true);
+  return Object.entries(command.options).flatMap(([name, option]) =>
+    "about" in option ? [[name, option] as const] : [],
+  );
 }
 
 /** `pombo workspace block WORKSPACE [options]`. */
@@ -87,7 +90,7 @@ function synopsis(command: Command): string {
   );
 }
 
-/** What every operator's command has need not be said each time. */
+/** The options of every operator's command, left out of a synopsis. */
 const EVERYWHERE = new Set(["config", "data-dir", "json"]);
 
 function hasOwnOptions(command: Command): boolean {
@@ -101,7 +104,7 @@ function ownOptions(command: Command): string {
     .join(" ");
 }
 
-/** In lines; none is parted from its value. */
+/** In lines; an option and its value stay together. */
 function optionsInShort(command: Command): string[] {
   const options = shownOptions(command).map(
     ([name, { value }]) => `--${name}${value === undefined ? "" : `${TIED}${value}`}`,
@@ -118,8 +121,8 @@ function firstWord(name: string): string {
   return name.split(" ")[0] ?? "";
 }
 
-/** What stands behind the first word of a group; in brackets where that alone is a command too. */
-function wordsBehind(members: Command[]): string {
+/** What follows the first word of a group; in brackets where the first word is a command too. */
+function subcommands(members: Command[]): string {
   const words = members.map(({ name }) => name.split(" ").slice(1).join(" "));
   const behind = words.filter((word) => word !== "").join(" | ");
   return words.includes("") ? `[${behind}]` : behind;

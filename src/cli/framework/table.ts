@@ -1,7 +1,6 @@
 import { plain, timeCell } from "./text.ts";
 
-// A list on the screen: a title, columns under one another, wide names cut. A list for other programs: a line
-// a row, a tab between two columns, everything in full, so that cut and awk can take it apart.
+// Lists as tables: aligned and cut to the screen for people, tab-separated and in full for programs.
 
 export interface Column<Row> {
   title: string;
@@ -12,10 +11,10 @@ export interface Column<Row> {
 
 /** Characters of a column that is not the last. */
 const MAX_CELL = 40;
-/** Of the last one, where the screen has no room for it. */
+/** The last column keeps at least so many. */
 const MIN_LAST = 10;
 const GAP = "  ";
-/** For a value that is not there. */
+/** An absent value. */
 const NONE = "-";
 
 /** The lines of a list. `width`: columns of the screen, null: another program reads it. */

@@ -1,7 +1,6 @@
-/** The process around a command. */
+/** The process around a command: arguments, environment, streams and signals. */
 export interface Terminal {
   env: Record<string, string | undefined>;
-  /** The words behind the program's name. */
   args: readonly string[];
   /** One line, or several, to standard output. */
   out: (text: string) => void;
@@ -9,20 +8,19 @@ export interface Terminal {
   write: (bytes: Uint8Array) => void;
   /** Lines to standard error. */
   err: (text: string) => void;
-  /** Resolves when what was put out has been taken: a long list waits for its reader. */
+  /** Resolves when the output was read: a long list waits for its reader. */
   flushed: () => Promise<void>;
   /** Columns of the screen that standard output is; null: another program reads it. */
   width: number | null;
-  /** A person sits there, who can be asked: standard input and output are a terminal. */
+  /** Standard input and output are a terminal, so a person can be asked. */
   isInteractive: boolean;
-  /** What was asked for was shown, and the process ends with this code all the same. */
-  ends: (exitCode: number) => void;
-  /** Standard input. */
+  /** For a command that does not fail, and still ends with this code. */
+  setExitCode: (exitCode: number) => void;
   input: () => AsyncIterable<Uint8Array>;
   /** Resolves with the signal that asks the process to end. */
   stopSignal: () => Promise<string>;
-  /** From now on `tell` is told of failures that nobody waited for, instead of standard error. */
-  tellBugsBy: (tell: (error: unknown) => void) => void;
-  /** From now on the command goes on when the screen it was started from is gone, as with a lost connection. */
+  /** From now on unhandled rejections go to `report` instead of standard error. */
+  onUnhandledRejection: (report: (error: unknown) => void) => void;
+  /** From now on the command goes on when its terminal is gone, as with a lost connection. */
   outliveSession: () => void;
 }

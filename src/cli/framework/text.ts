@@ -1,25 +1,25 @@
-// What a command says to a person. Names and reasons come from tenants and mail servers: nothing in them may
-// move a terminal's cursor, turn text around or begin a line of its own.
+// Text for a terminal. Names and reasons come from tenants and mail servers: nothing in them may move the cursor,
+// change the direction of text or begin a new line.
 
 /** Control characters, line and paragraph separators, and what changes the direction of text. */
 const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** `text` on one line, without what a terminal would obey. */
+/** `text` on one line, without control characters. */
 export function plain(text: string): string {
   return text.replaceAll(/[\t\n\r]+/g, " ").replaceAll(UNSEEN, "\ufffd");
 }
 
-/** The same of several lines, which stay lines. */
+/** The same for several lines. */
 export function plainLines(text: string): string {
   return text.split("\n").map(plain).join("\n");
 }
 
-/** A sentence whose values are made plain. */
-export function say(texts: TemplateStringsArray, ...values: (string | number)[]): string {
-  return texts.reduce((said, text, index) => said + plain(String(values[index - 1] ?? "")) + text);
+/** A template whose values are made plain. */
+export function say(strings: TemplateStringsArray, ...values: (string | number)[]): string {
+  return strings.reduce((all, text, index) => all + plain(String(values[index - 1] ?? "")) + text);
 }
 
-/** JSON in one line that a terminal can show: what JSON leaves as it is and a terminal might obey is escaped. */
+/** JSON in one line, with the control characters escaped that JSON itself leaves as they are. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replaceAll(UNSEEN, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -41,8 +41,8 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
-/** Names and values under one another; values are said as they are. */
-export function facts(rows: readonly (readonly [name: string, value: string])[]): string {
+/** One line a row, the values aligned; values are printed as they are. */
+export function labelledLines(rows: readonly (readonly [name: string, value: string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`.trimEnd()).join("\n");
 }

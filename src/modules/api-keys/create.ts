@@ -16,12 +16,12 @@ export interface KeyRequest {
 /** Makes a key, inside the caller's transaction; the answer holds the key itself, which is not kept. */
 export function insertKey(
   request: KeyRequest,
-  parts: { keys: KeyStore; clock: Clock; random: Random },
+  deps: { keys: KeyStore; clock: Clock; random: Random },
 ): typeof CreatedKey.static {
-  const now = parts.clock.now();
-  const made = createKey(parts.random);
-  const row = parts.keys.insert({
-    uid: newId(now, parts.random),
+  const now = deps.clock.now();
+  const made = createKey(deps.random);
+  const row = deps.keys.insert({
+    uid: newId(now, deps.random),
     workspaceId: request.workspaceId,
     domainId: request.domain?.id ?? null,
     name: request.name,

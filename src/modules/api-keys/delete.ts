@@ -8,19 +8,19 @@ import type { KeyStore } from "./store.ts";
  */
 export async function deleteKey(
   key: { workspaceId: number; uid: string },
-  parts: { keys: KeyStore; commit: Commit },
+  deps: { keys: KeyStore; commit: Commit },
 ): Promise<boolean> {
-  return parts.commit(() => {
-    const row = parts.keys.byUid(key.workspaceId, key.uid);
+  return deps.commit(() => {
+    const row = deps.keys.byUid(key.workspaceId, key.uid);
     if (row === undefined) return false;
-    if (row.domainId === null && parts.keys.countUnrestrictedOf(key.workspaceId) === 1) throw lastKey();
-    parts.keys.delete(row);
+    if (row.domainId === null && deps.keys.countUnrestrictedOf(key.workspaceId) === 1) throw lastKey();
+    deps.keys.delete(row);
     return true;
   });
 }
 
 function lastKey(): AppError {
   return new AppError("LAST_KEY", "This is the workspace's last key that is not restricted to a domain", {
-    hint: "Make another key with POST /api/v1/auth/keys first, then delete this one with it.",
+    hint: "First create another key with POST /api/v1/auth/keys, then delete this one with it.",
   });
 }

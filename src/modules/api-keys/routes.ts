@@ -1,8 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Clock } from "../../platform/clock.ts";
 import type { Plan } from "../../config/config.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { AppError } from "../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
@@ -10,9 +9,8 @@ import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
-import { uuid } from "../../platform/http/rules.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
-import type { Random } from "../../platform/random.ts";
 import { insertKey } from "./create.ts";
 import { deleteKey } from "./delete.ts";
 import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
@@ -21,13 +19,10 @@ import type { KeyStore, ListedKey } from "./store.ts";
 const TAG = "API keys";
 const LIST = "keys";
 
-export interface KeyDeps {
+export interface KeyDeps extends Pick<Context, "commit" | "clock" | "random"> {
   pages: ListPages;
   keys: KeyStore;
   domains: DomainStore;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
 }
@@ -56,8 +51,8 @@ export function keyRoutes(deps: KeyDeps) {
         detail: describe({
           id: "createApiKey",
           tag: TAG,
-          summary: "Make an API key",
-          description: "The key itself is shown in this answer only.",
+          summary: "Create an API key",
+          description: "The key is shown only in this answer.",
           responses: answers(201, CreatedKey, [400, 401, 402, 403, 404, 413, 415, 422, 503]),
         }),
       },
@@ -76,7 +71,7 @@ export function keyRoutes(deps: KeyDeps) {
           id: "listApiKeys",
           tag: TAG,
           summary: "List API keys, newest first",
-          description: "The keys themselves are not kept; `prefix` tells which is which.",
+          description: "Keys are not stored; `prefix` identifies them.",
           responses: answers(200, Type.Array(KeyInList), [401, 403, 422], CursorMeta),
         }),
       },
@@ -95,8 +90,7 @@ export function keyRoutes(deps: KeyDeps) {
           id: "deleteApiKey",
           tag: TAG,
           summary: "Delete an API key",
-          description:
-            "It is not valid any more once this is answered. The last key without domainId cannot be deleted.",
+          description: "It is invalid after the answer. The last key without domainId cannot be deleted.",
           responses: answers(200, Deleted, [401, 403, 404, 409, 422, 503]),
         }),
       },
@@ -104,7 +98,7 @@ export function keyRoutes(deps: KeyDeps) {
 }
 
 function noSuchDomain(): AppError {
-  return new AppError("NOT_FOUND", "There is no domain with this domainId in this workspace", {
+  return new AppError("NOT_FOUND", "This workspace has no domain with this domainId", {
     field: "domainId",
     hint: "GET /api/v1/domains shows the ids.",
   });
@@ -130,5 +124,5 @@ function inList(key: ListedKey): typeof KeyInList.static {
 }
 
 function noSuchKey(): AppError {
-  return notFound("There is no API key with this id in this workspace");
+  return notFound("This workspace has no API key with this id");
 }

@@ -1,12 +1,15 @@
 import { Type } from "@sinclair/typebox";
-import { nameFault, nullable, text, uuid } from "../../platform/http/rules.ts";
+import { checkName, nullable, text, uuid } from "../../platform/http/request-schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 export const KeyCreate = named(
   "ApiKeyCreate",
   Type.Object(
     {
-      name: text({ minLength: 1, maxLength: 100, description: "What the key is for.", examples: ["shop"] }, nameFault),
+      name: text(
+        { minLength: 1, maxLength: 100, description: "The purpose of the key.", examples: ["shop"] },
+        checkName,
+      ),
       domainId: Type.Optional(
         nullable(
           uuid(
@@ -20,14 +23,14 @@ export const KeyCreate = named(
 );
 
 const Members = {
-  id: Type.String({ format: "uuid", description: "The key's id; the key itself is another text." }),
-  name: Type.String({ description: "What it is for.", examples: ["shop"] }),
+  id: Type.String({ format: "uuid", description: "The id of the key; not the key itself." }),
+  name: Type.String({ description: "Its purpose.", examples: ["shop"] }),
   domainId: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
-    description: "The domain that it is restricted to; null: it is for the whole workspace.",
+    description: "The domain that it is restricted to; null: it is valid for the whole workspace.",
   }),
 };
 const Times = {
-  createdAt: Type.String({ format: "date-time", description: "When it was made." }),
+  createdAt: Type.String({ format: "date-time", description: "When it was created." }),
   lastUsedAt: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
     description: "When it was last used, to the minute; null: never.",
   }),
@@ -41,13 +44,13 @@ export const CreatedKey = named(
     ...Times,
     key: Type.String({
       pattern: "^svc_[A-Za-z0-9_-]{43}$",
-      description: "Keep it: it is not shown again.",
+      description: "Save it: it is not shown again.",
       examples: ["svc_Zm9vYmFyQkFaMTIzNDU2Nzg5MGFiY2RlZmdoaWprbG0"],
     }),
   }),
 );
 
-/** A key as lists show it: `prefix` is what tells it from others, the key itself is not kept. */
+/** A key as lists show it: `prefix` identifies it, the key itself is not kept. */
 export const KeyInList = named(
   "ApiKey",
   Type.Object({

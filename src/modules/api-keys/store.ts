@@ -37,7 +37,7 @@ export function openKeyStore(db: Db) {
 
   const { hash: _, ...shown } = getTableColumns(apiKeys);
 
-  // Every request looks its key up. Keys change through this store alone, which forgets them then: before
+  // Every request looks its key up. Keys change only through this store, which forgets them then: before
   // the COMMIT, and nobody is let in between. Of a transaction that fails the row is read again.
   const remembered = new Map<string, NonNullable<ReturnType<typeof selectByHash.get>>>();
 
@@ -81,7 +81,7 @@ export function openKeyStore(db: Db) {
 
     countOf: (workspaceId: number): number =>
       orm.select({ count: count() }).from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).get()?.count ?? 0,
-    /** Of those that are for the whole workspace. */
+    /** Only those for the whole workspace. */
     countUnrestrictedOf: (workspaceId: number): number =>
       orm
         .select({ count: count() })

@@ -1,9 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import type { VerifyKey } from "../../platform/http/auth.ts";
-import type { Log } from "../../platform/log.ts";
 import { hashKey } from "./key.ts";
 import type { KeyStore } from "./store.ts";
 
@@ -12,22 +10,19 @@ const TOUCH_EVERY_MS = 60_000;
 /** Keys whose last write is remembered. */
 const MAX_REMEMBERED = 10_000;
 
-export interface VerifyDeps {
+export interface KeyVerifierDeps extends Pick<Context, "commit" | "clock" | "log"> {
   keys: KeyStore;
   /** SHA-256 of the operator key, hex, or null while there is none. */
-  operatorKeyHash: () => string | null;
-  commit: Commit;
-  clock: Clock;
-  log: Log;
+  getOperatorKeyHash: () => string | null;
 }
 
-/** Who a key belongs to; notes its use in passing. */
-export function keyVerifier(deps: VerifyDeps): VerifyKey {
+/** Finds the owner of a key, and notes that it was used. */
+export function createKeyVerifier(deps: KeyVerifierDeps): VerifyKey {
   const touched = new Map<number, number>();
   return (key) => {
     const hash = hashKey(key);
     const row = deps.keys.byHash(hash);
-    if (row === undefined) return isSame(hash, deps.operatorKeyHash()) ? { kind: "operator" } : null;
+    if (row === undefined) return isSame(hash, deps.getOperatorKeyHash()) ? { kind: "operator" } : null;
     const now = deps.clock.now();
     if (now - Math.max(row.lastUsedAt ?? 0, touched.get(row.id) ?? 0) >= TOUCH_EVERY_MS) {
       if (touched.size >= MAX_REMEMBERED) touched.clear();

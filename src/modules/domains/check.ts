@@ -1,8 +1,7 @@
 /**
- * Looks up the records of a sending domain and says for each whether it is there. The lookups run
- * side by side; each answer is judged (see compare.ts); for a missing record the usual slips are
- * looked for, so that the hint can name them. A lookup that failed is "unknown", never "missing":
- * DNS trouble must not change a domain's state.
+ * Looks up the records of a sending domain. The lookups run side by side, and compare.ts classifies each answer; for a
+ * missing record the usual mistakes are looked for, so that the hint can name them. A lookup that failed is "unknown",
+ * never "missing": a DNS failure must not change a domain's state.
  */
 import type { Resolver } from "../../protocols/dns/client.ts";
 import { compareDkim, compareDmarc } from "./compare.ts";
@@ -18,20 +17,19 @@ const CNAME_LIMIT = 8;
 export interface RecordCheck extends DnsRecord {
   /** "unknown": the lookup failed, so nothing is known. */
   status: Comparison["status"] | "unknown";
-  /** What DNS holds under that name, control characters removed; at most 10 entries of 1,000 characters. */
+  /** The records in DNS under that name, control characters removed; at most 10 entries of 1,000 characters. */
   found: string[];
-  /** What to do, in a sentence. */
   hint?: string;
 }
 
-/** "unknown" must leave things as they are. */
+/** "unknown" changes nothing. */
 export type Verdict = "yes" | "no" | "unknown";
 
 export interface DomainCheck {
   dkim: [rsa: RecordCheck, ed25519: RecordCheck];
   spf: RecordCheck;
   dmarc: RecordCheck;
-  /** The RSA key is published: this alone verifies a domain. */
+  /** The RSA key is published: only this verifies a domain. */
   rsa: Verdict;
   /** The Ed25519 key is published and may sign. */
   ed25519: Verdict;
@@ -49,24 +47,24 @@ interface CheckOptions {
 export async function checkDomain({ domain, records, resolver }: CheckOptions): Promise<DomainCheck> {
   const [rsaRecord, ed25519Record] = records.dkim;
   const checkKey = (record: DnsRecord) =>
-    checkTxt(record, { domain, resolver, judge: (found) => compareDkim(record.value, found) });
+    checkTxt(record, { domain, resolver, compare: (found) => compareDkim(record.value, found) });
   const [rsa, ed25519, spf, dmarc] = await Promise.all([
     checkKey(rsaRecord),
     checkKey(ed25519Record),
     checkBounce(records.spf, domain, resolver),
-    checkTxt(records.dmarc, { domain, resolver, judge: compareDmarc }),
+    checkTxt(records.dmarc, { domain, resolver, compare: compareDmarc }),
   ]);
   return {
     dkim: [rsa, ed25519],
     spf: spf.check,
     dmarc,
-    rsa: verdictOf(rsa),
-    ed25519: verdictOf(ed25519),
+    rsa: toVerdict(rsa),
+    ed25519: toVerdict(ed25519),
     bounce: spf.verdict,
   };
 }
 
-function verdictOf(check: RecordCheck): Verdict {
+function toVerdict(check: RecordCheck): Verdict {
   if (check.status === "unknown") return "unknown";
   return check.status === "found" ? "yes" : "no";
 }
@@ -74,13 +72,13 @@ function verdictOf(check: RecordCheck): Verdict {
 interface TxtOptions {
   domain: string;
   resolver: Resolver;
-  judge: (found: string[]) => Comparison;
+  compare: (found: string[]) => Comparison;
 }
 
-async function checkTxt(record: DnsRecord, { domain, resolver, judge }: TxtOptions): Promise<RecordCheck> {
+async function checkTxt(record: DnsRecord, { domain, resolver, compare }: TxtOptions): Promise<RecordCheck> {
   const lookup = await resolver.txt(record.name);
   if (lookup.kind === "failed") return unknown(record, lookup.reason);
-  if (lookup.kind === "found") return { ...record, ...judge(lookup.records), found: show(lookup.records) };
+  if (lookup.kind === "found") return { ...record, ...compare(lookup.records), found: show(lookup.records) };
   const alias = await resolver.cname(record.name);
   if (alias.kind === "found") {
     const [target = ""] = alias.records;
@@ -88,7 +86,7 @@ async function checkTxt(record: DnsRecord, { domain, resolver, judge }: TxtOptio
     return { ...record, status: "mismatch", found: show([`CNAME ${target}`]), hint };
   }
   const doubled = await resolver.txt(`${record.name}.${domain}`);
-  const isDoubled = doubled.kind === "found" && judge(doubled.records).status === "found";
+  const isDoubled = doubled.kind === "found" && compare(doubled.records).status === "found";
   return missing(record, isDoubled ? domain : null);
 }
 
@@ -103,11 +101,11 @@ async function checkBounce(record: DnsRecord, domain: string, resolver: Resolver
     case "failed":
       return { check: unknown(record, lookup.reason), verdict: "unknown" };
     case "found":
-      return await judgeAlias(record, lookup.records, { domain, resolver });
+      return await checkAlias(record, lookup.records, { domain, resolver });
     case "no_data":
     case "no_name": {
       const check = await explainNoAlias(record, domain, resolver);
-      return { check, verdict: verdictOf(check) };
+      return { check, verdict: toVerdict(check) };
     }
   }
 }
@@ -117,7 +115,7 @@ interface Surroundings {
   resolver: Resolver;
 }
 
-async function judgeAlias(
+async function checkAlias(
   record: DnsRecord,
   targets: string[],
   { domain, resolver }: Surroundings,
@@ -206,7 +204,7 @@ function unknown(record: DnsRecord, reason: string): RecordCheck {
     ...record,
     status: "unknown",
     found: [],
-    hint: `DNS could not be asked, so nothing changes: ${clean(reason)}`,
+    hint: `DNS did not answer, so nothing changes: ${clean(reason)}`,
   };
 }
 
@@ -214,7 +212,7 @@ function show(values: string[]): string[] {
   return values.slice(0, FOUND_LIMIT).map(clean);
 }
 
-/** What strangers publish goes into answers and pages. */
+/** Strangers publish this, and it goes into answers and pages. */
 function clean(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "").slice(0, FOUND_LENGTH);
 }

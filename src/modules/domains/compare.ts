@@ -1,7 +1,7 @@
 /**
- * Judges the TXT records that DNS holds against the one to publish. Tolerant where verifiers are
- * (order, white space, left-out defaults), strict where they are (the key itself, quotation marks,
- * two records at one name), and each fault comes with what to do about it. Pure.
+ * Compares the TXT records in DNS with the one to publish. Tolerant where verifiers are (order, white space, left-out
+ * defaults), strict where they are (the key itself, quotation marks, two records at one name); each fault comes with what
+ * to do about it. Pure.
  */
 import { colonList, parseTags } from "../../protocols/dkim/tags.ts";
 
@@ -19,9 +19,9 @@ const NO_KEY_RECORD = "The record is not a DKIM key: publish exactly the value s
 
 /** `found` are all TXT records at the key's name, at least one. */
 export function compareDkim(expected: string, found: string[]): Comparison {
-  const judgements = found.map((value) => judgeKey(expected, value));
-  const fault = judgements.find((judgement) => judgement.status !== "found");
-  const match = judgements.find((judgement) => judgement.status === "found");
+  const comparisons = found.map((value) => compareKey(expected, value));
+  const fault = comparisons.find((comparison) => comparison.status !== "found");
+  const match = comparisons.find((comparison) => comparison.status === "found");
   if (!fault) return match ?? { status: "missing" };
   // RFC 6376 §3.6.2.2: with two records at one name the result is undefined, so a verifier may
   // take the wrong one and the mail fails there.
@@ -31,11 +31,11 @@ export function compareDkim(expected: string, found: string[]): Comparison {
       hint: "There is more than one TXT record at this name: keep the one shown and remove the others.",
     };
   }
-  const keys = judgements.filter((judgement) => judgement.hint !== NO_KEY_RECORD);
+  const keys = comparisons.filter((comparison) => comparison.hint !== NO_KEY_RECORD);
   return keys[0] ?? fault;
 }
 
-function judgeKey(expected: string, value: string): Comparison {
+function compareKey(expected: string, value: string): Comparison {
   const escape = escapeFault(value);
   if (escape !== null) return mismatch(escape);
   const wanted = readTags(expected);
@@ -54,13 +54,13 @@ function judgeKey(expected: string, value: string): Comparison {
         : DIFFERENT_KEY,
     );
   }
-  return judgeSettings(value, tags, kindOf(wanted));
+  return compareSettings(value, tags, readKeyType(wanted));
 }
 
 /** The key is ours; the other tags may still forbid its use (RFC 6376 §3.6.1). */
-function judgeSettings(value: string, tags: Map<string, string>, wantedKind: string): Comparison {
-  if (kindOf(tags) !== wantedKind)
-    return mismatch(`The record says k=${kindOf(tags)} instead of k=${wantedKind}: publish the value shown.`);
+function compareSettings(value: string, tags: Map<string, string>, wantedKind: string): Comparison {
+  if (readKeyType(tags) !== wantedKind)
+    return mismatch(`The record says k=${readKeyType(tags)} instead of k=${wantedKind}: publish the value shown.`);
   const hashes = tags.get("h")?.toLowerCase();
   if (hashes !== undefined && !colonList(hashes).includes("sha256")) {
     return mismatch("The record forbids SHA-256 (h=): remove the h= part.");
@@ -74,12 +74,12 @@ function judgeSettings(value: string, tags: Map<string, string>, wantedKind: str
   if (tags.has("v") && first !== "v")
     return {
       status: "found",
-      hint: "Some verifiers want v=DKIM1 in front, in lower case: better publish exactly the value shown.",
+      hint: "Some verifiers want v=DKIM1 in front, in lower case: publish exactly the value shown.",
     };
   if (/(^|;)\s*[A-Z]+\s*=/.test(value) || (tags.get("v") ?? "DKIM1") !== "DKIM1") {
     return {
       status: "found",
-      hint: "Some verifiers tell upper case from lower case: better publish exactly the value shown.",
+      hint: "Some verifiers tell upper case from lower case: publish exactly the value shown.",
     };
   }
   if (colonList(tags.get("t")?.toLowerCase() ?? "").includes("y")) {
@@ -91,7 +91,7 @@ function judgeSettings(value: string, tags: Map<string, string>, wantedKind: str
   return { status: "found" };
 }
 
-function kindOf(tags: Map<string, string>): string {
+function readKeyType(tags: Map<string, string>): string {
   return (tags.get("k") ?? "rsa").toLowerCase();
 }
 
@@ -103,7 +103,7 @@ function readTags(value: string): Map<string, string> | null {
   return lower.size === tags.size ? lower : null;
 }
 
-/** What a zone file needs and a web form does not: pasted into the form it becomes part of the value. */
+/** Quoting that a zone file needs becomes part of the value in a web form. */
 function escapeFault(value: string): string | null {
   if (/["“”]/.test(value)) return "The value contains quotation marks: remove them.";
   if (value.includes("\\")) return "The value contains backslashes: remove them.";

@@ -1,29 +1,24 @@
-import type { Clock } from "../../platform/clock.ts";
 import type { Plan } from "../../config/config.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { KeyPair, KeyPairs } from "../../protocols/dkim/keys.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
-import type { Random } from "../../platform/random.ts";
 import { sealContext } from "./signing-keys.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
 import { firstCheckAt } from "./status.ts";
 import type { DkimKeyRow, DomainRow, DomainStore } from "./store.ts";
 
-export interface CreateDeps {
+export interface CreateDeps extends Pick<Context, "commit" | "clock" | "random"> {
   domains: DomainStore;
   keyring: Keyring;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
   planOf: (workspaceId: number) => Plan;
   makeKeys: () => Promise<KeyPairs>;
 }
 
 export interface Created {
   domain: DomainRow;
-  /** As they were written: the domain may be gone by the time that it is told of. */
+  /** As written: the domain may be gone when the answer is built. */
   keys: DkimKeyRow[];
 }
 
@@ -52,7 +47,7 @@ export async function createDomain(request: { workspaceId: number; name: string 
 function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string }, deps: CreateDeps): void {
   const own = deps.domains.byName(workspaceId, name);
   if (own !== undefined) {
-    throw new AppError("DOMAIN_ALREADY_EXISTS", `${name} is registered in this workspace already`, {
+    throw new AppError("DOMAIN_ALREADY_EXISTS", `${name} is already registered in this workspace`, {
       field: "domain",
       hint: `Its id is ${own.uid}; call its verification check, or delete it first.`,
     });
@@ -60,7 +55,7 @@ function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string
   const limit = deps.planOf(workspaceId).domains;
   if (limit >= 0 && deps.domains.countOf(workspaceId) >= limit) {
     throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "domain" : "domains"}`, {
-      hint: "Delete a domain that is not needed, or ask the operator to raise the plan's limits.",
+      hint: "Delete an unused domain, or ask the operator to raise the plan's limits.",
     });
   }
 }

@@ -1,26 +1,21 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
-import { uuid } from "../../platform/http/rules.ts";
-import type { Log } from "../../platform/log.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import { DomainChange, OperatorDomain, OperatorDomainQuery } from "./schema.ts";
 import { inList } from "./serialize.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 
-export interface OperatorDomainDeps {
+export interface OperatorDomainDeps extends Pick<Context, "commit" | "clock" | "log"> {
   pages: ListPages;
   domains: DomainStore;
   verifier: Verifier;
-  commit: Commit;
-  clock: Clock;
-  log: Log;
   /** Undefined: there is no such workspace. */
   workspaces: {
     byUid(uid: string): { id: number } | undefined;
@@ -40,7 +35,7 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
       ({ request, query }) => {
         operatorCaller(request);
         const { before, limit } = deps.pages.of(query, LIST);
-        const workspaceId = query.workspaceId === undefined ? null : workspaceIdOf(query.workspaceId, deps);
+        const workspaceId = query.workspaceId === undefined ? null : findWorkspaceId(query.workspaceId, deps);
         const page = deps.pages.page(deps.domains.listEverywhere(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map((domain) => toOperator(domain, deps)), meta: page.meta };
       },
@@ -50,7 +45,7 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
           id: "listAllDomains",
           tag: TAG,
           summary: "List the domains of all workspaces, newest first",
-          description: "With `workspaceId` those of one.",
+          description: "With `workspaceId`, those of one workspace.",
           responses: answers(200, Type.Array(OperatorDomain), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -69,9 +64,9 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
         detail: describe({
           id: "updateDomain",
           tag: TAG,
-          summary: "Suspend a domain, or lift that",
+          summary: "Suspend a domain, or lift the suspension",
           description:
-            "While a domain is suspended nothing new is accepted from it, what is queued waits, its workspace cannot delete it, and no other workspace can verify the name. Lifting makes it pending and checks it at once.",
+            "While a domain is suspended, new mail from it is refused, queued mail waits, its workspace cannot delete it, and no other workspace can verify the name. Lifting makes it pending and checks it at once.",
           responses: answers(200, OperatorDomain, [400, 401, 403, 404, 413, 415, 422, 503]),
         }),
       },
@@ -100,18 +95,18 @@ async function setSuspended(uid: string, suspended: boolean, deps: OperatorDomai
   return (await deps.verifier.verify(domain.id))?.domain ?? domain;
 }
 
-/** Of several workspaces' one may be verified or suspended, so that the name has one holder. */
+/** A name has one holder: only one workspace's domain may be verified or suspended. */
 function heldElsewhere({ name }: DomainRow): Error {
   return validationError([
     {
       path: ["suspended"],
       message: `cannot be set: another workspace has ${name} verified or suspended`,
-      hint: "Nothing can be sent from this one meanwhile.",
+      hint: "Until then nothing can be sent from this one.",
     },
   ]);
 }
 
-function workspaceIdOf(uid: string, { workspaces }: OperatorDomainDeps): number {
+function findWorkspaceId(uid: string, { workspaces }: OperatorDomainDeps): number {
   const workspace = workspaces.byUid(uid.toLowerCase());
   if (workspace === undefined) throw notFound("There is no workspace with this workspaceId");
   return workspace.id;

@@ -49,7 +49,7 @@ export function domainRecords({ domain, dkim, bounceHost, dmarcRua }: RecordsSou
 }
 
 /** The records that the owner of a registered domain publishes. */
-export function recordsOf(
+export function buildRecords(
   domain: { name: string },
   keys: readonly (Parameters<typeof dkimRecordValue>[0] & { selector: string })[],
   settings: { bounceHost: string; dmarcRua: string | null },

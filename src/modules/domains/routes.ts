@@ -6,19 +6,18 @@ import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
-import { uuid } from "../../platform/http/rules.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOrNull } from "../../platform/http/times.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
 import { createDomain, type CreateDeps } from "./create.ts";
 import type { Keychain } from "./signing-keys.ts";
-import { recordsOf } from "./records.ts";
+import { buildRecords } from "./records.ts";
 import { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
 import { hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./serialize.ts";
 import type { DomainRow } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 
 const TAG = "Domains";
-/** Of which its cursors are. */
 const LIST = "domains";
 
 export interface DomainDeps extends CreateDeps {
@@ -26,8 +25,7 @@ export interface DomainDeps extends CreateDeps {
   verifier: Verifier;
   keychain: Keychain;
   settings: { bounceHost: string; dmarcRua: string | null };
-  /** Takes away the API keys restricted to the domain, in the transaction that deletes it. */
-  deleteKeysOf: (domainId: number) => void;
+  keys: { deleteOfDomain(domainId: number): void };
   /** Called after a domain is gone: its mail is still there. */
   deleted: () => void;
 }
@@ -42,7 +40,7 @@ export function domainRoutes(deps: DomainDeps) {
         if (name === null) throw new Error("a domain passed its schema and not its parser");
         const { domain, keys } = await createDomain({ workspaceId, name }, deps);
         set.status = 201;
-        return { data: withDns(domain, recordsOf(domain, keys, deps.settings)) };
+        return { data: withDns(domain, buildRecords(domain, keys, deps.settings)) };
       },
       {
         body: requestBody(DomainCreate),
@@ -51,7 +49,7 @@ export function domainRoutes(deps: DomainDeps) {
           id: "createDomain",
           tag: TAG,
           summary: "Register a sending domain",
-          description: "Answers the DNS records to publish. Then call the verification check.",
+          description: "The answer lists the DNS records to publish. Then request a verification check.",
           example: { verifiedAt: null },
           responses: answers(201, DomainWithDns, [400, 401, 402, 403, 409, 413, 415, 422, 503]),
         }),
@@ -71,7 +69,7 @@ export function domainRoutes(deps: DomainDeps) {
           id: "listDomains",
           tag: TAG,
           summary: "List domains, newest first",
-          description: "Without their records: GET /api/v1/domains/{id} shows those.",
+          description: "Without their records, which GET /api/v1/domains/{id} shows.",
           responses: answers(200, Type.Array(DomainInList), [401, 403, 422], CursorMeta),
         }),
       },
@@ -80,7 +78,7 @@ export function domainRoutes(deps: DomainDeps) {
       "/:id",
       ({ request, params }) => {
         const domain = ownDomain(request, params.id, deps);
-        const records = recordsOf(domain, deps.domains.keysOf(domain.id), deps.settings);
+        const records = buildRecords(domain, deps.domains.keysOf(domain.id), deps.settings);
         const dns = withLastCheck(records, parseDns(deps.domains.lastCheckOf(domain.id)));
         const isTaken = dns.dkim[0]?.status === "found" && deps.domains.isTakenElsewhere(domain);
         const { checkedAt, nextCheckAt } = domain;
@@ -92,8 +90,8 @@ export function domainRoutes(deps: DomainDeps) {
         detail: describe({
           id: "getDomain",
           tag: TAG,
-          summary: "Show a domain",
-          description: "With its records as the last check found them, by whomever it was asked for.",
+          summary: "Get a domain",
+          description: "With its records, as the last check found them.",
           responses: answers(200, DomainRecord, [401, 403, 404, 422]),
         }),
       },
@@ -114,7 +112,7 @@ export function domainRoutes(deps: DomainDeps) {
           tag: TAG,
           summary: "Check a domain's DNS records",
           description:
-            "The RSA DKIM record decides; the others advise. Domains are also checked by themselves: every minute at first, at least hourly for 14 days, daily once verified.",
+            "The RSA DKIM record decides; the others are advice. Domains are also checked automatically: every minute at first, at least hourly for 14 days, daily once verified.",
           responses: answers(200, DomainWithDns, [400, 401, 403, 404, 413, 415, 422, 503]),
         }),
       },
@@ -125,7 +123,7 @@ export function domainRoutes(deps: DomainDeps) {
         const domain = ownDomain(request, params.id, deps);
         await deps.commit(() => {
           refuseSuspended(domain.id, deps);
-          deps.deleteKeysOf(domain.id);
+          deps.keys.deleteOfDomain(domain.id);
           deps.domains.delete(domain.id);
         });
         deps.keychain.forget(domain.id);
@@ -149,7 +147,7 @@ export function domainRoutes(deps: DomainDeps) {
 function refuseSuspended(id: number, { domains }: DomainDeps): void {
   if (domains.byId(id)?.status !== "suspended") return;
   throw new AppError("SENDING_BLOCKED", "The operator has suspended this domain, so it cannot be deleted", {
-    hint: "Ask the operator to lift that first.",
+    hint: "Ask the operator to lift the suspension first.",
   });
 }
 
@@ -161,5 +159,5 @@ function ownDomain(request: Request, id: string, deps: DomainDeps): DomainRow {
 }
 
 function noSuchDomain() {
-  return notFound("There is no domain with this id in this workspace");
+  return notFound("This workspace has no domain with this id");
 }

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DOMAIN_STATUSES } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { text, uuid } from "../../platform/http/rules.ts";
+import { text, uuid } from "../../platform/http/request-schemas.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
 import { named } from "../../platform/http/openapi.ts";
 
@@ -22,10 +22,10 @@ export const DomainCreate = named(
 
 const Time = Type.String({ format: "date-time" });
 
-/** What every form of a domain shows. */
+/** Members of every representation of a domain. */
 const Members = {
   id: Type.String({ format: "uuid", description: "The domain's id." }),
-  domain: Type.String({ description: "Its name, in letters of any script.", examples: ["news.example.com"] }),
+  domain: Type.String({ description: "Its name, in any script.", examples: ["news.example.com"] }),
   createdAt: Type.String({ format: "date-time", description: "When it was registered." }),
   verifiedAt: Type.Union([Time, Type.Null()], {
     description: "When its DKIM record was first found; null: not yet.",
@@ -36,18 +36,20 @@ const Members = {
 const DnsRecord = named(
   "DnsRecord",
   Type.Object({
-    type: Type.Union([Type.Literal("TXT"), Type.Literal("CNAME")], { description: "Of the record." }),
+    type: Type.Union([Type.Literal("TXT"), Type.Literal("CNAME")], { description: "The type of the record." }),
     name: Type.String({
-      description: "The whole name, without a dot at its end.",
+      description: "The full name, without a dot at the end.",
       examples: ["pombo1._domainkey.news.example.com"],
     }),
-    value: Type.String({ description: "What to publish there.", examples: ["v=DKIM1; k=rsa; p=MIIBIjANBgkq…"] }),
+    value: Type.String({ description: "The value to publish.", examples: ["v=DKIM1; k=rsa; p=MIIBIjANBgkq…"] }),
     status: Type.Optional(
       Type.Union([Type.Literal("found"), Type.Literal("missing"), Type.Literal("mismatch")], {
         description: "After a check; absent when DNS did not answer.",
       }),
     ),
-    found: Type.Optional(Type.Array(Type.String(), { description: "After a check: what DNS holds under that name." })),
+    found: Type.Optional(
+      Type.Array(Type.String(), { description: "After a check: the values in DNS under that name." }),
+    ),
     hint: Type.Optional(Type.String({ description: "What to do." })),
   }),
 );
@@ -65,7 +67,7 @@ export const Dns = named(
   "DomainDns",
   Type.Object(
     {
-      dkim: Type.Array(DnsRecord, { description: "The keys that its mail is signed with. The first one decides." }),
+      dkim: Type.Array(DnsRecord, { description: "The keys that sign its mail. The first one decides." }),
       spf: DnsRecord,
       dmarc: DnsRecord,
     },
@@ -79,7 +81,7 @@ export const DomainWithDns = named(
   Type.Object({
     ...Members,
     dns: Dns,
-    hint: Type.Optional(Type.String({ description: "What stands in the way of sending, or would make it better." })),
+    hint: Type.Optional(Type.String({ description: "The reason why it cannot send, or an improvement." })),
   }),
 );
 
@@ -93,7 +95,7 @@ export const DomainInList = named(
       DOMAIN_STATUSES.map((status) => Type.Literal(status)),
       {
         description:
-          "It sends while it is `verified`, and for 72 hours of `warning`: its DKIM record is not found any more. " +
+          "It can send while it is `verified`, and for 72 hours of `warning`: its DKIM record is no longer found. " +
           "`suspended`: by the operator.",
         examples: ["verified"],
       },
@@ -110,7 +112,7 @@ export const DomainRecord = named(
     ...DomainInList.properties,
     lastCheckedAt: Type.Union([Time, Type.Null()], { description: "When its records were last looked up." }),
     nextCheckAt: Type.Union([Time, Type.Null()], {
-      description: "When it is checked by itself; null: only when asked for.",
+      description: "When it is checked automatically; null: only on request.",
     }),
     dns: Dns,
     hint: Type.Optional(Type.String({ description: "What to do." })),
@@ -129,7 +131,7 @@ export const OperatorDomain = named(
 export const DomainChange = named(
   "DomainChange",
   Type.Object(
-    { suspended: Type.Boolean({ description: "Whether it may send nothing." }) },
+    { suspended: Type.Boolean({ description: "Whether it is suspended." }) },
     { additionalProperties: false },
   ),
 );

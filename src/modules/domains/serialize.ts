@@ -43,7 +43,7 @@ function shown({ status, ...record }: RecordCheck): DnsRecord {
   return status === "unknown" ? record : { ...record, status };
 }
 
-/** What dnsAfterCheck gave, from its JSON; null stays null. */
+/** Parses the JSON of what dnsAfterCheck returned. */
 export function parseDns(stored: string | null): typeof Dns.static | null {
   return stored === null ? null : (JSON.parse(stored) as typeof Dns.static);
 }
@@ -57,7 +57,7 @@ export function withLastCheck(records: DomainRecords, last: typeof Dns.static | 
   return { dkim: records.dkim.map(find), spf: find(records.spf), dmarc: find(records.dmarc) };
 }
 
-/** What stands in the way of sending, or would still make it better; null when nothing does. */
+/** The next step towards sending, or a recommendation; null: none. */
 export function hintFor(domain: DomainRow, dns: typeof Dns.static, isTaken: boolean): string | null {
   const [rsa] = dns.dkim;
   if (rsa === undefined) throw new Error(`the domain ${domain.name} has no key`);
@@ -67,20 +67,20 @@ export function hintFor(domain: DomainRow, dns: typeof Dns.static, isTaken: bool
   if (isTaken) return "Another workspace sends from this domain; it can be verified here once that ends.";
   const isWatched = domain.status === "pending";
   if (domain.checkedAt === null)
-    return "Publish these records. They are looked for by themselves from now on; the verification check looks at once.";
+    return "Publish these records. pombo checks them regularly from now on; the verification check does so at once.";
   if (rsa.status === undefined)
-    return `Not verified yet: DNS did not answer. ${isWatched ? "It is asked again by itself" : "Call the verification check again in a minute"}.`;
+    return `Not verified yet: DNS did not answer. ${isWatched ? "pombo tries again" : "Call the verification check again in a minute"}.`;
   if (rsa.status === "found") return "Its records are right: the next verification check verifies it.";
   const fault = `${rsa.name} is ${rsa.status === "missing" ? "missing" : "not as it should be"}`;
   return isWatched
-    ? `Not verified yet: ${fault}. Publish it; it is looked for by itself, and the verification check looks at once.`
-    : `Not verified: ${fault}. Publish it, then call the verification check: it is not looked for by itself any more.`;
+    ? `Not verified yet: ${fault}. Publish it; pombo checks regularly, and the verification check does so at once.`
+    : `Not verified: ${fault}. Publish it, then call the verification check: pombo no longer checks by itself.`;
 }
 
 function warningHint(domain: DomainRow, rsa: DnsRecord): string {
   const endsAt = givenUpAt(domain);
   const until = endsAt === null ? "" : ` before ${timeOf(endsAt)}`;
-  return `${rsa.name} does not hold its key any more. Publish it again${until}, or sending from this domain ends.`;
+  return `${rsa.name} no longer holds its key. Publish it again${until}, or sending from this domain ends.`;
 }
 
 function adviceOn(dns: typeof Dns.static): string | null {

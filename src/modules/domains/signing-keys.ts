@@ -12,7 +12,7 @@ export interface Keychain {
   forget(domainId: number): void;
 }
 
-/** What a sealed signing key is bound to, so that it cannot be moved to another domain or selector. */
+/** Binds a sealed signing key to its domain and selector, so that it cannot be moved to others. */
 export function sealContext(domainUid: string, selector: string): string {
   return `dkim ${domainUid} ${selector}`;
 }
@@ -20,14 +20,14 @@ export function sealContext(domainUid: string, selector: string): string {
 export function openKeychain(domains: DomainStore, keyring: Keyring): Keychain {
   const kept = new Map<string, PlainKey[]>();
   // With the flag that decides which keys sign: a row read before a change must not be remembered for after it.
-  const nameOf = (domain: DomainRow) => `${domain.id} ${domain.signsEd25519}`;
+  const toCacheKey = (domain: DomainRow) => `${domain.id} ${domain.signsEd25519}`;
   return {
     keysFor(domain) {
-      const known = kept.get(nameOf(domain));
+      const known = kept.get(toCacheKey(domain));
       if (known !== undefined) return known;
       const keys = unseal(domain, domains, keyring);
       if (kept.size >= MAX_KEPT) kept.clear();
-      kept.set(nameOf(domain), keys);
+      kept.set(toCacheKey(domain), keys);
       return keys;
     },
     forget: (domainId) => {

@@ -1,14 +1,13 @@
 import type { Verdict } from "./check.ts";
 import type { DomainRow } from "./store.ts";
 
-// The life of a domain, and when it is looked at next. Only its RSA key decides.
+// The states of a domain, and when it is checked next. Only its RSA key decides.
 //
-// A new domain is pending. It is verified when the key resolves and no other workspace holds the name;
-// without it, it is failed after 14 days. A verified domain whose key is gone is in warning: it still
-// sends, is verified again as soon as the key is back, and failed after 72 hours without. A failed one
-// is not looked at any more, but may be verified by a check that somebody asks for. A suspended one
-// stays so until the operator lifts that; it is pending then. What DNS did not answer changes nothing:
-// every step takes a definite answer at that moment, however much time has passed.
+// A new domain is pending. It is verified when the key resolves and no other workspace holds the name; without the key
+// it fails after 14 days. A verified domain whose key is gone is in warning: it still sends, is verified again as soon
+// as the key is back, and fails after 72 hours without. A failed one is no longer checked, but a requested check may
+// verify it. A suspended one stays so until the operator lifts that; then it is pending. Every step takes a definite
+// answer of DNS at that moment, however much time has passed.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -21,7 +20,7 @@ const FIRST_DELAY_MS = 5 * MINUTE_MS;
 const GROWTH = 1.5;
 const PENDING_LIMIT_MS = 14 * DAY_MS;
 const WARNING_LIMIT_MS = 72 * HOUR_MS;
-/** What was registered or verified together is not looked at together for ever. */
+/** Spreads the checks of domains that were registered or verified together. */
 const SPREAD = 0.1;
 
 /** No planned check is further away than this; one that is was planned before the clock was set back. */
@@ -29,10 +28,9 @@ export const LONGEST_DELAY_MS = { verified: (1 + SPREAD) * DAY_MS, others: (1 + 
 
 export type Life = Pick<DomainRow, "status" | "createdAt" | "verifiedAt" | "warningAt">;
 
-/** What is told of, once each time. */
 export type Change = "verified" | "warning" | "failed";
 
-/** What a check saw. `isTakenElsewhere`: another workspace has the name verified, in warning or suspended. */
+/** The outcome of a check. `isTakenElsewhere`: another workspace has the name verified, in warning or suspended. */
 export interface Evidence {
   rsa: Verdict;
   isTakenElsewhere: boolean;
@@ -86,7 +84,7 @@ export interface Ended {
   wasUnknown: boolean;
   /** Somebody asked for it: the waits begin anew. */
   isAskedFor: boolean;
-  /** What the check before planned as the wait until this one; null: there was none. */
+  /** The wait that the previous check planned; null: there was none. */
   lastDelayMs: number | null;
   /** In [0, 1). */
   chance: number;

@@ -5,7 +5,7 @@ import { fast } from "../../platform/db/statement.ts";
 import { dkimKeys, domains } from "../../platform/db/schema/schema.ts";
 import { NEWEST, type Position } from "../../platform/http/pagination.ts";
 
-/** What the last check saw is long, and sending looks at domains all the time: it is read by itself. */
+/** The result of the last check is long, and each send reads its domain: it is read separately. */
 const { lastCheck, ...columns } = getTableColumns(domains);
 
 export type DomainRow = Omit<typeof domains.$inferSelect, "lastCheck">;
@@ -170,7 +170,7 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
 /** Times that no longer fit the clock, and where to put them. */
 export interface Misfits {
   now: number;
-  /** Of verified domains: a check due before this is late by far. */
+  /** A verified domain's check that was due before this is late by far. */
   overdueBefore: number;
   /** Checks planned after these times are further away than any plan. */
   tooFar: { verified: number; others: number };

@@ -1,29 +1,23 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { Resolver } from "../../protocols/dns/client.ts";
 import type { RecordEvent } from "../events/record.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Random } from "../../platform/random.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
 import type { Keychain } from "./signing-keys.ts";
-import { type DomainRecords, recordsOf } from "./records.ts";
+import { type DomainRecords, buildRecords } from "./records.ts";
 import type { Dns } from "./schema.ts";
 import { dnsAfterCheck, inList, parseDns } from "./serialize.ts";
 import { type Change, givenUpAt, lifeAfterCheck, nextCheckAt } from "./status.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 
-// Checks of domains, asked for or in the background: the records are looked up anew, and one closure
-// writes what was seen, what follows for the domain's life, and when it is looked at next. Of one
-// domain one check runs at a time, so that an answer of yesterday's zone never overtakes today's.
+// Checks of domains, requested or in the background: the records are looked up anew, and one closure writes what was
+// found, the domain's new status and the time of its next check. Only one check of a domain runs at a time, so that an
+// answer of yesterday's zone never overtakes today's.
 
-export interface VerifyDeps {
+export interface VerifyDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   domains: DomainStore;
   keychain: Keychain;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
-  log: Log;
   resolver: { readonly serverCount: number; fresh(preferredServer: number): Resolver };
   /** Our own name, which must resolve before DNS is believed that a key is gone. */
   hostname: string;
@@ -74,7 +68,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
       if (known !== undefined) return known;
       const current = running.get(id);
       if (current === undefined) return begin(id, asked);
-      // What runs may have looked before the record was there. Those who ask meanwhile share the next.
+      // The running check may have looked before the record was there. All requests meanwhile share the next one.
       const next = current
         .catch(() => null)
         .then(() => {
@@ -94,29 +88,29 @@ export function createVerifier(deps: VerifyDeps): Verifier {
 async function verifyDomain(id: number, asking: Asking, deps: VerifyDeps): Promise<Verification | null> {
   const domain = deps.domains.byId(id);
   if (domain === undefined) return null;
-  const records = recordsOf(domain, deps.domains.keysOf(id), deps.settings);
+  const records = buildRecords(domain, deps.domains.keysOf(id), deps.settings);
   const seen = await checkDomain({ domain: domain.name, records, resolver: deps.resolver.fresh(0) });
-  const check = seen.rsa === "no" ? await doubted(domain, records, { seen, parts: deps }) : seen;
+  const check = seen.rsa === "no" ? await confirmMissing(domain, records, { seen, deps }) : seen;
   if (asking.isOver()) return null;
   const recorded = await deps.commit(() => record(id, check, asking, deps));
   deps.keychain.forget(id);
   if (recorded === null) return null;
   const { change, ...verification } = recorded;
-  if (change !== null) tell(change, verification, deps.log);
+  if (change !== null) logChange(change, verification, deps.log);
   return verification;
 }
 
 /**
- * That a key is gone costs its owner the sending, and a resolver that denies everything would say so of
- * all domains: where it would change a domain's status it is believed only of DNS that finds our own
- * name, and where two servers are configured only when both say so. Else nothing is known.
+ * A missing key costs its owner the sending, and a resolver that denies everything would report it for all domains.
+ * Where it would change a domain's status it counts only if DNS finds our own name and, with two servers configured, if
+ * both agree. Otherwise nothing is known.
  */
-async function doubted(
+async function confirmMissing(
   domain: DomainRow,
   records: DomainRecords,
-  { seen, parts }: { seen: DomainCheck; parts: VerifyDeps },
+  { seen, deps }: { seen: DomainCheck; deps: VerifyDeps },
 ): Promise<DomainCheck> {
-  const { resolver, hostname, clock } = parts;
+  const { resolver, hostname, clock } = deps;
   const { change } = lifeAfterCheck(domain, { rsa: "no", isTakenElsewhere: false }, clock.now());
   if (change === null) return seen;
   const [rsa, ed25519] = seen.dkim;
@@ -173,7 +167,7 @@ function record(
 }
 
 /** Once a change, after its commit. */
-function tell(change: Change, { domain, dns }: Verification, log: Log): void {
+function logChange(change: Change, { domain, dns }: Verification, log: Log): void {
   const [rsa] = dns.dkim;
   const fault = rsa === undefined || change === "verified" ? null : `${rsa.name}: ${rsa.status ?? "unknown"}`;
   const endsAt = givenUpAt(domain);

@@ -1,25 +1,73 @@
 import type { Recorder } from "../events/record.ts";
 import type { EventType } from "../events/schema.ts";
 import { showState } from "./api/serialize.ts";
-import type { EmailStore } from "./store/store.ts";
+import type { Bounce } from "./api/schema.ts";
+import type { QueueStore } from "./queue/store.ts";
+import type { EmailStore, StoredStatus } from "./store/store.ts";
 
-/** A change of an email, told inside the transaction that makes it. */
-export interface EmailChange {
-  id: number;
-  workspaceId: number;
-  type: Extract<EventType, `email.${string}`>;
-  /** Unix ms. */
-  at: number;
-}
+// The events of emails. Each is recorded in the transaction that makes it true: email.queued in api/accept.ts,
+// email.delivery_delayed in delivery/record-result.ts, all others here, with the end of the email.
 
-export type TellOfEmail = (change: EmailChange) => void;
+type EmailEventType = Extract<EventType, `email.${string}`>;
 
-/** Tells of emails as their rows are at that moment; nothing is read for those whom nobody wants to hear of. */
-export function createEmailEvents(emails: EmailStore, recorder: Recorder): TellOfEmail {
-  return ({ id, workspaceId, type, at }) => {
+/** Records an event inside the transaction; `at` in Unix ms. */
+export type RecordEmailEvent = (type: EmailEventType, email: { id: number; workspaceId: number }, at: number) => void;
+
+/** Records an email as its rows are at that moment; nothing is read where nobody wants the event. */
+export function createEmailEvents(emails: EmailStore, recorder: Recorder): RecordEmailEvent {
+  return (type, { id, workspaceId }, at) => {
     if (!recorder.isWanted(workspaceId, type)) return;
-    const found = emails.stateById(id);
+    const found = emails.findStateById(id);
     if (found === undefined) return;
     recorder.record({ workspaceId, type, resource: found.email.uid, at, data: () => showState(found) });
   };
+}
+
+const END_EVENTS = {
+  sent: "email.sent",
+  delivered: "email.delivered",
+  bounced: "email.bounced",
+  complained: "email.complained",
+  failed: "email.failed",
+  suppressed: "email.suppressed",
+  canceled: "email.canceled",
+} satisfies Record<Exclude<StoredStatus, "queued">, EmailEventType>;
+
+/** How an email ended. Times in Unix ms. */
+export interface EmailEnd {
+  status: keyof typeof END_EVENTS;
+  endedAt: number;
+  /** Attempts begun. */
+  attempts: number;
+  /** Counts only while none is known. */
+  sentAt?: number | null;
+  deliveredAt?: number | null;
+  failedReason?: string | null;
+  bounce?: Bounce | null;
+}
+
+export interface EndDeps {
+  emails: EmailStore;
+  recordEvent: RecordEmailEvent;
+}
+
+/** Inside a transaction: ends an email that was queued, or that has ended as `from` says. Nothing else ends one. */
+export function endEmail(id: number, end: EmailEnd, deps: EndDeps, from: StoredStatus = "queued"): void {
+  const { workspaceId } = deps.emails.setEnd(
+    id,
+    { sentAt: null, deliveredAt: null, failedReason: null, bounce: null, ...end },
+    from,
+  );
+  deps.recordEvent(END_EVENTS[end.status], { id, workspaceId }, end.endedAt);
+}
+
+/** Inside a transaction: ends a queued email of which no attempt runs. Its attempts so far; null: one runs, or it is not queued. */
+export function endWaiting(
+  id: number,
+  end: Omit<EmailEnd, "attempts">,
+  deps: EndDeps & { queue: Pick<QueueStore, "removeWaiting"> },
+): number | null {
+  const attempts = deps.queue.removeWaiting(id);
+  if (attempts !== null) endEmail(id, { ...end, attempts }, deps);
+  return attempts;
 }

@@ -1,14 +1,14 @@
+// Clients that listen to a workspace's events over the API. They ask again and again, and count between their requests too.
+
 import type { Clock } from "../../platform/clock.ts";
+import type { EventSubscriber, RecordedEvent } from "./record.ts";
 
-// Who listens to a workspace's events over the API. Events of emails are written only for somebody: a
-// listener that asks again and again counts as one between its questions too.
+/** A listener counts for so long after its last request. */
+const COUNTED_MS = 60_000;
 
-/** After its last question a listener still counts for so long. */
-const REMEMBERED_MS = 60_000;
-
-export class Listeners {
+export class Listeners implements EventSubscriber {
   readonly #clock: Pick<Clock, "now" | "after">;
-  /** By workspace, until when somebody listens. */
+  /** Until when somebody listens, by workspace. */
   readonly #until = new Map<number, number>();
   readonly #waiting = new Map<number, Set<() => void>>();
   #isClosed = false;
@@ -17,7 +17,7 @@ export class Listeners {
     this.#clock = clock;
   }
 
-  isListening(workspaceId: number): boolean {
+  isInterested(workspaceId: number): boolean {
     const until = this.#until.get(workspaceId);
     if (until === undefined) return false;
     if (this.#clock.now() < until) return true;
@@ -26,9 +26,9 @@ export class Listeners {
     return false;
   }
 
-  /** Somebody asks: from now on its events are kept. */
+  /** Somebody asks: from now on the workspace's events are recorded. */
   note(workspaceId: number): void {
-    this.#until.set(workspaceId, this.#clock.now() + REMEMBERED_MS);
+    this.#until.set(workspaceId, this.#clock.now() + COUNTED_MS);
   }
 
   /** Resolves when an event of the workspace may have come, after `waitMs`, or when `signal` is aborted. */
@@ -51,15 +51,18 @@ export class Listeners {
     });
   }
 
-  /** An event of the workspace was written. */
-  wake(workspaceId: number): void {
-    const waiting = this.#waiting.get(workspaceId);
-    if (waiting !== undefined) for (const end of Array.from(waiting)) end();
+  receive({ workspaceId }: RecordedEvent): () => void {
+    return () => this.#wake(workspaceId);
   }
 
   /** Ends all waiting, as at a stop. */
   close(): void {
     this.#isClosed = true;
-    for (const workspaceId of Array.from(this.#waiting.keys())) this.wake(workspaceId);
+    for (const workspaceId of Array.from(this.#waiting.keys())) this.#wake(workspaceId);
+  }
+
+  #wake(workspaceId: number): void {
+    const waiting = this.#waiting.get(workspaceId);
+    if (waiting !== undefined) for (const end of Array.from(waiting)) end();
   }
 }

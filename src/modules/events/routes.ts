@@ -1,10 +1,12 @@
+// GET /events: the events of a workspace, with long polling.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe, named } from "../../platform/http/openapi.ts";
 import { CursorMeta } from "../../platform/http/pagination.ts";
-import { integerText, text } from "../../platform/http/rules.ts";
+import { integerText, text } from "../../platform/http/request-schemas.ts";
 import type { EventCursors } from "./cursor.ts";
 import type { Listeners } from "./listeners.ts";
 import { EventBody } from "./schema.ts";
@@ -28,7 +30,7 @@ const EventQuery = Type.Object({
     text({
       minLength: 1,
       maxLength: MAX_CURSOR,
-      description: "`meta.next_cursor` of the answer before; without one nothing but what happens from now on.",
+      description: "`meta.next_cursor` of the answer before; without one: only events from now on.",
     }),
   ),
   limit: Type.Optional(
@@ -36,7 +38,7 @@ const EventQuery = Type.Object({
       minimum: 1,
       maximum: MAX_LIMIT,
       default: DEFAULT_LIMIT,
-      description: "How many events an answer holds.",
+      description: "The maximal number of events.",
     }),
   ),
   wait: Type.Optional(
@@ -44,7 +46,7 @@ const EventQuery = Type.Object({
       minimum: 0,
       maximum: MAX_WAIT_S,
       default: 0,
-      description: "Seconds to wait for an event when there is none.",
+      description: "Seconds to wait for an event if there is none.",
     }),
   ),
 });
@@ -52,12 +54,12 @@ const EventQuery = Type.Object({
 const Event = named(
   "Event",
   Type.Object({
-    id: Type.String({ format: "uuid", description: "The same as the header webhook-id of its calls." }),
+    id: Type.String({ format: "uuid", description: "As in the header webhook-id of its calls." }),
     ...EventBody.properties,
   }),
 );
 
-/** A workspace's events as they happen, for those whom a webhook cannot reach. */
+/** A workspace's events as they happen, for clients that a webhook cannot reach. */
 export function eventRoutes(deps: EventDeps) {
   return new Elysia({ name: "events", prefix: "/api/v1/events" }).get(
     "",
@@ -65,14 +67,14 @@ export function eventRoutes(deps: EventDeps) {
       const { workspaceId } = wholeWorkspaceCaller(request);
       const { events, listeners, cursors, verifyKey } = deps;
       listeners.note(workspaceId);
-      const last = events.lastOf(workspaceId);
-      // A database that was restored from a backup counts from further back: nobody must wait until it has caught up.
+      const last = events.getLastId(workspaceId);
+      // A restored database counts from further back: nobody must wait until it has caught up.
       const after = query.cursor === undefined ? last : Math.min(last, positionIn(query.cursor, workspaceId, cursors));
       const limit = Number(query.limit ?? DEFAULT_LIMIT);
       let found = events.after(workspaceId, after, limit + 1);
       if (found.length === 0 && Number(query.wait ?? 0) > 0) {
         await listeners.wait(workspaceId, Number(query.wait) * 1_000, request.signal);
-        // Nobody hears anything by a key that was deleted while it waited.
+        // The key may have been deleted meanwhile.
         requireStillValid(request, verifyKey);
         found = events.after(workspaceId, after, limit + 1);
       }
@@ -88,8 +90,8 @@ export function eventRoutes(deps: EventDeps) {
         tag: "Events",
         summary: "Listen to events",
         description:
-          "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event: `pombo webhook listen` " +
-          "asks so. Events of emails and texts are kept while a webhook wants them (one that its owner turned off does not) or " +
+          "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event, as for `pombo webhook listen`. " +
+          "Events of emails and SMS are stored while a webhook is subscribed to them (not one that its owner disabled), or if " +
           "somebody has listened within the last minute.",
         responses: answers(200, Type.Array(Event), [401, 403, 422], CursorMeta),
       }),
@@ -105,6 +107,6 @@ function positionIn(cursor: string, workspaceId: number, cursors: EventCursors):
   const position = cursors.read(workspaceId, cursor);
   if (position !== null) return position;
   throw validationError([
-    { path: ["cursor"], message: "is not one that this API gave out", hint: "Start again without a cursor." },
+    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
   ]);
 }

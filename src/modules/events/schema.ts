@@ -1,6 +1,8 @@
+// The types of events, and their form.
+
 import { Type } from "@sinclair/typebox";
 
-/** Everything that can be told of, by the name that a webhook subscribes to. */
+/** By the names that a webhook subscribes to. */
 export const EVENT_TYPES = [
   "email.queued",
   "email.sent",
@@ -35,17 +37,17 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** An event as webhooks and listeners get it. */
 export const EventBody = Type.Object({
   type: Type.String({
-    description: "What happened: one of those that `webhooks` in this document lists, or a new one.",
+    description: "The event's type: one of those that `webhooks` in this document lists, or a new one.",
     examples: ["suppression.created"],
   }),
   timestamp: Type.String({ format: "date-time", description: "When it happened." }),
-  workspaceId: Type.String({ format: "uuid", description: "Whose event it is." }),
+  workspaceId: Type.String({ format: "uuid", description: "The workspace of the event." }),
   data: Type.Object(
     {},
     {
       additionalProperties: true,
       description:
-        "What it is about, as the API shows it, without the parts of a message. `webhooks` in this document shows it by type.",
+        "Its subject as the API shows it, without the content of a message. `webhooks` in this document shows it by type.",
       examples: [
         {
           address: "maria@example.net",

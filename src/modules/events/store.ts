@@ -1,3 +1,5 @@
+// The stored events.
+
 import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/events.ts";
@@ -29,12 +31,6 @@ export function openEventStore(db: Db) {
       .from(events)
       .where(eq(events.id, p("id"))),
   );
-  const selectByUid = fast(
-    orm
-      .select()
-      .from(events)
-      .where(and(eq(events.uid, p("uid")), eq(events.workspaceId, p("workspaceId")))),
-  );
   const selectAfter = fast(
     orm
       .select()
@@ -53,17 +49,16 @@ export function openEventStore(db: Db) {
   );
 
   return {
-    /** Writes a fact, inside the transaction that makes it true; its integer id. */
+    /** Writes an event, inside the transaction that makes it true; its integer id. */
     insert: (row: NewEventRow): number => Number(insert.run({ ...row }).lastInsertRowid),
     byId: (id: number): EventRow | undefined => selectById.get({ id }),
-    byUid: (workspaceId: number, uid: string): EventRow | undefined => selectByUid.get({ workspaceId, uid }),
-    /** A workspace's events after the one with this id (0: from the first that is kept), oldest first. */
+    /** A workspace's events after an id (0: from the first that is stored), oldest first. */
     after: (workspaceId: number, after: number, limit: number): EventRow[] =>
       selectAfter.all({ workspaceId, after, limit }),
     /** The id of a workspace's last event; 0: it has none. */
-    lastOf: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
+    getLastId: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
 
-    /** Removes a share of what is older than `notBefore`; true when there may be more. */
+    /** Removes a batch of the events older than `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean => removeOldest(orm, events, notBefore),
   };
 }

@@ -30,7 +30,7 @@ export interface AcceptSendDeps extends Pick<Context, "commit" | "clock" | "log"
 /** What was written: the `data` of its answer, and what follows once it is durable. */
 export interface AcceptedSend {
   data: unknown;
-  committed(): void;
+  committed: () => void;
 }
 
 /** Decides and writes everything, inside the transaction. Throws AppError where it refuses. */
@@ -47,7 +47,7 @@ export async function acceptIdempotently(
   prepare: () => Promise<WriteSend> | WriteSend,
 ): Promise<SendAnswer> {
   if (deps.guard.blockedReason !== null) {
-    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
+    throw new AppError("UNAVAILABLE", "Nothing can be accepted now", {
       hint: "Send the same request again later.",
       retryAfterS: 5,
     });
@@ -109,7 +109,7 @@ interface Answering {
 export const SEND_HEADERS = [
   {
     name: "Idempotency-Key",
-    description: "A key of your own for this send; with the same key the first answer is replayed for 24 hours.",
+    description: "Your own key for this send; a repeated request with it gets the first answer again for 24 hours.",
   },
   { name: "Idempotency-Strict", description: "`true`: the same key with another body is refused with 409." },
 ];

@@ -1,4 +1,4 @@
-import { bodyHashOf } from "../../platform/http/body/read.ts";
+import { getBodyHash } from "../../platform/http/body/read.ts";
 
 const KEPT_CHARACTERS = 255;
 
@@ -12,10 +12,10 @@ export interface IdempotencyRequest {
 }
 
 /** Idempotency-Key (or X-Idempotency-Key), trimmed, its first 255 characters; null when there is none. */
-export function idempotencyOf(request: Request): IdempotencyRequest | null {
+export function readIdempotency(request: Request): IdempotencyRequest | null {
   const key = keyIn(request, "idempotency-key") ?? keyIn(request, "x-idempotency-key");
   if (key === null) return null;
-  const requestHash = bodyHashOf(request);
+  const requestHash = getBodyHash(request);
   return { key, requestHash, isStrict: request.headers.get("idempotency-strict")?.trim().toLowerCase() === "true" };
 }
 

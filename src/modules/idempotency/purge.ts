@@ -1,8 +1,15 @@
 import { type PurgeLoop, purgeRegularly } from "../../platform/db/purge.ts";
 import type { IdempotencyStore } from "./store.ts";
 
-/** Forgets stored answers whose time is over; the returned function stops that. */
-export function purgeAnswers(parts: PurgeLoop & { idempotency: IdempotencyStore; keepMs: number }): () => void {
-  const { idempotency, clock, keepMs } = parts;
-  return purgeRegularly(parts, "idempotency", () => idempotency.purge(clock.now() - keepMs));
+/** Forgets stored answers after their retention. */
+export function createAnswerPurge(deps: PurgeLoop & { idempotency: IdempotencyStore; retentionMs: number }): {
+  start(): void;
+  stop(): void;
+} {
+  const { idempotency, clock, retentionMs } = deps;
+  let stop = () => {};
+  return {
+    start: () => void (stop = purgeRegularly(deps, "idempotency", () => idempotency.purge(clock.now() - retentionMs))),
+    stop: () => stop(),
+  };
 }

@@ -1,5 +1,5 @@
 import { splitMessage } from "../../protocols/dkim/canonicalize.ts";
-import { bearsSignatureOf, type LookupTxt as LookupKey } from "../../protocols/dkim/verify.ts";
+import { hasValidSignature, type LookupTxt as LookupKey } from "../../protocols/dkim/verify.ts";
 import type { Clock } from "../../platform/clock.ts";
 
 // Whose complaints count towards the sending block without a cap (modules/plans/sending-block.ts): providers whose feedback loop
@@ -69,21 +69,21 @@ export type LookupTxt = (name: string, signal: AbortSignal) => ReturnType<Lookup
 /** For the keys of one report: its bringer waits for the answer, and for ten minutes at least (RFC 5321 §4.5.3.2.6). */
 const LOOKUP_MS = 5_000;
 
-/** What the report is about: who was written to, and the host that took it; null: none is known. */
+/** The email that a report is about: its recipient, and the host that took it; null: none is known. */
 export interface DeliveredEmail {
   recipient: string;
   mx: string | null;
 }
 
 /** The provider that a report names as its author, where the email's recipient and the host that took it are that provider's. */
-export function providerOf(report: Uint8Array, { recipient, mx }: DeliveredEmail): FeedbackProvider | null {
+export function findProvider(report: Uint8Array, { recipient, mx }: DeliveredEmail): FeedbackProvider | null {
   if (mx === null) return null;
   const host = mx.toLowerCase();
   const domain = recipient.slice(recipient.lastIndexOf("@") + 1).toLowerCase();
   const own = FEEDBACK_PROVIDERS.find(
     (each) => each.mx.some((name) => host === name || host.endsWith(`.${name}`)) && each.domains.has(domain),
   );
-  return own !== undefined && authorOf(report) === own.from ? own : null;
+  return own !== undefined && readAuthor(report) === own.from ? own : null;
 }
 
 /** Whether the provider has signed the report. Never rejects, and takes LOOKUP_MS at the longest. */
@@ -96,14 +96,14 @@ export async function isFromProvider(
   const cancel = clock.after(LOOKUP_MS, () => ending.abort());
   try {
     const domain = from.slice(from.lastIndexOf("@") + 1);
-    return await bearsSignatureOf(domain, report, (name) => lookupTxt(name, ending.signal), clock.now());
+    return await hasValidSignature(domain, report, (name) => lookupTxt(name, ending.signal), clock.now());
   } finally {
     cancel();
   }
 }
 
 /** The address in From; null: there is not one From with one address. The field is cut out as for the signature. */
-function authorOf(report: Uint8Array): string | null {
+function readAuthor(report: Uint8Array): string | null {
   const [field, ...others] = splitMessage(report).fields.filter(({ name }) => name === "from");
   if (field === undefined || others.length > 0) return null;
   const value = field.raw.slice(field.raw.indexOf(":") + 1).replaceAll(/\r?\n/g, "");

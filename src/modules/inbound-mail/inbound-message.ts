@@ -1,9 +1,7 @@
-/**
- * A message that came in by SMTP, between the server that takes it (modules/inbound-mail/server/server.ts) and what is made of it
- * (receive.ts). Its recipients were judged at RCPT (modules/inbound-mail/server/recipients.ts): everything else was refused there.
- */
+// A message that came in by SMTP, between the server that takes it (server/server.ts) and what follows from it
+// (receive.ts). Unknown recipients were refused at RCPT (server/recipients.ts).
 
-/** What a recipient's address is for. */
+/** The purpose of a recipient's address. */
 export type Destination =
   /** A signed return path, verified: the email whose id it carries. */
   | { kind: "bounce"; emailUid: string }
@@ -19,7 +17,7 @@ export interface InboundMessage {
   envelopeFrom: string;
   /** The address the client connected from. */
   clientAddress: string;
-  /** What it called itself in EHLO or HELO. */
+  /** Its name in EHLO or HELO. */
   helo: string;
   isTls: boolean;
   /** When the last byte came; Unix ms. */
@@ -29,7 +27,7 @@ export interface InboundMessage {
 }
 
 /**
- * Takes a letter for good: resolves after the commit of all that follows from it, and then alone the
- * client is told 250. Rejects on trouble: the client is told 451 and comes back with the same message.
+ * Takes a message for good: resolves after the commit of everything that follows from it; only then the client gets its
+ * 250. Rejects on an error: the client gets a 451 and comes back with the same message.
  */
-export type Receive = (letter: InboundMessage) => Promise<void>;
+export type Receive = (message: InboundMessage) => Promise<void>;

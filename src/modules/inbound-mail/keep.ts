@@ -1,24 +1,24 @@
-import { decodeWords, readFields, valueOf } from "../../protocols/dsn/fields.ts";
+import { decodeWords, readFields, findValue } from "../../protocols/dsn/fields.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Random } from "../../platform/random.ts";
 import type { InboundMessage } from "./inbound-message.ts";
 import type { InboundMail } from "./store.ts";
 
-/** Of its header, what is looked at for its sender and subject. */
+/** The part of the header in which sender and subject are looked for. */
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_SHOWN = 500;
 const MAX_ADDRESS = 320;
 
-/** A letter as it is kept for the operator. */
-export async function keepFor(
+/** A message as it is stored for the operator. */
+export async function toInboundMail(
   mailbox: InboundMail["mailbox"],
-  letter: InboundMessage,
+  message: InboundMessage,
   random: Random,
 ): Promise<Omit<InboundMail, "id">> {
-  const { bytes, receivedAt, envelopeFrom, helo, clientAddress, isTls } = letter;
-  const fields = readFields(headerOf(bytes));
+  const { bytes, receivedAt, envelopeFrom, helo, clientAddress, isTls } = message;
+  const fields = readFields(readHeader(bytes));
   const shown = (name: string) => {
-    const value = valueOf(fields, name);
+    const value = findValue(fields, name);
     return value === null ? null : decodeWords(value).slice(0, MAX_SHOWN).toWellFormed();
   };
   return {
@@ -36,11 +36,11 @@ export async function keepFor(
   };
 }
 
-export function contentOf({ content }: Pick<InboundMail, "content">): Buffer {
+export function readContent({ content }: Pick<InboundMail, "content">): Buffer {
   return Bun.zstdDecompressSync(content);
 }
 
-function headerOf(bytes: Uint8Array): string {
+function readHeader(bytes: Uint8Array): string {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, MAX_HEADER_BYTES));
   const text = start.toString("latin1");
   const end = text.search(/\r?\n\r?\n/);

@@ -6,14 +6,14 @@ import { operatorCaller } from "../../platform/http/auth.ts";
 import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
-import { uuid } from "../../platform/http/rules.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
-import { contentOf } from "./keep.ts";
+import { readContent } from "./keep.ts";
 import { InboxEntry, InboxMail } from "./operator-schema.ts";
 import type { InboxStore, ListedMail } from "./store.ts";
 
-// What came for the operator: mail to postmaster and abuse, and reports that could not be matched or read.
+// Mail for the operator: to postmaster and abuse, and reports that could not be matched or read.
 
 const TAG = "Operator";
 const LIST = "inbox";
@@ -41,9 +41,9 @@ export function inboxRoutes(deps: InboxDeps) {
         detail: describe({
           id: "listInboxMails",
           tag: TAG,
-          summary: "List the mail that came for you, newest first",
+          summary: "List mail to the operator, newest first",
           description:
-            "To postmaster and abuse, and reports that belong to no email. The newest 1,000 are kept, for 30 days.",
+            "Mail to postmaster and abuse, and reports that match no email. The newest 1,000 are kept for 30 days.",
           responses: answers(200, Type.Array(InboxEntry), [401, 403, 422], CursorMeta),
         }),
       },
@@ -55,7 +55,7 @@ export function inboxRoutes(deps: InboxDeps) {
         const mail = deps.inbox.byUid(params.id.toLowerCase());
         if (mail === undefined) throw noSuchMail();
         const { envelopeFrom, helo, clientAddress, isTls: tls, size } = mail;
-        const content = contentOf(mail).toString("base64");
+        const content = readContent(mail).toString("base64");
         return { data: { ...showInList(mail), envelopeFrom, helo, clientAddress, tls, size, content } };
       },
       {
@@ -63,8 +63,8 @@ export function inboxRoutes(deps: InboxDeps) {
         detail: describe({
           id: "getInboxMail",
           tag: TAG,
-          summary: "Get a mail that came for you",
-          description: "With its whole content.",
+          summary: "Get a mail to the operator",
+          description: "With its content.",
           responses: answers(200, InboxMail, [401, 403, 404, 422]),
         }),
       },
@@ -83,8 +83,8 @@ export function inboxRoutes(deps: InboxDeps) {
         detail: describe({
           id: "deleteInboxMail",
           tag: TAG,
-          summary: "Delete a mail that came for you",
-          description: "It is gone for good.",
+          summary: "Delete a mail to the operator",
+          description: "It cannot be restored.",
           responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },

@@ -8,11 +8,11 @@ const members = {
     INBOUND_MAILBOXES.map((mailbox) => Type.Literal(mailbox)),
     {
       description:
-        "Whom it was for. `fbl`: a report about no email that was found. `bounce`: one that could not be read.",
+        "The recipient. `fbl`: a complaint report that matches no email. `bounce`: a report that could not be parsed.",
     },
   ),
   from: Type.Union([Type.String(), Type.Null()], {
-    description: "As its header says.",
+    description: "As in its header.",
     examples: ["Ana <ana@example.net>"],
   }),
   subject: Type.Union([Type.String(), Type.Null()], { examples: ["Your server"] }),
@@ -27,8 +27,8 @@ export const InboxMail = named(
   "InboxMail",
   Type.Object({
     ...members,
-    envelopeFrom: Type.String({ description: "Empty: a report without a sender." }),
-    helo: Type.String({ description: "What the server that brought it called itself." }),
+    envelopeFrom: Type.String({ description: "Empty: a report, which has no sender." }),
+    helo: Type.String({ description: "The name that the sending server gave." }),
     clientAddress: Type.String(),
     tls: Type.Boolean(),
     size: Type.Integer({ description: "Bytes." }),

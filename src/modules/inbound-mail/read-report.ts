@@ -1,12 +1,12 @@
-import type { Report } from "../../protocols/dsn/parse.ts";
+import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../platform/log.ts";
 import { ThreadGone, type ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
+import { getErrorMessage } from "../../platform/errors.ts";
 
-// Letters are read on a thread of their own, one at a time: whoever may write to a return path may write
-// what a reader chokes on, and then the thread ends and nothing else. A letter that the thread was lost to
-// is put off, and comes again; the second time it counts as unreadable, or it would come for five days.
+// Parses reports on a thread of their own, one at a time: anybody may write to a return path what kills a parser, and then
+// only that thread ends. A message that killed it is refused for now and comes again; the second time it counts as
+// unreadable, or it would come for five days.
 
-/** What the thread is given. */
 export interface GivenReport {
   bytes: Uint8Array;
   /** The address that our message went to, where it is known. */
@@ -15,13 +15,13 @@ export interface GivenReport {
 
 export type Reading = { kind: "report"; report: Report } | { kind: "unreadable" };
 
-/** Rejects when the letter cannot be read now. */
-export type ReadLetter = (given: GivenReport) => Promise<Reading>;
+/** Rejects when the message cannot be parsed now. */
+export type ReadReport = (given: GivenReport) => Promise<Reading>;
 
-/** Letters remembered that could not be read; the oldest are forgotten. */
+/** Messages remembered that could not be parsed; the oldest are forgotten. */
 const MAX_REMEMBERED = 1_000;
 
-export function createReader(line: Pick<ThreadLine<GivenReport, Report>, "call">, log: Log): ReadLetter {
+export function createReportReader(line: Pick<ThreadLine<GivenReport, Report>, "call">, log: Log): ReadReport {
   const unread = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
 
@@ -29,11 +29,11 @@ export function createReader(line: Pick<ThreadLine<GivenReport, Report>, "call">
     try {
       return { kind: "report", report: await line.call(given) };
     } catch (error) {
-      // There is no thread at the moment: that says nothing of the letter.
+      // There is no thread at the moment, which says nothing about the message.
       if (error instanceof ThreadGone && !error.wasGiven) throw error;
       const digest = new Bun.CryptoHasher("sha256").update(given.bytes).digest("hex");
       const isAgain = unread.has(digest);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = getErrorMessage(error);
       log.event("inbound.unparsed", { digest, bytes: given.bytes.byteLength, again: isAgain, reason }, "warn");
       if (isAgain) return { kind: "unreadable" };
       unread.add(digest);
@@ -42,7 +42,7 @@ export function createReader(line: Pick<ThreadLine<GivenReport, Report>, "call">
       throw error;
     }
   };
-  // One by one, so that only the letter that ends the thread is lost with it.
+  // One by one, so that only the message that ends the thread is lost with it.
   return (given) => {
     const reading = last.then(() => read(given));
     last = reading.catch(() => undefined);

@@ -1,9 +1,9 @@
 import { desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { inboundMails } from "../../platform/db/schema/inbound.ts";
-import { removeShare } from "../../platform/db/batches.ts";
+import { removeBatch } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
-import { networksOf } from "../../platform/ip/address.ts";
+import { getNetworks } from "../../platform/ip/address.ts";
 
 export type InboundMail = typeof inboundMails.$inferSelect;
 /** Without its bytes. */
@@ -11,10 +11,10 @@ export type ListedMail = Omit<InboundMail, "content">;
 
 /** Mails kept; the oldest goes when there is one more. */
 export const MAX_MAILS = 1_000;
-/** What they take in all, compressed: a stranger can write to postmaster as much as to anybody. */
+/** Their size in all, compressed: strangers can write to postmaster without end. */
 const MAX_BYTES = 100 * 1024 * 1024;
 /** Removed in one transaction: each page of their bytes is put on the list of free ones. */
-const SHARE = 20;
+const BATCH = 20;
 
 const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
 
@@ -25,7 +25,6 @@ interface Kept {
   bytes: number;
 }
 
-/** Of each client's address. */
 type Networks = ReadonlyMap<string, string[]>;
 
 /** The largest group of `mails`; of several such the one that begins first. */
@@ -35,8 +34,8 @@ function largestGroup(mails: Kept[], keyOf: (mail: Kept) => string, measure: (ma
 }
 
 /**
- * What goes when there is too much: the oldest, of the mailbox that has the most, of the widest network that has the
- * most in it, and so on to the single address. A flood washes away itself, and nobody else's mail.
+ * The mail to remove when there is too much: the oldest of the mailbox that has the most, of the widest network that has
+ * the most in it, and so on to the single address. A flood removes only its own mail.
  */
 function nextToGo(kept: Kept[], networks: Networks, measure: (mail: Kept) => number): Kept | undefined {
   const ofMailbox = largestGroup(kept, ({ mailbox }) => mailbox, measure);
@@ -51,7 +50,7 @@ export function openInboxStore({ orm }: Db) {
   const { content: _content, ...listed } = getTableColumns(inboundMails);
   const byUid = (uid: string) => eq(inboundMails.uid, uid);
 
-  /** Of the mails that were kept last: in a flood all of them are looked at for each that comes. */
+  /** Networks of the mails kept last: in a flood all of them are looked at for each that comes. */
   let networks: Networks = new Map();
 
   function trim(): void {
@@ -66,7 +65,7 @@ export function openInboxStore({ orm }: Db) {
       .orderBy(inboundMails.id)
       .all();
     networks = new Map(
-      kept.map(({ clientAddress }) => [clientAddress, networks.get(clientAddress) ?? networksOf(clientAddress)]),
+      kept.map(({ clientAddress }) => [clientAddress, networks.get(clientAddress) ?? getNetworks(clientAddress)]),
     );
     for (;;) {
       const bytes = sum(kept.map((mail) => mail.bytes));
@@ -100,8 +99,8 @@ export function openInboxStore({ orm }: Db) {
     delete: (uid: string): boolean =>
       orm.delete(inboundMails).where(byUid(uid)).returning({ id: inboundMails.id }).all().length > 0,
 
-    /** Removes a share of what came before `notBefore`; true when there may be more. */
+    /** Removes a batch of what came before `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean =>
-      removeShare(orm, inboundMails, lt(inboundMails.receivedAt, notBefore), SHARE),
+      removeBatch(orm, inboundMails, lt(inboundMails.receivedAt, notBefore), BATCH),
   };
 }

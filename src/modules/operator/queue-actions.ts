@@ -1,92 +1,79 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
-import { dropEmail } from "../emails/queue/drop.ts";
-import type { EmailStore } from "../emails/store/store.ts";
-import type { Log } from "../../platform/log.ts";
-import type { QueueStore } from "../emails/queue/store.ts";
-import { dropText, hastenText } from "../sms/queue/operator-actions.ts";
-import type { ReadyWork } from "../sms/queue/segment-read-store.ts";
-import type { SegmentStore } from "../sms/queue/segment-store.ts";
-import { type DropDeps, dropCall } from "../webhooks/delivery/drop.ts";
-import type { ResolvedFilter } from "./queue-filter.ts";
-import { after, beginning, type Place, placeText, readPlace } from "./walk-cursor.ts";
-import { type RowFilter, type Kind, KINDS, type OperatorQueueStore } from "./queue-store.ts";
+import { type WaitingRow, yieldToEventLoop } from "../../platform/queue/queue-admin.ts";
+import type { EmailQueueAdmin } from "../emails/queue/admin.ts";
+import type { SmsQueueAdmin } from "../sms/queue/admin.ts";
+import type { WebhookQueueAdmin } from "../webhooks/delivery/admin.ts";
+import { type Kind, KINDS, type ResolvedFilter } from "./queue-filter.ts";
+import { beginWalk, continueWalk, formatCursor, parseCursor } from "./walk-cursor.ts";
 
-// What the operator does to messages that wait: drop them, or have them tried now. The queues are walked a slice
-// at a time with turns of the event loop between, rows are changed in small transactions, and one call does a part:
-// its answer says where the next one goes on. A crash leaves each message changed or as it was, and the same command
-// does the rest.
+// Drops messages that wait, or makes them due now. The queues are walked in slices, rows are changed in small
+// transactions, and one request does a part: its answer says where the next one goes on. After a crash each message
+// is changed or as it was, and the same command does the rest.
 
 /** Rows looked at between two turns of the event loop: a millisecond or two. */
-const SLICE_ROWS = 2_000;
+export const SLICE_ROWS = 2_000;
 /** Messages changed in one transaction. */
-const SHARE = 200;
-/** What one call does at most: messages, rows looked at, and time (a command shows how far it is). */
+const BATCH = 200;
+/** The most one request does: messages, slices, and time (a command shows its progress). */
 const MAX_CHANGED = 5_000;
 const MAX_SLICES = 500;
 const MAX_MS = 2_000;
 
-export interface QueueActionDeps extends DropDeps {
-  waiting: OperatorQueueStore;
-  emails: EmailStore;
-  queue: QueueStore;
-  segments: Pick<SegmentStore, "of" | "end" | "endReady" | "delayReady">;
-  commit: Commit;
-  clock: Clock;
-  log: Log;
-  /** Told after the commit: there is work to do now. */
-  nudge: {
-    email(laneId: number, dueAt: number): void;
-    sms(work: ReadyWork): void;
-    webhook(webhookId: number, dueAt: number): void;
-  };
+export interface Queues {
+  email: EmailQueueAdmin;
+  sms: SmsQueueAdmin;
+  webhook: WebhookQueueAdmin;
 }
 
-export type Counts = Record<Kind, number>;
+export interface QueueActionDeps {
+  queues: Queues;
+  commit: Commit;
+  clock: Clock;
+}
+
+type Counts = Record<Kind, number>;
 
 export interface Changed {
-  /** Dropped, or made due; of a count what would be. */
+  /** Dropped, or made due; in a dry run what would be dropped. */
   changed: Counts;
-  /** Meant as well, but under way at that moment, and left alone. */
+  /** Matching messages that were being delivered, and were left alone. */
   running: Counts;
-  /** For the next call; null: all is done. */
+  /** For the next request; null: all is done. */
   next: string | null;
 }
 
-/** What is done to a message, inside a transaction. */
-export type QueueAction =
-  /** Only counted. */
-  { kind: "count" } | { kind: "drop"; reason: string } | { kind: "retry" };
+export type QueueAction = { kind: "count" } | { kind: "drop"; reason: string } | { kind: "retry" };
 
-interface Outcome {
-  fate: "done" | "running" | "gone";
-  /** Told after the commit. */
-  nudge?: () => void;
-}
-
-/** Changes messages of a choice, from where `cursor` says. */
-export async function changeChosen(
-  verb: QueueAction,
-  { kinds, choice }: ResolvedFilter,
+/** Changes the messages that match, from where `cursor` says. */
+export async function changeMatching(
+  action: QueueAction,
+  { kinds, rows: filter }: ResolvedFilter,
   cursor: string | null,
   deps: QueueActionDeps,
 ): Promise<Changed> {
-  const walk = `queue ${verb.kind}`;
-  const startedAt = deps.clock.now();
+  const { queues, clock } = deps;
+  const name = `queue ${action.kind}`;
+  const startedAt = clock.now();
   const done = { changed: none(), running: none() };
-  let place = cursor === null ? beginning(kinds, deps.waiting.lastIds()) : readPlace(cursor, walk);
-  for (let slices = 0; place !== null; slices += 1) {
-    const isEnough = sum(done.changed) >= MAX_CHANGED || slices >= MAX_SLICES || deps.clock.now() - startedAt > MAX_MS;
-    if (isEnough) break;
-    place = after(place, await changeSlice({ verb, place, choice, done }, deps), kinds);
-    await new Promise<void>((resolve) => setImmediate(resolve));
+  const last = () => ({ email: queues.email.lastId(), sms: queues.sms.lastId(), webhook: queues.webhook.lastId() });
+  let walk = cursor === null ? beginWalk(kinds, last()) : parseCursor(cursor, name);
+  for (let slices = 0; walk !== null; slices += 1) {
+    if (sum(done.changed) >= MAX_CHANGED || slices >= MAX_SLICES || clock.now() - startedAt > MAX_MS) break;
+    const { kind } = walk;
+    const { found, end } = queues[kind].list(walk.position, filter, SLICE_ROWS);
+    const lastId = walk.last[kind];
+    const rows = found.filter(({ id }) => id <= lastId);
+    await changeRows({ action, kind, rows, done }, deps);
+    walk = continueWalk(walk, end, kinds);
+    await yieldToEventLoop();
   }
-  return { ...done, next: place === null ? null : placeText(place, walk) };
+  return { ...done, next: walk === null ? null : formatCursor(walk, name) };
 }
 
-/** Messages by their ids: of an email, a text, or an event whose calls wait. */
-export async function changeNamed(
-  verb: QueueAction,
+/** Changes messages by their ids: of an email, an SMS, or an event whose calls wait. */
+export async function changeByIds(
+  action: QueueAction,
   ids: readonly string[],
   deps: QueueActionDeps,
 ): Promise<Changed & { unknown: string[]; ended: string[] }> {
@@ -94,109 +81,59 @@ export async function changeNamed(
   const unknown: string[] = [];
   const ended: string[] = [];
   for (const id of ids) {
-    const found = find(id.toLowerCase(), deps.waiting);
+    const found = find(id.toLowerCase(), deps.queues);
     if (found === null) {
       unknown.push(id);
       continue;
     }
     const before = sum(done.changed) + sum(done.running);
-    await changeRows({ verb, kind: found.kind, rows: waitingOf(found, deps), done }, deps);
+    await changeRows({ action, ...found, done }, deps);
     if (sum(done.changed) + sum(done.running) === before) ended.push(id);
   }
   return { ...done, next: null, unknown, ended };
 }
 
-function find(uid: string, waiting: OperatorQueueStore): { kind: Kind; rows: number[] } | null {
-  const email = waiting.emailOf(uid);
-  if (email !== null) return { kind: "email", rows: [email] };
-  const text = waiting.textOf(uid);
-  if (text !== null) return { kind: "sms", rows: [text] };
-  const calls = waiting.callsOf(uid);
-  return calls === null ? null : { kind: "webhook", rows: calls };
+function find(uid: string, queues: Queues): { kind: Kind; rows: WaitingRow[] } | null {
+  for (const kind of KINDS) {
+    const rows = queues[kind].find(uid);
+    if (rows !== null) return { kind, rows };
+  }
+  return null;
 }
 
-/** Of rows by their ids those that are in the queue. */
-function waitingOf({ kind, rows }: { kind: Kind; rows: number[] }, { waiting, segments }: QueueActionDeps) {
-  if (kind === "email") return waiting.emailsIn(rows).map(({ queue }) => ({ id: queue.id, isRunning: queue.inFlight }));
-  if (kind === "webhook") return waiting.callsIn(rows).map(({ job }) => ({ id: job.id, isRunning: job.inFlight }));
-  return rows.flatMap((id) => {
-    const states = segments.of(id).map(({ state }) => state);
-    const isWaiting = states.some((state) => ["ready", "unknown", "in_flight"].includes(state));
-    return isWaiting ? [{ id, isRunning: states.includes("in_flight") }] : [];
-  });
-}
-
-interface Part {
-  verb: QueueAction;
+interface Rows {
+  action: QueueAction;
+  kind: Kind;
+  rows: readonly WaitingRow[];
   done: Pick<Changed, "changed" | "running">;
 }
 
-async function changeSlice(
-  { place, choice, ...part }: Part & { place: Place; choice: RowFilter },
-  deps: QueueActionDeps,
-) {
-  const { kind, at, last } = place;
-  const { found, end } = deps.waiting.slice(kind, at, choice, SLICE_ROWS);
-  const rows = found.filter(({ id }) => id <= last[kind]);
-  await changeRows({ ...part, kind, rows }, deps);
-  return end;
-}
-
-async function changeRows(
-  { verb, kind, rows, done }: Part & { kind: Kind; rows: readonly { id: number; isRunning: boolean }[] },
-  deps: QueueActionDeps,
-): Promise<void> {
-  if (verb.kind === "count") {
+async function changeRows({ action, kind, rows, done }: Rows, { queues, commit, clock }: QueueActionDeps) {
+  const queue = queues[kind];
+  if (action.kind === "count") {
     const running = rows.filter(({ isRunning }) => isRunning).length;
     done.running[kind] += running;
     done.changed[kind] += rows.length - running;
     return;
   }
-  for (let from = 0; from < rows.length; from += SHARE) {
-    const share = rows.slice(from, from + SHARE);
-    const outcomes = await deps.commit(() => {
-      const now = deps.clock.now();
-      return share.map(({ id }) => changeOne(verb, { kind, id, now }, deps));
-    });
-    for (const { fate, nudge } of outcomes) {
-      if (fate === "done") done.changed[kind] += 1;
-      if (fate === "running") done.running[kind] += 1;
-      nudge?.();
+  for (let from = 0; from < rows.length; from += BATCH) {
+    const batch = rows.slice(from, from + BATCH);
+    if (action.kind === "drop") {
+      const results = await commit(() => {
+        const end = { reason: action.reason, now: clock.now() };
+        return batch.map(({ id }) => queue.drop(id, end));
+      });
+      done.changed[kind] += results.filter((result) => result === "dropped").length;
+      done.running[kind] += results.filter((result) => result === "running").length;
+    } else {
+      const nudges = await commit(() => {
+        const now = clock.now();
+        return batch.map(({ id }) => queue.retry(id, now)).filter((nudge) => nudge !== null);
+      });
+      done.changed[kind] += nudges.length;
+      for (const nudge of nudges) nudge();
     }
   }
-}
-
-function changeOne(
-  verb: Exclude<QueueAction, { kind: "count" }>,
-  row: { kind: Kind; id: number; now: number },
-  deps: QueueActionDeps,
-): Outcome {
-  if (verb.kind === "retry") return hasten(row, deps);
-  const { kind, id, now } = row;
-  const end = { reason: verb.reason, now };
-  const fate =
-    kind === "email"
-      ? dropEmail(id, end, deps)
-      : kind === "sms"
-        ? dropText(id, end, deps.segments)
-        : dropCall(id, end, deps);
-  return { fate: fate === "dropped" ? "done" : fate };
-}
-
-/** What waits for a time waits no more; what is due already, or under way, stays as it is. */
-function hasten({ kind, id, now }: { kind: Kind; id: number; now: number }, deps: QueueActionDeps): Outcome {
-  const { nudge } = deps;
-  if (kind === "email") {
-    const row = deps.queue.retryNow(id, now);
-    if (row !== null) return { fate: "done", nudge: () => nudge.email(row.laneId, row.dueAt) };
-  } else if (kind === "sms") {
-    const work = hastenText(id, now, deps.segments);
-    if (work !== null) return { fate: "done", nudge: () => nudge.sms(work) };
-  } else {
-    const webhookId = deps.jobs.retryNow(id, now);
-    if (webhookId !== null) return { fate: "done", nudge: () => nudge.webhook(webhookId, now) };
-  }
-  return { fate: "gone" };
 }
 
 function none(): Counts {

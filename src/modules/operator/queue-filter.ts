@@ -1,11 +1,15 @@
 import { AppError } from "../../platform/errors.ts";
 import { validationError } from "../../platform/http/errors.ts";
+import type { RowFilter } from "../../platform/queue/queue-admin.ts";
 import { comparableAddress, parseAddress, toAsciiDomain } from "../../protocols/mime/address.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { type RowFilter, type Kind, KINDS } from "./queue-store.ts";
 
-// What an operator means by "those to example.com" or "those of this workspace": which queues, and which rows.
+// Which queues and rows a request means: those to example.com, those of a workspace, and so on.
 
+export const KINDS = ["email", "sms", "webhook"] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** As a request gives it. */
 export interface QueueFilter {
   to?: string;
   workspaceId?: string;
@@ -15,57 +19,58 @@ export interface QueueFilter {
 
 export interface ResolvedFilter {
   kinds: Kind[];
-  choice: RowFilter;
-  /** For the log. */
-  words: Record<string, string>;
+  rows: RowFilter;
+  /** For the log; addresses and numbers are left out. */
+  logged: Record<string, string>;
 }
 
-type To = { kind: Kind } & Pick<RowFilter, "destination" | "address" | "number">;
+type Recipient = { kind: Kind } & Pick<RowFilter, "destination" | "address" | "number">;
 
-const NOWHERE = { destination: null, address: null, number: null };
+const ANY_RECIPIENT = { destination: null, address: null, number: null };
 
-/** Throws for a workspace that is not there, and for a recipient that the queue asked for cannot have. */
-export function readChoice(
-  given: QueueFilter,
+/** Throws for a workspace that does not exist, and for a recipient that the queues asked for cannot have. */
+export function resolveFilter(
+  filter: QueueFilter,
   { workspaces }: { workspaces: Pick<WorkspaceStore, "byUid"> },
 ): ResolvedFilter {
-  const { to, workspaceId, queuedBefore } = given;
+  const { to, workspaceId, queuedBefore } = filter;
   const workspace = workspaceId === undefined ? null : workspaces.byUid(workspaceId.toLowerCase());
   if (workspace === undefined)
     throw new AppError("NOT_FOUND", "There is no workspace with this workspaceId", { field: "workspaceId" });
-  const recipient = to === undefined ? null : readRecipient(to);
-  const { destination, address, number } = recipient ?? NOWHERE;
+  const recipient = to === undefined ? null : parseRecipient(to);
+  const { destination, address, number } = recipient ?? ANY_RECIPIENT;
   const before = queuedBefore === undefined ? null : Date.parse(queuedBefore);
   return {
-    kinds: kindsOf(given, recipient),
-    choice: { workspaceId: workspace?.id ?? null, destination, address, number, before },
-    words: wordsOf(given),
+    kinds: resolveKinds(filter, recipient),
+    rows: { workspaceId: workspace?.id ?? null, destination, address, number, before },
+    logged: toLogFields(filter),
   };
 }
 
-function kindsOf({ kinds }: QueueFilter, recipient: To | null): Kind[] {
+function resolveKinds({ kinds }: QueueFilter, recipient: Recipient | null): Kind[] {
   const wanted = KINDS.filter((kind) => kinds === undefined || kinds.includes(kind));
   if (recipient === null) return wanted;
   if (wanted.includes(recipient.kind)) return [recipient.kind];
-  const what = recipient.kind === "sms" ? "a phone number, and no text is asked for" : "no phone number";
+  const what = recipient.kind === "sms" ? "a phone number, but kinds does not include sms" : "not a phone number";
   throw validationError([
     {
       path: ["to"],
       message: `is ${what}`,
-      hint: "A domain, address or relay chooses emails, a number texts; calls of webhooks are chosen by their workspace.",
+      hint: "A domain, address or relay chooses emails, a number chooses SMS; choose webhook calls by workspaceId.",
     },
   ]);
 }
 
 /** `+25884…` a number or its beginning, `a@b.c` one recipient, else a domain, or a relay as the queue shows it. */
-function readRecipient(to: string): To {
-  if (/^\+\d+$/.test(to)) return { ...NOWHERE, kind: "sms", number: to };
+function parseRecipient(to: string): Recipient {
+  if (/^\+\d+$/.test(to)) return { ...ANY_RECIPIENT, kind: "sms", number: to };
   const parsed = to.includes("@") ? parseAddress(to) : null;
-  if (parsed?.kind === "mailbox") return { ...NOWHERE, kind: "email", address: comparableAddress(parsed.mailbox) };
-  return { ...NOWHERE, kind: "email", destination: toAsciiDomain(to) ?? to.toLowerCase() };
+  if (parsed?.kind === "mailbox")
+    return { ...ANY_RECIPIENT, kind: "email", address: comparableAddress(parsed.mailbox) };
+  return { ...ANY_RECIPIENT, kind: "email", destination: toAsciiDomain(to) ?? to.toLowerCase() };
 }
 
-function wordsOf({ to, workspaceId, queuedBefore, kinds }: QueueFilter): Record<string, string> {
+function toLogFields({ to, workspaceId, queuedBefore, kinds }: QueueFilter): Record<string, string> {
   return {
     ...(to === undefined || to.includes("@") || to.startsWith("+") ? {} : { destination: to }),
     ...(workspaceId === undefined ? {} : { workspace: workspaceId.toLowerCase() }),

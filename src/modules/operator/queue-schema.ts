@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, lineFault, objectWith, text, uuid } from "../../platform/http/rules.ts";
+import { choice, type FieldError, checkLine, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 import { time } from "../../platform/http/times.ts";
-import { KINDS } from "./queue-store.ts";
+import { KINDS } from "./queue-filter.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 const MAX_TO = 320;
@@ -20,35 +20,39 @@ const to = text(
   {
     minLength: 1,
     maxLength: MAX_TO,
-    description: "Emails to this domain, address or relay, or texts to this number, or to those that begin with it.",
+    description: "Emails to this domain, address or relay, or SMS to this number, or to numbers that begin so.",
     examples: ["example.com"],
   },
-  lineFault,
+  checkLine,
 );
-const kind = choice(KINDS, "Which queue: of emails, of texts, of calls to webhooks.");
+const kind = choice(KINDS, "The queue: emails, SMS, or webhook calls.");
 
-const ChoiceMembers = {
+const FilterMembers = {
   to: Type.Optional(to),
-  workspaceId: Type.Optional(uuid("Of this workspace alone.")),
+  workspaceId: Type.Optional(uuid("Only of this workspace.")),
   queuedBefore: Type.Optional(time("Accepted before this.")),
 };
 
-/** What a change is about. */
+/** The messages to change. */
 const ChangeMembers = {
   ids: Type.Optional(
-    Type.Array(uuid("Of an email, a text, or an event whose calls wait."), { minItems: 1, maxItems: MAX_IDS }),
+    Type.Array(uuid("The id of an email or SMS, or of an event whose calls wait."), { minItems: 1, maxItems: MAX_IDS }),
   ),
-  ...ChoiceMembers,
+  ...FilterMembers,
   kinds: Type.Optional(
-    Type.Array(kind, { minItems: 1, maxItems: KINDS.length, description: "By default every queue that it fits." }),
+    Type.Array(kind, { minItems: 1, maxItems: KINDS.length, description: "Default: all queues that the filter fits." }),
   ),
   cursor: Type.Optional(
-    text({ minLength: 1, maxLength: MAX_CURSOR, description: "`next` of the answer before, with the same members." }),
+    text({
+      minLength: 1,
+      maxLength: MAX_CURSOR,
+      description: "`next` of the previous answer; the other members stay the same.",
+    }),
   ),
 };
 
 const NARROWING = ["ids", "to", "workspaceId", "queuedBefore"] as const;
-const SAY_WHICH = "or to, workspaceId or queuedBefore is required: say which messages are meant";
+const SAY_WHICH = "or to, workspaceId or queuedBefore is required, to choose the messages";
 
 interface Narrowed {
   ids?: string[];
@@ -58,12 +62,12 @@ interface Narrowed {
   cursor?: string;
 }
 
-/** Ids say all; the others may be given together. */
-function ambiguity(given: Narrowed): Fault | null {
+/** Ids exclude all other filters. */
+function ambiguity(given: Narrowed): FieldError | null {
   const others = ["to", "workspaceId", "queuedBefore", "kinds", "cursor"] as const;
   if (given.ids === undefined || others.every((name) => (given as Record<string, unknown>)[name] === undefined))
     return null;
-  return { path: ["ids"], message: "say exactly which messages are meant: give nothing beside them" };
+  return { path: ["ids"], message: "cannot be combined with other filters" };
 }
 
 export const QueueDrop = named(
@@ -77,10 +81,10 @@ export const QueueDrop = named(
             {
               minLength: 1,
               maxLength: MAX_REASON,
-              description: "Why; it stands in the failedReason of each.",
+              description: "The reason; it becomes part of the failedReason of each.",
               examples: ["the list was sent by mistake"],
             },
-            lineFault,
+            checkLine,
           ),
         ),
         dryRun: Type.Optional(Type.Boolean({ description: "Only count what would be dropped." })),
@@ -92,7 +96,7 @@ export const QueueDrop = named(
       return ambiguity(given);
     },
     {
-      description: "`ids` alone; or one or more of `to`, `workspaceId` and `queuedBefore`.",
+      description: "Either `ids`, or one or more of `to`, `workspaceId` and `queuedBefore`.",
       examples: [{ to: "example.com", reason: "the list was sent by mistake" }],
     },
   ),
@@ -101,16 +105,18 @@ export const QueueDrop = named(
 export const QueueRetry = named(
   "QueueRetry",
   objectWith(
-    Type.Object({ ...ChangeMembers, all: Type.Optional(Type.Boolean({ description: "`true`: every one." })) }, closed),
+    Type.Object(
+      { ...ChangeMembers, all: Type.Optional(Type.Boolean({ description: "`true`: all messages." })) },
+      closed,
+    ),
     (given) => {
       const isNarrowed = NARROWING.some((name) => given[name] !== undefined);
-      if (isNarrowed && given.all === true)
-        return { path: ["all"], message: "means every one, and the others choose some: give one or the other" };
+      if (isNarrowed && given.all === true) return { path: ["all"], message: "cannot be combined with other filters" };
       if (isNarrowed || given.all === true) return ambiguity(given);
-      return { path: ["ids"], message: SAY_WHICH, hint: '"all": true means every one.' };
+      return { path: ["ids"], message: SAY_WHICH, hint: '"all": true chooses all messages.' };
     },
     {
-      description: "`ids` alone; or one or more of `to`, `workspaceId` and `queuedBefore`; or `all`.",
+      description: "Either `ids`, or one or more of `to`, `workspaceId` and `queuedBefore`, or `all`.",
       examples: [{ to: "example.com" }],
     },
   ),
@@ -126,33 +132,32 @@ export const QueueChanged = named(
   Type.Object({
     changed: CountsByKind,
     running: Type.Object(CountsByKind.properties, {
-      description: "These match too, but were being delivered at that moment; they were not changed.",
+      description: "These match too, but were being delivered, and were not changed.",
     }),
-    unknown: Type.Array(Type.String(), { description: "Ids that nothing has.", examples: [[]] }),
+    unknown: Type.Array(Type.String(), { description: "Unknown ids.", examples: [[]] }),
     ended: Type.Array(Type.String(), {
-      description: "Ids of messages that do not wait (any more).",
+      description: "Ids of messages that are not waiting.",
       examples: [[]],
     }),
     next: Type.Union([Type.String(), Type.Null()], {
-      description: "Not null: only a part is done; send the same request with this as its `cursor` to go on.",
+      description: "Not null: only a part is done. Repeat the request with this as its `cursor` to go on.",
     }),
   }),
 );
 
 export const QueueListQuery = Type.Object({
   ...CursorQuery.properties,
-  ...ChoiceMembers,
+  ...FilterMembers,
   kind: Type.Optional(kind),
 });
 
-/** A message that waits, or is under way. */
 export const QueuedMessage = named(
   "QueuedMessage",
   Type.Object({
     kind: Type.Union(KINDS.map((one) => Type.Literal(one))),
-    id: Type.String({ format: "uuid", description: "The id of the email or text; for a call the id of its event." }),
+    id: Type.String({ format: "uuid", description: "The id of the email or SMS; for a webhook call, of its event." }),
     workspaceId: Type.Union([id, Type.Null()]),
-    to: Type.String({ description: "The recipient, or the URL that is called." }),
+    to: Type.String({ description: "The recipient, or the URL of the webhook." }),
     queuedAt: Time,
     state: Type.String({ description: "queued, sending or delivery_delayed." }),
     attempts: Type.Integer(),
@@ -164,17 +169,16 @@ export const QueuedMessage = named(
 
 const DESTINATION_STATES = ["paused", "held", "blocked", "running", "due", "delayed"] as const;
 
-/** How much waits for one destination, and why. */
-export const QueuedDestination = named(
+const QueuedDestination = named(
   "QueuedDestination",
   Type.Object({
     to: Type.String({ description: "The recipient domain, or the relay." }),
     site: Type.Union([Type.String(), Type.Null()], {
-      description: "The mail servers behind it; null: not asked for yet since the start.",
+      description: "Its mail servers; null: not looked up since the start.",
     }),
     waiting: Type.Integer(),
     running: Type.Integer(),
-    held: Type.Integer({ description: "How many of them belong to workspaces whose queue you hold." }),
+    held: Type.Integer({ description: "How many of them are in workspaces whose queue you hold." }),
     oldestAt: MaybeTime,
     nextAttemptAt: MaybeTime,
     state: Type.Unsafe<(typeof DESTINATION_STATES)[number]>(
@@ -182,11 +186,11 @@ export const QueuedDestination = named(
         DESTINATION_STATES.map((state) => Type.Literal(state)),
         {
           description:
-            "Why it waits: all delivery is paused; you hold it; its site is blocked until `blockedUntil`; it goes out now; its turn comes; its next attempt has a time.",
+            "paused: all delivery is paused. held: you hold the queue of its workspaces. blocked: the site is blocked until `blockedUntil`. running: it is being delivered. due: it waits for a slot. delayed: it waits for its next attempt.",
         },
       ),
     ),
-    reason: Type.Union([Type.String(), Type.Null()], { description: "What was said last." }),
+    reason: Type.Union([Type.String(), Type.Null()], { description: "The last reply, or the reason of the block." }),
     blockedUntil: MaybeTime,
   }),
 );
@@ -196,8 +200,8 @@ const QueuedRoute = named(
   Type.Object({
     route: Type.String(),
     waiting: Type.Integer(),
-    isMinimum: Type.Boolean({ description: "More wait than were counted." }),
-    running: Type.Integer({ description: "Segments under way, or whose answer was lost." }),
+    isMinimum: Type.Boolean({ description: "At least so many wait; not all were counted." }),
+    running: Type.Integer({ description: "Segments in flight, or with a lost response." }),
     oldestAt: MaybeTime,
     nextAttemptAt: MaybeTime,
     reason: MaybeText,
@@ -211,7 +215,7 @@ const QueuedWebhook = named(
     workspaceId: Type.Union([id, Type.Null()]),
     url: Type.String(),
     waiting: Type.Integer(),
-    isMinimum: Type.Boolean({ description: "More wait than were counted." }),
+    isMinimum: Type.Boolean({ description: "At least so many wait; not all were counted." }),
     nextAttemptAt: MaybeTime,
     reason: MaybeText,
   }),
@@ -223,15 +227,14 @@ export const Paused = Type.Union(
       since: Time,
       reason: Type.String(),
       restorePoint: Type.Union([Time, Type.Null()], {
-        description: "After a restore: what was queued before this may have been delivered since.",
+        description: "After a restore: messages queued before this may have been delivered since.",
       }),
     }),
     Type.Null(),
   ],
-  { description: "Not null: nothing is delivered until the operator resumes." },
+  { description: "Not null: nothing is delivered until the operator resumes delivery." },
 );
 
-/** What a pause and its end answer. */
 export const DeliveryState = named("DeliveryState", Type.Object({ paused: Paused }));
 
 export const QueuePause = named(
@@ -243,10 +246,10 @@ export const QueuePause = named(
           {
             minLength: 1,
             maxLength: MAX_REASON,
-            description: "Why; shown wherever the pause is.",
+            description: "The reason; shown with the pause.",
             examples: ["our address is on a list"],
           },
-          lineFault,
+          checkLine,
         ),
       ),
     },
@@ -258,12 +261,12 @@ export const QueueOverview = named(
   "QueueOverview",
   Type.Object({
     paused: Paused,
-    waiting: Type.Integer({ description: "Emails, those under way not counted." }),
-    running: Type.Integer({ description: "Emails." }),
-    destinations: Type.Array(QueuedDestination, { description: "Where most emails wait, first." }),
+    waiting: Type.Integer({ description: "Emails, without those being delivered." }),
+    running: Type.Integer({ description: "Emails being delivered." }),
+    destinations: Type.Array(QueuedDestination, { description: "The destinations with the most emails first." }),
     others: Type.Object(
       { destinations: Type.Integer(), waiting: Type.Integer() },
-      { description: "What is not among them." },
+      { description: "The destinations left out." },
     ),
     sms: Type.Array(QueuedRoute),
     webhooks: Type.Array(QueuedWebhook),

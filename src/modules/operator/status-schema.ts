@@ -8,7 +8,7 @@ const MaybeText = Type.Union([Type.String(), Type.Null()]);
 
 const Waiting = Type.Object({
   waiting: Type.Integer(),
-  isMinimum: Type.Boolean({ description: "More wait than were counted." }),
+  isMinimum: Type.Boolean({ description: "At least so many wait; not all were counted." }),
   oldestAt: MaybeTime,
 });
 
@@ -17,36 +17,35 @@ const Drill = Type.Union(
     Type.Object({
       at: Time,
       outcome: Type.Union([Type.Literal("good"), Type.Literal("bad"), Type.Literal("skipped")]),
-      words: Type.String({ description: "What was found, or why it was skipped." }),
+      words: Type.String({ description: "The result, or why it was skipped." }),
       goodAt: MaybeTime,
     }),
     Type.Null(),
   ],
-  { description: "The last restore drill; null: there was none yet." },
+  { description: "The last restore drill; null: none yet." },
 );
 
-/** How the instance is. */
 export const InstanceStatus = named(
   "InstanceStatus",
   Type.Object({
     version: Type.String(),
     commit: Type.String(),
     startedAt: Time,
-    ready: Type.Boolean({ description: "It accepts and sends, as GET /ready has it." }),
+    ready: Type.Boolean({ description: "It accepts and sends, as in GET /ready." }),
     issues: Type.Array(
       Type.Object({
         component: Type.String(),
-        reason: Type.String({ description: "What is wrong, and what to do." }),
+        reason: Type.String({ description: "The problem, and how to solve it." }),
         since: MaybeTime,
       }),
-      { description: "Empty: all is well." },
+      { description: "Empty: there are no issues." },
     ),
     paused: Paused,
     queue: Type.Object({
       emails: Type.Object({
         ...Waiting.properties,
         running: Type.Integer(),
-        delayed: Type.Integer({ description: "How many of them wait after an attempt that did not deliver." }),
+        delayed: Type.Integer({ description: "How many of them wait for another attempt." }),
       }),
       sms: Type.Object(Waiting.properties, { description: "Segments." }),
       webhooks: Waiting,
@@ -60,7 +59,7 @@ export const InstanceStatus = named(
         bounced: Type.Integer(),
         failed: Type.Integer(),
       },
-      { description: "Emails, this minute included." },
+      { description: "Emails, including the current minute." },
     ),
     disk: Type.Object({
       freeBytes: Type.Union([Type.Integer(), Type.Null()]),
@@ -74,7 +73,7 @@ export const InstanceStatus = named(
           site: Type.String(),
           workspaceId: Type.Union([Type.String(), Type.Null()], {
             description:
-              "The workspace whose mail only is held up, as only its mail was answered so. Null: all mail is.",
+              "Set if only the mail of this workspace is blocked, as only its mail got such replies. Null: all mail is blocked.",
           }),
           until: Time,
           reason: Type.String(),
@@ -85,15 +84,15 @@ export const InstanceStatus = named(
       Type.Object({
         route: Type.String(),
         links: Type.Integer(),
-        bound: Type.Integer({ description: "Of its links." }),
+        bound: Type.Integer({ description: "How many of its links are bound." }),
         reason: Type.Union([Type.String(), Type.Null()], {
-          description: "Why the last session ended, if one is missing.",
+          description: "Why the last session of an unbound link ended.",
         }),
       }),
     ),
     workspaces: Type.Object({
       blocked: Type.Integer(),
-      held: Type.Integer({ description: "How many of them have a queue that waits too." }),
+      held: Type.Integer({ description: "How many of them have a held queue." }),
       some: Type.Array(
         Type.Object({
           id: Type.String({ format: "uuid" }),

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { EmailRecord, TimelineEntry } from "../emails/api/schema.ts";
-import { text } from "../../platform/http/rules.ts";
+import { text } from "../../platform/http/request-schemas.ts";
 import { SmsRecord } from "../sms/api/schema.ts";
 import { Suppression } from "../suppressions/schema.ts";
 import { WebhookDelivery } from "../webhooks/api/schema.ts";
@@ -21,13 +21,12 @@ export const TraceQuery = Type.Object({
     text({
       minLength: 4,
       maxLength: MAX_FIND,
-      description: "The beginning of an id, a recipient's address, or a number; by default whatever is newest.",
+      description: "The beginning of an id, a recipient's address, or a number; default: the newest messages.",
       examples: ["maria@example.com"],
     }),
   ),
 });
 
-/** A message that may be the one that is looked for. */
 export const TraceCandidate = named(
   "TraceCandidate",
   Type.Object({
@@ -48,7 +47,7 @@ const TracedEmail = named(
   "TracedEmail",
   Type.Object({
     ...emailMembers,
-    returnPath: Type.String({ description: "The address that reports about it come to." }),
+    returnPath: Type.String({ description: "The address that receives reports about it." }),
     expiresAt: MaybeTime,
     timeline: Type.Array(
       Type.Object({
@@ -56,7 +55,7 @@ const TracedEmail = named(
         dialogue: Type.Optional(
           Type.Union([Type.String(), Type.Null()], {
             description:
-              "The SMTP dialogue of an attempt that did not deliver, a line each, with the milliseconds since its start, > for pombo and < for the server. Without the message itself.",
+              "The SMTP dialogue of an attempt that did not deliver, in lines with the milliseconds since its start, > for pombo and < for the server. Without the message itself.",
           }),
         ),
       }),
@@ -72,7 +71,7 @@ const TracedSegment = named(
     route: Type.String(),
     link: MaybeText,
     attempts: Type.Integer(),
-    resends: Type.Integer({ description: "Times it was sent again after a lost answer." }),
+    resends: Type.Integer({ description: "How often it was sent again after a lost response." }),
     reroutes: Type.Integer(),
     submittedAt: MaybeTime,
     acceptedAt: MaybeTime,
@@ -99,12 +98,12 @@ const TracedEvent = named(
     calls: Type.Array(Type.Object({ ...WebhookDelivery.properties, webhookId: id, url: Type.String() })),
     waiting: Type.Array(
       Type.Object({ webhookId: id, url: Type.String(), attempts: Type.Integer(), nextAttemptAt: MaybeTime }),
-      { description: "Calls still to be made." },
+      { description: "Calls that are still to be made." },
     ),
   }),
 );
 
-/** A message's whole way. */
+/** The history of a message. */
 export const Trace = named(
   "Trace",
   Type.Object({
@@ -114,7 +113,9 @@ export const Trace = named(
     workspaceName: MaybeText,
     email: Type.Union([TracedEmail, Type.Null()]),
     sms: Type.Union([TracedSms, Type.Null()]),
-    suppressions: Type.Array(Suppression, { description: "Of its recipient, now." }),
-    events: Type.Array(TracedEvent, { description: "The events about it; empty where no webhook wanted them." }),
+    suppressions: Type.Array(Suppression, { description: "The current suppressions of its recipient." }),
+    events: Type.Array(TracedEvent, {
+      description: "The events about it; empty if no webhook was subscribed to them.",
+    }),
   }),
 );

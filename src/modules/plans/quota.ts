@@ -16,10 +16,10 @@ export function dayAt(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** Shares of a quota, in percent, at which its owner is warned. */
+/** Percentages of a quota at which its owner is warned. */
 const WARNED_AT = [80, 100];
 
-/** A share of a quota that was reached. */
+/** A percentage of a quota that was reached. */
 export interface QuotaWarning {
   period: "day" | "month";
   percent: number;
@@ -28,8 +28,8 @@ export interface QuotaWarning {
 }
 
 /**
- * Takes `amount` emails from the workspace's quotas, inside the accepting transaction; what shares of them
- * that reached. Throws 402 with the time until the period ends.
+ * Takes `amount` emails from the workspace's quotas, inside the accepting transaction; the percentages
+ * that were reached. Throws 402 with the time until the period ends.
  */
 export function takeEmailQuota(
   request: { workspaceId: number; plan: Plan; amount: number; now: number },
@@ -69,11 +69,11 @@ export function takeStorage(request: { workspaceId: number; plan: Plan; bytes: n
   });
 }
 
-/** The shares of `limit` that the last `amount` of `used` went over. */
+/** The percentages of `limit` that the last `amount` of `used` went over. */
 function reached(period: QuotaWarning["period"], used: number, limit: number, amount: number): QuotaWarning[] {
   return WARNED_AT.filter((percent) => {
-    const share = (limit * percent) / 100;
-    return used >= share && used - amount < share;
+    const threshold = (limit * percent) / 100;
+    return used >= threshold && used - amount < threshold;
   }).map((percent) => ({ period, percent, used, limit }));
 }
 

@@ -19,22 +19,22 @@ export interface UsageDeps {
   webhooks: Counting;
   workspaces: { byId(id: number): { smsCredits: number } | undefined };
   /** The plan that holds for a workspace. */
-  namedPlanOf: (workspaceId: number) => NamedPlan;
+  findNamedPlan: (workspaceId: number) => NamedPlan;
   clock: Pick<Clock, "now">;
 }
 
-/** What a workspace uses of its plan. */
+/** How much of its plan a workspace uses. */
 export function usageRoutes(deps: UsageDeps) {
   return new Elysia({ name: "usage", prefix: "/api/v1/workspace/usage" }).get(
     "",
-    ({ request }) => ({ data: reportOf(wholeWorkspaceCaller(request).workspaceId, deps) }),
+    ({ request }) => ({ data: buildReport(wholeWorkspaceCaller(request).workspaceId, deps) }),
     {
       query: Type.Object({}),
       detail: describe({
         id: "getUsage",
         tag: "Workspace",
         summary: "Get the workspace's usage and its plan's limits",
-        description: "Days and months are those of UTC. One email is one recipient, counted when it is accepted.",
+        description: "Days and months are in UTC. An email to one recipient counts once, when it is accepted.",
         responses: answers(200, UsageReport, [401, 403, 422]),
       }),
     },
@@ -42,9 +42,9 @@ export function usageRoutes(deps: UsageDeps) {
 }
 
 /** Read in one turn, between two transactions: the numbers are of one moment. */
-function reportOf(workspaceId: number, deps: UsageDeps): typeof UsageReport.static {
+function buildReport(workspaceId: number, deps: UsageDeps): typeof UsageReport.static {
   const { usage, domains, keys, workspaces } = deps;
-  const { name, plan } = deps.namedPlanOf(workspaceId);
+  const { name, plan } = deps.findNamedPlan(workspaceId);
   const { day, month } = periodsAt(deps.clock.now());
   const { emailsPerMonth, emailsPerDay, apiKeys, webhooks, members, storage: storageBytes } = plan;
   return {

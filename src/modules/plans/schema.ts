@@ -27,7 +27,7 @@ export const UsageReport = named(
       Type.Object({
         emailsThisMonth: count("Accepted in this UTC calendar month.", 212),
         emailsToday: count("Accepted on this UTC day.", 14),
-        smsThisMonth: count("Texts accepted in this UTC calendar month.", 0),
+        smsThisMonth: count("SMS accepted in this UTC calendar month.", 0),
         smsCreditsBalance: count("SMS credits that are left.", 0),
         domains: count("Domains that are registered.", 1),
         apiKeys: count("API keys that are valid.", 2),

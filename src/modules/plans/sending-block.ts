@@ -1,37 +1,35 @@
 import type { Clock } from "../../platform/clock.ts";
-import { type TransactionListener, Tally } from "../../platform/db/tally.ts";
+import type { TransactionListener } from "../../platform/db/open.ts";
+import { Tally } from "../../platform/db/tally.ts";
 import type { Log } from "../../platform/log.ts";
 import { DAY_MS, dayAt } from "./quota.ts";
 import type { RateSums, ReportedName, UsageStore } from "./store.ts";
 
-// Sending is blocked by its rates: a list of addresses that do not exist, or of people
-// who never asked, costs the operator's address its name with every large provider, and with it the mail
-// of everybody here. So new email of a workspace is refused once too many of its recipients bounced
-// hard or complained; what was accepted goes on.
+// Blocks a workspace's sending by its rates of bounces and complaints. A list of addresses that do not exist, or of people
+// who never asked, costs the operator's address its reputation with every large provider, and so the mail of all
+// workspaces. New email of a workspace is refused once too many of its recipients bounced hard or complained; accepted
+// email goes on.
 //
-// The outcomes count by UTC day, over today and the six days before. What the closures of a transaction
-// counted is written once, and the decision is made right after, in the same transaction: counters and
-// block are never apart, whatever ends the process. A block stays until the operator lifts it, and then
-// everything is forgotten: a new window.
+// Outcomes count by UTC day, over today and the six days before. The counts of a transaction are written once, and the
+// decision is made right after, in the same transaction: counters and block are never apart, whatever ends the process. A
+// block stays until the operator lifts it; then a new window begins.
 //
-// What comes by mail is the word of a stranger. Its token proves that the sender has seen the email, and every
-// recipient has: whoever signs up a few mailboxes could block the workspace by forged reports. So reports count
-// up to a cap for each organizational domain of the recipients. Mailboxes, hosts that report and the report's
-// own words cost an attacker nothing; a registered domain does. Complaints of a listed feedback provider
-// (modules/inbound-mail/feedback-provider.ts) have no cap; bounces always have it, since large providers refuse while we
-// are connected.
+// A report that comes by mail proves nothing: its token shows that the sender has seen the email, as every recipient has,
+// and an attacker with a few mailboxes could block the workspace by forged reports. So reports count up to a cap for each
+// organizational domain of the recipients: mailboxes, reporting hosts and the report's words cost an attacker nothing, a
+// registered domain does. Complaints of a listed feedback provider (modules/inbound-mail/feedback-provider.ts) have no cap;
+// bounces always have it, since large providers refuse while we are connected.
 //
-// What a recipient's server answers on our own connection has no cap. That the address was refused is then our
-// own observation, and it harms the operator's name as it says. A cap by domain would keep nobody from it:
-// whoever fills a shop's form with addresses that do not exist needs no server and can name any domain, and
-// that form is what has to be guarded. A bought list, mostly of one large provider, must still be blocked.
+// A reply of the recipient's server on our own connection has no cap: it is our own observation. A cap by domain would
+// not help there, since an attacker who fills a shop's form with invalid addresses can name any domain, and a bought list,
+// mostly of one large provider, must still be blocked.
 
 /** Today and the days before it that count. */
 const WINDOW_DAYS = 7;
-/** At this share of the emails answered, and this many, new email is refused. At half of both there is a warning. */
+/** At this percentage of the emails answered, and this many, new email is refused. At half of both there is a warning. */
 const BOUNCES = { percent: 8, least: 20, digits: 1, words: "bounced hard" };
 const COMPLAINTS = { percent: 0.3, least: 5, digits: 2, words: "were complained about" };
-/** Of the reports about recipients of one organizational domain so many count in a window. */
+/** Reports about recipients of one organizational domain that count in a window. */
 const CAPS: Record<ReportedName, number> = { hard_bounces: 5, complaints: 2 };
 
 /** The first and the last UTC day that count at `now`. */
@@ -44,8 +42,8 @@ type RateVerdict =
   /** `reason`: a sentence with the figures. */
   | { kind: "warning" | "blocked"; reason: string };
 
-/** What the sums of a window mean for new email. */
-export function judgeRates(sums: Pick<RateSums, "answered" | ReportedName>): RateVerdict {
+/** Decides from the sums of a window. */
+export function classifyRates(sums: Pick<RateSums, "answered" | ReportedName>): RateVerdict {
   const bounces = { ...BOUNCES, count: sums.hard_bounces, of: sums.answered };
   const complaints = { ...COMPLAINTS, count: sums.complaints, of: sums.answered };
   for (const [kind, part] of [
@@ -68,8 +66,8 @@ function isReached({ count, of, percent, least }: Rate, part: number): boolean {
 
 function describe({ count, of, percent, digits, words }: Rate): string {
   const [many, all] = [count.toLocaleString("en"), of.toLocaleString("en")];
-  const share = ((100 * count) / of).toFixed(digits);
-  return `${many} of ${all} emails answered in the last ${WINDOW_DAYS} days ${words} (${share} %; the limit is ${percent} %)`;
+  const rate = ((100 * count) / of).toFixed(digits);
+  return `${many} of ${all} emails answered in the last ${WINDOW_DAYS} days ${words} (${rate} %; the limit is ${percent} %)`;
 }
 
 const EVENTS = {
@@ -78,7 +76,7 @@ const EVENTS = {
   capped: "workspace.reports_capped",
 } as const;
 
-/** What is kept of a workspace's rates beside the counters. Unix ms; null: not. */
+/** State of a workspace's rates beside the counters. Unix ms; null: not. */
 interface RateState {
   uid: string;
   rateBlockedAt: number | null;
@@ -105,7 +103,7 @@ interface RateDeps {
     byId(id: number): RateState | undefined;
     update(id: number, change: Partial<Omit<RateState, "uid">>): unknown;
   };
-  /** Told inside the transaction that warns or blocks. */
+  /** Called inside the transaction that warns or blocks. */
   notify: (notice: RateNotice) => void;
   clock: Pick<Clock, "now">;
   log: Log;
@@ -113,7 +111,7 @@ interface RateDeps {
   isBlocking: boolean;
 }
 
-/** What came by mail about an email. */
+/** The outcome that a report by mail claims for an email. */
 export interface ReportedOutcome {
   name: ReportedName;
   /** The organizational domain of the email's recipient; null: there is no cap. */
@@ -125,7 +123,7 @@ export interface ReportedOutcome {
 interface Counter {
   workspaceId: number;
   name: "answered" | ReportedName;
-  /** Of what is capped by it; else "". */
+  /** Where it has a cap; else "". */
   domain: string;
   day: string;
 }
@@ -135,7 +133,7 @@ export class SendingRates implements TransactionListener {
   readonly #deps: RateDeps;
   readonly #tally: Tally<Pick<Counter, keyof Counter>>;
   readonly #changed = new Set<number>();
-  readonly #toTell: { event: (typeof EVENTS)[keyof typeof EVENTS]; workspace: string; reason: string }[] = [];
+  readonly #toLog: { event: (typeof EVENTS)[keyof typeof EVENTS]; workspace: string; reason: string }[] = [];
 
   constructor(deps: RateDeps) {
     this.#deps = deps;
@@ -160,7 +158,7 @@ export class SendingRates implements TransactionListener {
     const now = this.#deps.clock.now();
     const day = dayAt(answeredAt ?? now);
     if (answeredAt === null) this.#tally.add({ workspaceId, name: "answered", domain: "", day }, 1);
-    // What went through a relay was not counted, and what was before a lift, or the window, is forgotten.
+    // Mail through a relay was not counted; mail from before a lift, or before the window, is forgotten.
     else if (day < windowAt(now).first || this.#deps.usage.ofDay(workspaceId, "answered", day) === 0) return;
     this.#tally.add({ workspaceId, name, domain: domain ?? "", day }, 1);
   }
@@ -191,19 +189,19 @@ export class SendingRates implements TransactionListener {
   onRollback(): void {
     this.#tally.onRollback();
     this.#changed.clear();
-    this.#toTell.length = 0;
+    this.#toLog.length = 0;
   }
 
   onCommit(): void {
-    for (const { event, ...facts } of this.#toTell) this.#deps.log.event(event, facts, "warn");
-    this.#toTell.length = 0;
+    for (const { event, ...facts } of this.#toLog) this.#deps.log.event(event, facts, "warn");
+    this.#toLog.length = 0;
   }
 
   #write({ workspaceId, name, domain, day }: Counter, amount: number): void {
     const { usage, clock } = this.#deps;
     if (domain === "" || name === "answered") return usage.add({ workspaceId, name, day }, amount);
     const { first } = windowAt(clock.now());
-    // Of those that count, and not of all: so it never counts too many, whatever window is looked at later.
+    // Only counted ones: so it never counts too many, whatever window is looked at later.
     const left = Math.max(0, CAPS[name] - usage.countedSince({ workspaceId, name, domain }, first));
     const counted = Math.min(amount, left);
     usage.addReported({ workspaceId, name, domain, day }, { count: amount, counted }, first);
@@ -218,8 +216,8 @@ export class SendingRates implements TransactionListener {
     const now = clock.now();
     const { first, last } = windowAt(now);
     const sums = usage.rates(workspaceId, first, last);
-    const verdict = judgeRates(sums);
-    const believed = judgeRates({
+    const verdict = classifyRates(sums);
+    const believed = classifyRates({
       answered: sums.answered,
       hard_bounces: sums.hard_bounces + sums.capped_hard_bounces,
       complaints: sums.complaints + sums.capped_complaints,
@@ -232,7 +230,7 @@ export class SendingRates implements TransactionListener {
     const isDue = (warnedAt: number | null) => warnedAt === null || dayAt(warnedAt) !== last;
     const notify = (kind: RateNotice["kind"], reason: string) => {
       this.#deps.notify({ kind, workspaceId, workspace, reason, at: now });
-      this.#toTell.push({ event: EVENTS[kind], workspace, reason });
+      this.#toLog.push({ event: EVENTS[kind], workspace, reason });
     };
     if (verdict.kind === "blocked") {
       workspaces.update(workspaceId, { rateBlockedAt: now, rateBlockReason: verdict.reason });
@@ -246,7 +244,7 @@ export class SendingRates implements TransactionListener {
     if (believed.kind === "blocked" && isDue(reportsWarnedAt)) {
       const reason = believed.reason + this.#whoseReports(workspaceId, sums, first);
       workspaces.update(workspaceId, { reportsWarnedAt: now, reportsWarning: reason });
-      this.#toTell.push({ event: EVENTS.capped, workspace, reason });
+      this.#toLog.push({ event: EVENTS.capped, workspace, reason });
     }
   }
 

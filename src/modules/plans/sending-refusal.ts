@@ -1,6 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
 
-/** What decides whether a workspace may send; times are Unix ms, null: not blocked so. */
+/** The blocks of a workspace; times are Unix ms, null: not blocked. */
 export interface Standing {
   blockedAt: number | null;
   blockReason: string | null;
@@ -9,20 +9,20 @@ export interface Standing {
 }
 
 /** Why new messages of a workspace are refused, or null: they are not. Undefined: it was deleted meanwhile. */
-export function refusalOf(workspace: Standing | undefined): AppError | null {
+export function findRefusal(workspace: Standing | undefined): AppError | null {
   if (workspace === undefined) return workspaceGone();
   if (workspace.blockedAt !== null) {
-    const since = dayOf(workspace.blockedAt);
+    const since = formatDay(workspace.blockedAt);
     const why = workspace.blockReason === null ? "" : `: ${workspace.blockReason}`;
     return new AppError("SENDING_BLOCKED", `The operator has blocked sending since ${since}${why}`, {
-      hint: "The operator alone can lift this: ask there what has to change.",
+      hint: "Only the operator can lift this: ask what has to change.",
     });
   }
   if (workspace.rateBlockedAt !== null) {
-    const since = dayOf(workspace.rateBlockedAt);
+    const since = formatDay(workspace.rateBlockedAt);
     const why = workspace.rateBlockReason ?? "too many emails bounced or were complained about";
     return new AppError("SENDING_BLOCKED", `Sending is blocked since ${since}: ${why}`, {
-      hint: "Take the addresses that bounced or complained off your lists, then ask the operator, who can lift this.",
+      hint: "Remove the addresses that bounced or complained from your lists, then ask the operator to lift this.",
     });
   }
   return null;
@@ -34,6 +34,6 @@ export function workspaceGone(): AppError {
 }
 
 /** The UTC day. */
-function dayOf(at: number): string {
+function formatDay(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }

@@ -17,7 +17,7 @@ export const REASONS_OF: Record<Channel, readonly Reason[]> = {
 /** `address` in the form that is stored and compared. */
 export type ReadAddress =
   | { kind: "address"; channel: Channel; address: string }
-  /** What is wrong, to follow the member's name. */
+  /** Follows the member's name. */
   | { kind: "fault"; message: string };
 
 /** E.164: at most fifteen digits, and no country code begins with 0. The shortest numbers of a country have seven. */
@@ -29,7 +29,7 @@ const LIKE_A_NUMBER = /^\+?[\d ().-]+$/;
 export function readAddress(text: string): ReadAddress {
   if (PHONE_NUMBER.test(text)) return { kind: "address", channel: "sms", address: text };
   if (LIKE_A_NUMBER.test(text))
-    return fault("is not a phone number: write + and the country code, then digits alone, like +258841234567");
+    return fault("is not a phone number: write + and the country code, then only digits, like +258841234567");
   if (!text.includes("@"))
     return fault(
       "is neither an email address nor a phone number: write it like name@example.com, or like +258841234567",

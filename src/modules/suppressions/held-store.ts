@@ -6,7 +6,7 @@ import type { Position } from "../../platform/http/pagination.ts";
 
 export type HeldRow = typeof heldSuppressions.$inferSelect;
 
-/** Which held suppressions are meant; null: of every one. */
+/** Selects held suppressions; null: all. */
 export interface HeldFilter {
   workspace: { id: number; uid: string } | null;
   site: string | null;
@@ -14,7 +14,7 @@ export interface HeldFilter {
 
 export type HeldStore = ReturnType<typeof openHeldStore>;
 
-/** What the operator does with suppressions that are held; store.ts puts them there. */
+/** Held suppressions, as the operator reads and moves them; store.ts holds them. */
 export function openHeldStore({ orm }: Db) {
   const deleteRow = fast(orm.delete(heldSuppressions).where(eq(heldSuppressions.id, sql.placeholder("id"))));
 

@@ -22,7 +22,7 @@ export interface ImportItem {
 export async function importSuppressions(
   workspaceUid: string,
   items: ImportItem[],
-  parts: {
+  deps: {
     suppressions: SuppressionStore;
     workspaces: Pick<WorkspaceStore, "byUid">;
     commit: Commit;
@@ -30,18 +30,18 @@ export async function importSuppressions(
     log: Log;
   },
 ): Promise<typeof Imported.static> {
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   const rows = items.map(({ address, reason = "manual", suppressedAt }) => {
     const read = readAddress(address);
     if (read.kind === "fault") throw new Error(`an address passed its schema and not its reader: ${read.message}`);
     const createdAt = suppressedAt === undefined ? now : Date.parse(suppressedAt);
     return { channel: read.channel, address: read.address, reason, createdAt };
   });
-  const { uid, imported } = await parts.commit(() => {
-    const workspace = findWorkspace(workspaceUid, parts);
-    const added = rows.filter((row) => parts.suppressions.insert({ workspaceId: workspace.id, ...row }));
+  const { uid, imported } = await deps.commit(() => {
+    const workspace = findWorkspace(workspaceUid, deps);
+    const added = rows.filter((row) => deps.suppressions.insert({ workspaceId: workspace.id, ...row }));
     return { uid: workspace.uid, imported: added.length };
   });
-  parts.log.event("suppressions.imported", { workspace: uid, count: imported });
+  deps.log.event("suppressions.imported", { workspace: uid, count: imported });
   return { imported, alreadyThere: rows.length - imported };
 }

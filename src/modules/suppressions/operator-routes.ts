@@ -24,7 +24,7 @@ import { Suppression, SuppressionQuery } from "./schema.ts";
 import { showSuppression } from "./serialize.ts";
 
 // The operator's side of the suppressions: any workspace's list, taking one over from elsewhere, and
-// what is held because a site refused recipients in masses (modules/emails/delivery/mass-refusals.ts).
+// what is held because a site refused recipients in masses (modules/emails/delivery/refusal-watch.ts).
 
 const TAG = "Operator";
 const LIST = "suppressions of a workspace";
@@ -64,7 +64,7 @@ function listRoutes(deps: OperatorSuppressionDeps) {
           id: "listWorkspaceSuppressions",
           tag: TAG,
           summary: "List a workspace's suppressions, newest first",
-          description: "As the workspace itself sees them.",
+          description: "As the workspace sees them.",
           responses: answers(200, Type.Array(Suppression), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -82,8 +82,8 @@ function listRoutes(deps: OperatorSuppressionDeps) {
         detail: describe({
           id: "importSuppressions",
           tag: TAG,
-          summary: "Take suppressions over into a workspace",
-          description: "All or none. Of an address that is suppressed already the first reason stays.",
+          summary: "Import suppressions into a workspace",
+          description: "All or none. A suppressed address keeps its first reason.",
           responses: answers(200, Imported, CHANGE_ERRORS),
         }),
       },
@@ -97,7 +97,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
       ({ request, query }) => {
         operatorCaller(request);
         const { before, limit } = deps.pages.of(query, HELD_LIST);
-        const rows = deps.held.list(filterOf(query, deps), before, limit).map((row) => ({ ...row.held, ...row }));
+        const rows = deps.held.list(toHeldFilter(query, deps), before, limit).map((row) => ({ ...row.held, ...row }));
         const page = deps.pages.page(rows, limit, HELD_LIST);
         const now = deps.clock.now();
         return { data: page.rows.map((row) => showHeld(row, now)), meta: page.meta };
@@ -107,9 +107,9 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         detail: describe({
           id: "listHeldSuppressions",
           tag: TAG,
-          summary: "List hard bounces that wait to suppress, newest first",
+          summary: "List held hard bounces, newest first",
           description:
-            "Their site refused recipients in masses, so that they may be wrong: nobody is suppressed before you apply them.",
+            "Their site refused recipients in masses, so they may be wrong: they suppress nobody until you apply them.",
           responses: answers(200, Type.Array(HeldSuppression), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -118,7 +118,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
       "/apply",
       async ({ request, body }) => {
         operatorCaller(request);
-        return { data: { applied: await applyHeld(filterOf(body, deps), deps) } };
+        return { data: { applied: await applyHeld(toHeldFilter(body, deps), deps) } };
       },
       {
         body: requestBody(HeldChoice),
@@ -126,8 +126,8 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         detail: describe({
           id: "applyHeldSuppressions",
           tag: TAG,
-          summary: "Suppress whom held bounces were about",
-          description: "Broken off, it has done a part; the same call does the rest.",
+          summary: "Apply held bounces",
+          description: "If it is interrupted, the same request does the rest.",
           responses: answers(200, Applied, CHANGE_ERRORS),
         }),
       },
@@ -136,7 +136,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
       "/drop",
       async ({ request, body }) => {
         operatorCaller(request);
-        return { data: { dropped: await dropHeld(filterOf(body, deps), deps) } };
+        return { data: { dropped: await dropHeld(toHeldFilter(body, deps), deps) } };
       },
       {
         body: requestBody(HeldChoice),
@@ -144,15 +144,15 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         detail: describe({
           id: "dropHeldSuppressions",
           tag: TAG,
-          summary: "Forget held bounces",
-          description: "Nobody is suppressed for them. Broken off, it has done a part; the same call does the rest.",
+          summary: "Drop held bounces",
+          description: "They suppress nobody. If it is interrupted, the same request does the rest.",
           responses: answers(200, Dropped, CHANGE_ERRORS),
         }),
       },
     );
 }
 
-function filterOf(given: { workspaceId?: string; site?: string }, deps: OperatorSuppressionDeps): HeldFilter {
+function toHeldFilter(given: { workspaceId?: string; site?: string }, deps: OperatorSuppressionDeps): HeldFilter {
   const { workspaceId, site = null } = given;
   if (workspaceId === undefined) return { workspace: null, site };
   const workspace = deps.workspaces.byUid(workspaceId.toLowerCase());

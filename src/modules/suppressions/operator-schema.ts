@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { SUPPRESSION_CHANNELS } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, objectWith, text, uuid } from "../../platform/http/rules.ts";
+import { choice, type FieldError, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 import { time } from "../../platform/http/times.ts";
 import { misfits, Suppression, SuppressionMembers } from "./schema.ts";
 import { named } from "../../platform/http/openapi.ts";
@@ -40,11 +40,16 @@ export const Imported = named(
   Type.Object({ imported: Type.Integer(), alreadyThere: Type.Integer() }),
 );
 
-const site = text({ minLength: 1, maxLength: MAX_SITE, description: "Who refused.", examples: ["mx.example.com"] });
+const site = text({
+  minLength: 1,
+  maxLength: MAX_SITE,
+  description: "The refusing site.",
+  examples: ["mx.example.com"],
+});
 
 export const HeldQuery = Type.Object({
   ...CursorQuery.properties,
-  workspaceId: Type.Optional(uuid("Of this workspace alone.")),
+  workspaceId: Type.Optional(uuid("Only those of this workspace.")),
   site: Type.Optional(site),
 });
 
@@ -55,13 +60,13 @@ export const HeldSuppression = named(
     address: Suppression.properties.address,
     channel: Suppression.properties.channel,
     reason: Suppression.properties.reason,
-    site: Type.String({ description: "The one that refused: a set of mail servers, `dns`, or `sms:` and a route." }),
+    site: Type.String({ description: "The refusing site: a set of mail servers, `dns`, or `sms:` and a route." }),
     heldAt: Type.String({ format: "date-time" }),
-    hint: Type.Optional(Type.String({ description: "Of what waits for long." })),
+    hint: Type.Optional(Type.String({ description: "Set if it has waited for long." })),
   }),
 );
 
-/** Which held suppressions are meant: it must be said. */
+/** Selects held suppressions; something must be selected. */
 export const HeldChoice = named(
   "HeldSuppressionsChoice",
   objectWith(
@@ -73,12 +78,12 @@ export const HeldChoice = named(
       },
       { additionalProperties: false },
     ),
-    ({ workspaceId, site: who, all }): Fault | null => {
+    ({ workspaceId, site: who, all }): FieldError | null => {
       const isNarrowed = workspaceId !== undefined || who !== undefined;
       if (isNarrowed && all === true)
         return {
           path: ["all"],
-          message: "means every one, and workspaceId or site chooses some: give one or the other",
+          message: "cannot be combined with workspaceId or site",
         };
       if (isNarrowed || (all ?? false)) return null;
       return {
@@ -87,7 +92,7 @@ export const HeldChoice = named(
         hint: '"all": true means every one.',
       };
     },
-    { description: "`workspaceId` or `site` or both; or `all`, alone.", examples: [{ site: "mx.example.com" }] },
+    { description: "`workspaceId`, `site` or both; or only `all`.", examples: [{ site: "mx.example.com" }] },
   ),
 );
 

@@ -5,7 +5,7 @@ import type { Commit } from "../../platform/db/group-commit.ts";
 import type { AppError } from "../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
-import { answers, describe, envelopeOf, limitedAnswer } from "../../platform/http/openapi.ts";
+import { answers, describe, buildEnvelope, limitedAnswer } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
 import { type Channel, readAddress } from "./address.ts";
@@ -20,8 +20,8 @@ import {
 import { showSuppression } from "./serialize.ts";
 import type { SuppressionStore } from "./store.ts";
 
-// Who gets no messages from a workspace, as the workspace sees and changes it. What is lifted or added
-// here holds for the next email accepted, and for what waits: deliver.ts asks again before it sends.
+// A workspace's suppressions, as it sees and changes them. A change holds for the next message accepted and for what
+// waits: deliver.ts checks again before it sends.
 
 const TAG = "Suppressions";
 const LIST = "suppressions";
@@ -52,7 +52,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
           id: "listSuppressions",
           tag: TAG,
           summary: "List suppressed addresses, newest first",
-          description: "Email addresses and phone numbers, or with `channel` those of one kind.",
+          description: "Email addresses and phone numbers; with `channel`, only one kind.",
           responses: answers(200, Type.Array(Suppression), [401, 403, 422], CursorMeta),
         }),
       },
@@ -61,10 +61,10 @@ export function suppressionRoutes(deps: SuppressionDeps) {
       "",
       async ({ request, body, set }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { address, channel } = understood(body.address);
+        const { address, channel } = parseAddress(body.address);
         const { row, isNew } = await deps.commit(() => {
           // The workspace may have been deleted while the body came.
-          if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("There is no such workspace any more");
+          if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("The workspace no longer exists");
           const createdAt = deps.clock.now();
           const isInserted = deps.suppressions.insert({
             workspaceId,
@@ -87,11 +87,10 @@ export function suppressionRoutes(deps: SuppressionDeps) {
           id: "createSuppression",
           tag: TAG,
           summary: "Suppress an address",
-          description:
-            "It gets no messages any more, those that wait included. Of a suppressed one the first reason stays.",
+          description: "It gets no more messages, not even waiting ones. A suppressed address keeps its first reason.",
           responses: {
             ...answers(201, Suppression, [400, 401, 403, 413, 415, 422, 503]),
-            200: limitedAnswer(200, "It was suppressed already; this is how", envelopeOf(Suppression)),
+            200: limitedAnswer(200, "It was suppressed already; this is how", buildEnvelope(Suppression)),
           },
         }),
       },
@@ -116,14 +115,14 @@ export function suppressionRoutes(deps: SuppressionDeps) {
           id: "deleteSuppression",
           tag: TAG,
           summary: "Lift the suppression of an address",
-          description: "Without `channel` on every channel. If it bounces again it is suppressed again.",
+          description: "Without `channel`, on all channels. If it bounces again, it is suppressed again.",
           responses: answers(200, DeletedSuppression, [401, 403, 404, 422, 503]),
         }),
       },
     );
 }
 
-function understood(text: string): { address: string; channel: Channel } {
+function parseAddress(text: string): { address: string; channel: Channel } {
   const read = readAddress(text);
   if (read.kind === "address") return read;
   throw new Error(`an address passed its schema and not its reader: ${read.message}`);

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, objectWith, ruled, text } from "../../platform/http/rules.ts";
+import { choice, type FieldError, objectWith, ruled, text } from "../../platform/http/request-schemas.ts";
 import { type Channel, readAddress, REASONS_OF } from "./address.ts";
 import { named } from "../../platform/http/openapi.ts";
 
@@ -14,18 +14,18 @@ export const Suppression = named(
   "Suppression",
   Type.Object({
     address: Type.String({
-      description: "In the form compared: lower case, the domain as A-label; a phone number in E.164.",
+      description: "In the compared form: lower case, the domain as A-label; a phone number in E.164.",
       examples: ["maria@example.com"],
     }),
     reason: Type.Union(
       SUPPRESSION_REASONS.map((reason) => Type.Literal(reason)),
-      { description: "Why: what an email or text to it came to, what it answered, or `manual`." },
+      { description: "The reason: the result of an email or SMS to it, its opt-out, or `manual`." },
     ),
     channel: Type.Union(
       SUPPRESSION_CHANNELS.map((one) => Type.Literal(one)),
-      { description: "What it gets no more of." },
+      { description: "The channel that is suppressed." },
     ),
-    suppressedAt: Type.String({ format: "date-time", description: "Since when." }),
+    suppressedAt: Type.String({ format: "date-time", description: "When it was suppressed." }),
   }),
 );
 
@@ -49,10 +49,10 @@ export const AddressInPath = Type.Object({
     },
     {
       isValid: (value) => typeof value === "string",
-      faults: () => [
+      findErrors: () => [
         {
           path: [],
-          message: "is not URL-encoded UTF-8: a % is not followed by two hexadecimal digits, or they are no text",
+          message: "is not URL-encoded UTF-8: a % is not followed by two hexadecimal digits, or they are not UTF-8",
           hint: "Encode it as encodeURIComponent does, a % itself as %25.",
         },
       ],
@@ -60,7 +60,6 @@ export const AddressInPath = Type.Object({
   ),
 });
 
-/** What a suppression is made of. */
 export const SuppressionMembers = {
   address: text(
     {
@@ -96,7 +95,7 @@ export const SuppressionCreate = named(
 );
 
 /**
- * What in a request does not go together; members that are faults by themselves are left out. `absent` is the
+ * Members of a request that contradict each other; members that are invalid by themselves are left out. `absent` is the
  * channel when none is given; null: as the address says.
  */
 export function misfits(value: { address?: unknown; channel?: unknown; reason?: unknown }, absent: Channel | null) {
@@ -105,7 +104,7 @@ export function misfits(value: { address?: unknown; channel?: unknown; reason?: 
   const given =
     value.channel === undefined ? (absent ?? itsChannel) : SUPPRESSION_CHANNELS.find(isGiven(value.channel));
   if (given === undefined || given === null) return [];
-  const faults: Fault[] = [];
+  const faults: FieldError[] = [];
   if (itsChannel !== null && itsChannel !== given) {
     faults.push({
       path: ["address"],

@@ -8,7 +8,6 @@ import type { Channel, Reason } from "./address.ts";
 export type SuppressionRow = typeof suppressions.$inferSelect;
 export type NewSuppression = Omit<SuppressionRow, "id">;
 
-/** What happened to an address. */
 export interface SuppressionChange {
   type: "suppression.created" | "suppression.deleted";
   row: NewSuppression;
@@ -64,7 +63,7 @@ export function openSuppressionStore(db: Db) {
   const ofAll = { rest: selectPage(...isRest), older: selectPage(isOlder) };
   const ofChannel = { rest: selectPage(isOfChannel, ...isRest), older: selectPage(isOfChannel, isOlder) };
 
-  /** Told of each change, inside its transaction. */
+  /** Called for each change, inside its transaction. */
   let changed: ((change: SuppressionChange) => void) | null = null;
   const lifted = (rows: SuppressionRow[]): boolean => {
     for (const row of rows) changed?.({ type: "suppression.deleted", row });
@@ -72,15 +71,15 @@ export function openSuppressionStore(db: Db) {
   };
 
   return {
-    /** From now on `tell` is told of each suppression that is made or lifted, inside its transaction. */
-    followChanges(tell: (change: SuppressionChange) => void): void {
-      changed = tell;
+    /** From now on `run` is called for each suppression that is made or lifted, inside its transaction. */
+    followChanges(run: (change: SuppressionChange) => void): void {
+      changed = run;
     },
 
     /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */
     reasonFor: (workspaceId: number, address: string): Reason | null =>
       select.get({ workspaceId, channel: "email", address })?.reason ?? null,
-    /** The same of a phone number in E.164 and texts. */
+    /** The same for SMS to a phone number in E.164. */
     reasonForNumber: (workspaceId: number, address: string): Reason | null =>
       select.get({ workspaceId, channel: "sms", address })?.reason ?? null,
 

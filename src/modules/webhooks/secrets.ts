@@ -1,18 +1,20 @@
+// The secrets of webhooks: sealed in the database, opened to sign calls.
+
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import type { WebhookRow } from "./store.ts";
 
-/** Webhooks whose secrets are remembered in the clear. */
-const MAX_REMEMBERED = 10_000;
+/** Webhooks whose secrets are cached in the clear. */
+const MAX_CACHED = 10_000;
 
 /** Earlier secrets that still sign, at most: each is a signature in every call's header. */
 export const MAX_OLD_SECRETS = 5;
 
-/** What a webhook's secret is sealed under: bound to its row. */
-export function sealContext(uid: string): string {
+/** Binds a sealed secret to its row. */
+export function getSealContext(uid: string): string {
   return `webhook ${uid}`;
 }
 
-/** A secret that was replaced, and signs until its grace is over. */
+/** A replaced secret, which signs until its grace is over. */
 export interface OldSecret {
   /** Base64. */
   sealed: string;
@@ -21,13 +23,13 @@ export interface OldSecret {
 }
 
 /** The earlier secrets of a webhook that are valid at `now`, the newest first. */
-export function oldSecretsOf({ oldSecrets }: Pick<WebhookRow, "oldSecrets">, now: number): OldSecret[] {
+export function listOldSecrets({ oldSecrets }: Pick<WebhookRow, "oldSecrets">, now: number): OldSecret[] {
   return (JSON.parse(oldSecrets) as OldSecret[]).filter(({ until }) => now < until);
 }
 
 export interface Secrets {
   /** The secrets that sign a call at `now`, the newest first. Throws SealError. */
-  of(webhook: WebhookRow, now: number): Uint8Array[];
+  open(webhook: WebhookRow, now: number): Uint8Array[];
 }
 
 /** Unseals secrets, each once while its row stays as it is. */
@@ -37,14 +39,14 @@ export function openSecrets(keyring: Pick<Keyring, "unseal">): Secrets {
     const name = `${uid} ${sealed}`;
     const known = opened.get(name);
     if (known !== undefined) return known;
-    const secret = keyring.unseal(Buffer.from(sealed, "base64"), sealContext(uid));
-    if (opened.size >= MAX_REMEMBERED) opened.clear();
+    const secret = keyring.unseal(Buffer.from(sealed, "base64"), getSealContext(uid));
+    if (opened.size >= MAX_CACHED) opened.clear();
     opened.set(name, secret);
     return secret;
   };
   return {
-    of(webhook, now) {
-      const sealed = [webhook.secret.toString("base64"), ...oldSecretsOf(webhook, now).map((old) => old.sealed)];
+    open(webhook, now) {
+      const sealed = [webhook.secret.toString("base64"), ...listOldSecrets(webhook, now).map((old) => old.sealed)];
       return sealed.map((each) => open(webhook.uid, each));
     },
   };

@@ -1,9 +1,9 @@
+// Signs calls by the Standard Webhooks specification: HMAC-SHA256 over id, time and body. Each valid secret gives a
+// signature, so that a receiver may still use the old one while it is being replaced.
+
 import { createHmac } from "node:crypto";
 
-// Signing calls as the Standard Webhooks specification has it: HMAC-SHA256 over id, time and body, one
-// signature a secret, so that a receiver may still hold the old one while it is being replaced.
-
-/** What secrets begin with, when a person sees them. */
+/** The beginning of a secret as it is shown. */
 const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 
@@ -18,7 +18,7 @@ export interface Signed {
 }
 
 /** The three headers of the specification; `secrets` are raw bytes, the newest first. */
-export function signatureHeaders(call: Signed, secrets: readonly Uint8Array[]): Record<string, string> {
+export function buildSignatureHeaders(call: Signed, secrets: readonly Uint8Array[]): Record<string, string> {
   const { id, timestampS, body } = call;
   const signatures = secrets.map((secret) => {
     const mac = createHmac("sha256", secret).update(`${id}.${timestampS}.${body}`).digest("base64");
@@ -28,11 +28,11 @@ export function signatureHeaders(call: Signed, secrets: readonly Uint8Array[]): 
 }
 
 /** A secret as it is shown: `whsec_` and its base64. */
-export function showSecret(secret: Uint8Array): string {
+export function formatSecret(secret: Uint8Array): string {
   return SECRET_PREFIX + Buffer.from(secret).toString("base64");
 }
 
 /** A new secret's bytes. */
-export function makeSecret(random: { bytes(length: number): Uint8Array }): Uint8Array {
+export function createSecret(random: { bytes(length: number): Uint8Array }): Uint8Array {
   return random.bytes(SECRET_BYTES);
 }

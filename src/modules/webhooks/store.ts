@@ -1,26 +1,28 @@
+// The webhooks, and which events they want.
+
 import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
-import { AfterCommit } from "../../platform/db/after-commit.ts";
 import type { Db } from "../../platform/db/open.ts";
 import { goneWebhooks, webhooks } from "../../platform/db/schema/events.ts";
 import { fast } from "../../platform/db/statement.ts";
-import type { TransactionListener } from "../../platform/db/tally.ts";
+import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";
+import type { EventType } from "../events/schema.ts";
 
 export type WebhookRow = typeof webhooks.$inferSelect;
 
-/** Workspaces whose webhooks are remembered. */
-const MAX_REMEMBERED = 10_000;
+/** Workspaces whose subscriptions are cached. */
+const MAX_CACHED = 10_000;
 
-/** A webhook that is called, or that pombo turned off, and what it wants. */
+/** A webhook that is called, or that pombo turned off, and the events that it wants. */
 export interface Subscription {
   id: number;
-  /** False: pombo turned it off, and its owner may have what it missed delivered later. */
+  /** False: pombo turned it off, and its owner may recover later what it missed. */
   isEnabled: boolean;
   /** Names, `email.*` and `*` among them. */
   events: string[];
 }
 
-/** What the end of a call changes. */
+/** The columns that the end of a call changes. */
 export type WebhookHealth = Pick<
   WebhookRow,
   "lastDeliveryAt" | "lastFailureAt" | "lastFailureReason" | "failingSince" | "isEnabled" | "disabledReason"
@@ -64,32 +66,26 @@ export function openWebhookStore(db: Db) {
       .where(eq(webhooks.id, p("id"))),
   );
 
-  // Every fact asks who wants it. Webhooks change through this store alone, which forgets them then; so it
-  // does when a transaction is rolled back, whose closures may have seen what never came to be.
-  const remembered = new Map<number, Subscription[]>();
-  const forgetful: TransactionListener = {
-    onRelease: () => undefined,
-    onRollbackTo: () => remembered.clear(),
-    beforeCommit: () => undefined,
-    onRollback: () => remembered.clear(),
-  };
-  db.listeners.push(forgetful);
+  // Every event asks which webhooks want it. Only this store changes webhooks.
+  const subscriptions = new TransactionalCache<number, readonly Subscription[]>(MAX_CACHED);
+  db.listeners.push(subscriptions);
 
-  const facts = new AfterCommit();
-  db.listeners.push(facts);
-  let deleted: () => void = () => undefined;
+  function readSubscriptions(workspaceId: number): Subscription[] {
+    const rows = selectOfWorkspace.all({ workspaceId });
+    const found = rows.map((row) => ({ ...row, events: JSON.parse(row.events) as string[] }));
+    subscriptions.set(workspaceId, found);
+    return found;
+  }
 
   function remove(workspaceId: number, which: SQL): void {
-    remembered.delete(workspaceId);
+    subscriptions.delete(workspaceId);
     const rows = orm.delete(webhooks).where(which).returning({ id: webhooks.id }).all();
-    if (rows.length === 0) return;
-    orm.insert(goneWebhooks).values(rows).run();
-    facts.run(() => deleted());
+    if (rows.length > 0) orm.insert(goneWebhooks).values(rows).run();
   }
 
   return {
     insert(row: typeof webhooks.$inferInsert): WebhookRow {
-      remembered.delete(row.workspaceId);
+      subscriptions.delete(row.workspaceId);
       return orm.insert(webhooks).values(row).returning().get();
     },
     /** A row as it is now; undefined when it is gone. */
@@ -101,7 +97,7 @@ export function openWebhookStore(db: Db) {
         .where(and(eq(webhooks.uid, uid), eq(webhooks.workspaceId, workspaceId)))
         .get(),
     /** Every webhook of the installation. */
-    everywhere: (): WebhookRow[] => orm.select().from(webhooks).all(),
+    listAll: (): WebhookRow[] => orm.select().from(webhooks).all(),
     countOf: (workspaceId: number): number =>
       orm.select({ count: count() }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId)).get()?.count ?? 0,
 
@@ -116,17 +112,17 @@ export function openWebhookStore(db: Db) {
         .all(),
 
     update(row: { id: number; workspaceId: number }, change: Partial<typeof webhooks.$inferInsert>): WebhookRow {
-      remembered.delete(row.workspaceId);
+      subscriptions.delete(row.workspaceId);
       return orm.update(webhooks).set(change).where(eq(webhooks.id, row.id)).returning().get();
     },
 
-    /** Writes what a call came to, and counts its row of the deliveries. */
+    /** Writes the health after a call, and counts its delivery. */
     setHealth(row: { id: number; workspaceId: number }, health: WebhookHealth): void {
-      if (!health.isEnabled) remembered.delete(row.workspaceId);
+      if (!health.isEnabled) subscriptions.delete(row.workspaceId);
       updateHealth.run({ id: row.id, ...health, isEnabled: Number(health.isEnabled) });
     },
 
-    /** So many rows of its deliveries were removed. */
+    /** So many of its deliveries were removed. */
     uncount(id: number, amount: number): void {
       orm
         .update(webhooks)
@@ -135,35 +131,35 @@ export function openWebhookStore(db: Db) {
         .run();
     },
 
-    /** With its secrets; what it was to be called with and its deliveries go afterwards (modules/webhooks/delivery/deleted-webhook-sweep.ts). */
+    /** With its secrets; its calls and deliveries are removed afterwards (delivery/clean-up.ts). */
     delete: (row: { id: number; workspaceId: number }): void => remove(row.workspaceId, eq(webhooks.id, row.id)),
 
     /** A deleted workspace takes its webhooks with it. */
     deleteOfWorkspace: (workspaceId: number): void => remove(workspaceId, eq(webhooks.workspaceId, workspaceId)),
 
-    /** Has `tell` called after each commit that deleted webhooks. */
-    followDeletions(tell: () => void): void {
-      deleted = tell;
-    },
     /** A deleted webhook of which something may be left. */
-    gone: (): number | null => orm.select().from(goneWebhooks).limit(1).get()?.id ?? null,
+    findDeleted: (): number | null => orm.select().from(goneWebhooks).limit(1).get()?.id ?? null,
     /** Nothing of it is left. */
-    forget(id: number): void {
+    forgetDeleted(id: number): void {
       orm.delete(goneWebhooks).where(eq(goneWebhooks.id, id)).run();
     },
 
-    /** The webhooks of a workspace, but for those that their owner turned off. */
-    subscriptionsOf(workspaceId: number): readonly Subscription[] {
-      const known = remembered.get(workspaceId);
-      if (known !== undefined) return known;
-      const found = selectOfWorkspace
-        .all({ workspaceId })
-        .map((row) => ({ ...row, events: JSON.parse(row.events) as string[] }));
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-      remembered.set(workspaceId, found);
-      return found;
+    /** The webhooks of a workspace that want events of a type, but for those that their owner turned off. */
+    listSubscriptions(workspaceId: number, type: EventType): readonly Subscription[] {
+      const all = subscriptions.get(workspaceId) ?? readSubscriptions(workspaceId);
+      // Most workspaces have none, and each event of each email asks.
+      return all.length === 0 ? all : all.filter((each) => isSubscribed(each.events, type));
     },
   };
+}
+
+/** Whether one of a webhook's names (`email.delivered`, `email.*`, `*`) means events of this type. */
+export function isSubscribed(names: readonly string[], type: EventType): boolean {
+  // It is sent to one webhook by its owner, whatever that one wants.
+  if (type === "webhook.test") return false;
+  return names.some(
+    (name) => name === "*" || name === type || (name.endsWith(".*") && type.startsWith(name.slice(0, -1))),
+  );
 }
 
 function isBefore({ createdAt, id }: Position) {

@@ -11,15 +11,15 @@ const FIRST_KEY_NAME = "default";
 /** Makes a workspace and its first key, inside the caller's transaction. */
 export function insertWorkspace(
   request: { name: string; plan: string },
-  parts: { workspaces: WorkspaceStore; keys: KeyStore; clock: Clock; random: Random },
+  deps: { workspaces: WorkspaceStore; keys: KeyStore; clock: Clock; random: Random },
 ): typeof CreatedWorkspace.static {
-  const now = parts.clock.now();
-  const workspace = parts.workspaces.insert({
-    uid: newId(now, parts.random),
+  const now = deps.clock.now();
+  const workspace = deps.workspaces.insert({
+    uid: newId(now, deps.random),
     name: request.name,
     plan: request.plan,
     createdAt: now,
   });
-  const apiKey = insertKey({ workspaceId: workspace.id, name: FIRST_KEY_NAME, domain: null }, parts);
+  const apiKey = insertKey({ workspaceId: workspace.id, name: FIRST_KEY_NAME, domain: null }, deps);
   return { workspaceId: workspace.uid, workspaceName: workspace.name, apiKey };
 }

@@ -15,7 +15,7 @@ export type ListedCredit = CreditRow & { smsUid: string | null };
 
 export type CreditStore = ReturnType<typeof openCreditStore>;
 
-/** What changed the balances of SMS credits; credits.ts writes it together with the balance. */
+/** The entries that explain balances of SMS credits; credits.ts writes them together with the balance. */
 export function openCreditStore({ orm }: Db) {
   const p = sql.placeholder;
   const insertRow = fast(
@@ -40,7 +40,7 @@ export function openCreditStore({ orm }: Db) {
         .from(smsCredits)
         .leftJoin(smsMessages, eq(smsMessages.id, smsCredits.messageId))
         .where(
-          // By id alone, which follows the order of the transactions: a clock that was set back does not.
+          // Only by id, which follows the order of the transactions: a clock that was set back does not.
           and(eq(smsCredits.workspaceId, workspaceId), before === null ? undefined : lt(smsCredits.id, before.id)),
         )
         .orderBy(desc(smsCredits.id))

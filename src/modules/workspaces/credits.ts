@@ -8,9 +8,9 @@ import type { WorkspaceStore } from "./store.ts";
  */
 export function changeCredits(
   entry: NewCredit,
-  parts: { workspaces: Pick<WorkspaceStore, "addCredits">; credits: Pick<CreditStore, "insert"> },
+  deps: { workspaces: Pick<WorkspaceStore, "addCredits">; credits: Pick<CreditStore, "insert"> },
 ): number | null {
-  const balance = parts.workspaces.addCredits(entry.workspaceId, entry.amount);
-  if (balance !== null) parts.credits.insert(entry);
+  const balance = deps.workspaces.addCredits(entry.workspaceId, entry.amount);
+  if (balance !== null) deps.credits.insert(entry);
   return balance;
 }

@@ -3,11 +3,10 @@ import type { DomainStore } from "../domains/store.ts";
 import type { KeyStore } from "../api-keys/store.ts";
 import type { WorkspaceRow, WorkspaceStore } from "./store.ts";
 
-// Deleting a workspace. One transaction makes it unknown to everybody: no key opens it, no domain of it
-// signs, nothing of it is claimed. All else that belongs to it is removed afterwards, a share at a time
-// (purge.ts): a million emails would stop everybody for a minute.
+// Deletes a workspace. One transaction makes it unknown to everybody: no key opens it, no domain of it signs, nothing of
+// it is claimed. Everything else that belongs to it is removed afterwards in batches (purge.ts): a million emails would
+// stop everybody for a minute.
 
-/** What is gone with the transaction. */
 export interface GoneWorkspace {
   workspace: WorkspaceRow;
   domainIds: number[];
@@ -17,7 +16,6 @@ export interface DeleteDeps {
   workspaces: WorkspaceStore;
   keys: KeyStore;
   domains: DomainStore;
-  /** What else must not act any more. */
   webhooks: { deleteOfWorkspace(workspaceId: number): void };
   clock: Pick<Clock, "now">;
 }

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { AppError } from "../../platform/errors.ts";
 import { notFound } from "../../platform/http/errors.ts";
-import { uuid } from "../../platform/http/rules.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import type { WorkspaceRow, WorkspaceStore } from "./store.ts";
 
 /** The path parameters of a workspace's own routes. */

@@ -20,7 +20,7 @@ import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../
 import { fast } from "../../platform/db/statement.ts";
 
 // Removes in batches what belongs to a deleted workspace. A new table with a column workspace_id is added here:
-// test/workspaces/removal.test.ts finds one that is missing.
+// test/unit/modules/workspaces/removal.test.ts finds one that is missing.
 
 /** Rows of one kind that one transaction removes; of an email, with all that hangs on it. */
 const BATCH_EMAILS = 200;
@@ -84,7 +84,7 @@ export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: nu
       .limit(1),
   );
   /** Up to `limit` rows of a table. */
-  const batchOf = (table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteColumn[]) => {
+  const isInBatch = (table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteColumn[]) => {
     const columns = sql.join(key, sql`, `);
     return sql`(${columns}) IN (SELECT ${columns} FROM ${table}
       WHERE ${table.workspaceId} = ${p("workspaceId")} LIMIT ${p("limit")})`;
@@ -92,10 +92,10 @@ export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: nu
   const deleteLanes = fast(
     orm
       .delete(lanes)
-      .where(batchOf(lanes, [lanes.id]))
+      .where(isInBatch(lanes, [lanes.id]))
       .returning({ id: lanes.id }),
   );
-  const deleteOwned = OWNED.map(([table, key]) => fast(orm.delete(table).where(batchOf(table, key))));
+  const deleteOwned = OWNED.map(([table, key]) => fast(orm.delete(table).where(isInBatch(table, key))));
 
   return {
     /** Removes a batch of the emails that are not being sent, with their bodies, attempts and queue rows; how many. */

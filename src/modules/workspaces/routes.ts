@@ -1,27 +1,20 @@
 import { Elysia } from "elysia";
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import { AppError } from "../../platform/errors.ts";
-import { type Caller, callerOf } from "../../platform/http/auth.ts";
+import { type Caller, getCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
 import type { KeyStore } from "../api-keys/store.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Random } from "../../platform/random.ts";
 import { insertWorkspace } from "./create.ts";
 import { requirePlan } from "./plan.ts";
 import { CreatedWorkspace, WorkspaceCreate } from "./schema.ts";
 import type { WorkspaceStore } from "./store.ts";
 
-export interface WorkspaceDeps {
+export interface WorkspaceDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   workspaces: WorkspaceStore;
   keys: KeyStore;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  /** Who may make a workspace. */
+  /** Who may create a workspace. */
   creation: "operator" | "any_key" | "open";
   defaultPlan: string;
   planNames: string[];
@@ -33,7 +26,7 @@ export function workspaceRoutes(deps: WorkspaceDeps) {
   return new Elysia({ name: "workspaces", prefix: WORKSPACES_PATH }).post(
     "",
     async ({ request, body, set }) => {
-      const caller = callerOf(request);
+      const caller = getCaller(request);
       requireMayCreate(caller, deps.creation);
       const plan = choosePlan(body.plan, caller, deps);
       const created = await deps.commit(() => insertWorkspace({ name: body.name, plan }, deps));
@@ -47,8 +40,8 @@ export function workspaceRoutes(deps: WorkspaceDeps) {
       detail: describe({
         id: "createWorkspace",
         tag: "Workspace",
-        summary: "Make a workspace and its first API key",
-        description: "By default only the operator key may; the key of the workspace is shown in this answer only.",
+        summary: "Create a workspace and its first API key",
+        description: "By default this needs the operator key. The key of the workspace is shown only in this answer.",
         ...(deps.creation === "open" ? { isOpen: true } : {}),
         ...(deps.creation === "any_key" ? { keys: ["operatorKey", "apiKey"] } : {}),
         responses: answers(201, CreatedWorkspace, [400, 401, 403, 413, 415, 422, 503]),
@@ -61,11 +54,11 @@ function requireMayCreate(caller: Caller, creation: WorkspaceDeps["creation"]): 
   const isWholeWorkspace = caller.kind === "key" && caller.domainId === null;
   if (caller.kind === "operator" || creation === "open" || (creation === "any_key" && isWholeWorkspace)) return;
   if (creation === "any_key") {
-    throw new AppError("API_KEY_RESTRICTED", "A key that is restricted to one domain may not make workspaces", {
+    throw new AppError("API_KEY_RESTRICTED", "A key that is restricted to one domain may not create workspaces", {
       hint: "Use a key without domainId.",
     });
   }
-  throw new AppError("API_KEY_RESTRICTED", "Only the operator key may make workspaces here", {
+  throw new AppError("API_KEY_RESTRICTED", "Only the operator key may create workspaces here", {
     hint: "Ask the operator, who can also allow it: [workspaces] creation in the configuration.",
   });
 }
@@ -74,7 +67,7 @@ function choosePlan(wanted: string | undefined, caller: Caller, deps: WorkspaceD
   if (wanted === undefined) return deps.defaultPlan;
   if (caller.kind !== "operator") {
     throw validationError([
-      { path: ["plan"], message: "can be chosen with the operator key only", hint: "Leave it out." },
+      { path: ["plan"], message: "can only be chosen with the operator key", hint: "Leave it out." },
     ]);
   }
   requirePlan(wanted, deps.planNames);

@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
-import { nameFault, text } from "../../platform/http/rules.ts";
+import { checkName, text } from "../../platform/http/request-schemas.ts";
 import { CreatedKey } from "../api-keys/schema.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 export const workspaceName = text(
-  { minLength: 1, maxLength: 100, description: "Whose workspace it is.", examples: ["Loja da Maria"] },
-  nameFault,
+  { minLength: 1, maxLength: 100, description: "The name of the workspace.", examples: ["Loja da Maria"] },
+  checkName,
 );
 
 export function planName(description: string) {

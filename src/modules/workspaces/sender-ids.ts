@@ -53,6 +53,6 @@ export function removeSenderId(workspaceId: number, name: string, senderIds: Sen
 function tooMany() {
   const hint = "Delete one that is not needed.";
   return validationError([
-    { path: ["name"], message: `would be more than the ${MAX_SENDER_IDS} sender ids of a workspace`, hint },
+    { path: ["name"], message: `exceeds the limit of ${MAX_SENDER_IDS} sender ids for a workspace`, hint },
   ]);
 }

@@ -10,7 +10,7 @@ export type SenderIdStore = ReturnType<typeof openSenderIdStore>;
 export function openSenderIdStore({ orm }: Db) {
   const isNamed = (workspaceId: number, name: string) =>
     and(eq(senderIds.workspaceId, workspaceId), eq(senderIds.name, name));
-  const selectOf = fast(
+  const selectAll = fast(
     orm
       .select()
       .from(senderIds)
@@ -19,7 +19,7 @@ export function openSenderIdStore({ orm }: Db) {
   );
   return {
     /** A workspace's sender ids, the oldest first. */
-    of: (workspaceId: number): SenderIdRow[] => selectOf.all({ workspaceId }),
+    of: (workspaceId: number): SenderIdRow[] => selectAll.all({ workspaceId }),
     /** Whose a name or number is: of a shared one several workspaces. */
     ownersOf: (name: string): number[] =>
       orm

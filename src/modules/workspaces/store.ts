@@ -7,7 +7,7 @@ import type { Position } from "../../platform/http/pagination.ts";
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 
-/** What changes in the life of a workspace; its credits by `addCredits` alone. */
+/** What may change in a workspace; only `addCredits` changes its credits. */
 export type WorkspaceChange = Partial<Omit<WorkspaceRow, "id" | "uid" | "createdAt" | "smsCredits">>;
 
 /** Workspaces whose rows are remembered. */
@@ -111,7 +111,7 @@ export function openWorkspaceStore(db: Db) {
     addCredits(id: number, amount: number): number | null {
       const before = remembered.get(id);
       const balance = updateCredits.get({ id, amount })?.balance ?? null;
-      // Each text changes it, and asks for it.
+      // Each SMS changes and reads it.
       if (balance !== null && before !== undefined) remembered.put(id, { ...before, smsCredits: balance });
       else remembered.delete(id);
       return balance;

@@ -1,16 +1,13 @@
-import type { TransactionListener } from "./tally.ts";
+import type { TransactionListener } from "./open.ts";
 
-/**
- * What happened in a transaction, told once that is durable: a counter must neither run ahead of the
- * database nor count what a rollback took back.
- */
+/** Runs functions after the COMMIT: a counter must neither run ahead of the database nor count what was rolled back. */
 export class AfterCommit implements TransactionListener {
   readonly #ofClosure: (() => void)[] = [];
   readonly #ofBatch: (() => void)[] = [];
 
-  /** Inside a closure given to commit(): runs `tell` after the COMMIT, if this closure is part of it. It must not throw. */
-  run(tell: () => void): void {
-    this.#ofClosure.push(tell);
+  /** Inside a closure given to commit(): runs `notify` after the COMMIT, if this closure is part of it. It must not throw. */
+  run(notify: () => void): void {
+    this.#ofClosure.push(notify);
   }
 
   onRelease(): void {
@@ -23,18 +20,14 @@ export class AfterCommit implements TransactionListener {
     this.#ofClosure.length = 0;
   }
 
-  beforeCommit(): void {
-    // Nothing of it is stored.
-  }
-
   onRollback(): void {
     this.onRollbackTo();
     this.#ofBatch.length = 0;
   }
 
   onCommit(): void {
-    // What was noted while others wrote their sums belongs to no closure, and is as durable.
+    // Functions that were added while other listeners wrote belong to no closure, and are as durable.
     this.onRelease();
-    for (const tell of this.#ofBatch.splice(0)) tell();
+    for (const notify of this.#ofBatch.splice(0)) notify();
   }
 }

@@ -3,7 +3,7 @@ import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "./open.ts";
 import { fast } from "./statement.ts";
 
-// Work on more rows than one transaction, or one turn of the event loop, should touch goes in shares.
+// Work on more rows than one transaction or one turn of the event loop should touch goes in batches.
 
 /** Rows that one transaction of a clean-up removes. */
 export const PURGE_ROWS = 1_000;
@@ -12,11 +12,11 @@ type Orm = Db["orm"];
 type Numbered = SQLiteTable & { id: SQLiteColumn };
 type Dated = SQLiteTable & { createdAt: SQLiteColumn };
 
-/** Of the `rows` rows after an id, in the order of ids, the last one's; null: there are fewer, and no end to give. */
-export type EndOfShare = (id: number, rows: number) => number | null;
+/** The id of the last of the `rows` rows after `id`, in the order of ids; null: there are fewer. */
+export type FindBatchEnd = (id: number, rows: number) => number | null;
 
 /** Prepares the walk over a table by its ids. */
-export function endOfShare(orm: Orm, table: Numbered): EndOfShare {
+export function prepareBatchEnd(orm: Orm, table: Numbered): FindBatchEnd {
   const p = sql.placeholder;
   const selectEnd = fast(
     orm
@@ -30,13 +30,23 @@ export function endOfShare(orm: Orm, table: Numbered): EndOfShare {
   return (id, rows) => selectEnd.get({ id, ahead: rows - 1 })?.id ?? null;
 }
 
-/** Removes up to `limit` of the rows that are meant, whichever; true when there may be more. */
-export function removeShare(orm: Orm, table: Numbered, isMeant: SQL | undefined, limit: number): boolean {
-  const share = orm.select({ id: table.id }).from(table).where(isMeant).limit(limit);
-  return orm.delete(table).where(inArray(table.id, share)).returning({ id: table.id }).all().length === limit;
+/** The last id of a table; 0: it is empty. */
+export function lastId(orm: Orm, table: Numbered): number {
+  return (
+    orm
+      .select({ id: sql<number>`COALESCE(MAX(${table.id}), 0)` })
+      .from(table)
+      .get()?.id ?? 0
+  );
 }
 
-/** Removes the oldest of what is older than `notBefore`; true when there may be more. */
+/** Removes up to `limit` of the rows that match; true when there may be more. */
+export function removeBatch(orm: Orm, table: Numbered, matches: SQL | undefined, limit: number): boolean {
+  const batch = orm.select({ id: table.id }).from(table).where(matches).limit(limit);
+  return orm.delete(table).where(inArray(table.id, batch)).returning({ id: table.id }).all().length === limit;
+}
+
+/** Removes the oldest rows that are older than `notBefore`; true when there may be more. */
 export function removeOldest(orm: Orm, table: Dated, notBefore: number): boolean {
   const isOld = lt(table.createdAt, notBefore);
   const edge = orm

@@ -1,18 +1,18 @@
+// The disk guard: stops accepting and sending while the storage fails or the disk runs low.
+
 import { statfsSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 import type { HealthIssue } from "../health-issue.ts";
 import type { Committer } from "./group-commit.ts";
 import type { StorageError } from "./storage-error.ts";
 
-// The disk guard. While the storage is unwell nothing is accepted (503) and nothing is sent: an
-// answer that could not be recorded would be sent again. It closes when a commit fails or the disk
-// runs low, tries a write every second, and opens by itself once that holds.
+// While a commit fails nothing is accepted (503) and nothing is sent: an outcome that could not be recorded would be
+// sent again. A write is tried every second; the guard opens when it holds. While the disk runs low nothing is accepted.
 
 const PROBE_EVERY_MS = 1_000;
 /**
- * What is written to see whether the storage works again: as much as the records of all that may be
- * under way at once. A write that fits into a page that is there already would say nothing: mail
- * would be sent, and the room for its outcomes be missing.
+ * As much as the records of everything that may be under way at once. A write that fits into an existing page would
+ * prove nothing: mail would be sent, and there would be no room for its outcomes.
  */
 const PROBE_BYTES = 256 * 1024;
 const LOOK_EVERY_MS = 5_000;
@@ -22,10 +22,10 @@ export interface DiskLimits {
   minFreeInodesPercent: number;
 }
 
-/** What is free on the file system of the data directory. */
+/** Reads what is free on the file system of the data directory. */
 export type ReadFree = () => { freeBytes: number; freeInodesPercent: number };
 
-export function freeSpaceOf(directory: string): ReadFree {
+export function createFreeSpaceReader(directory: string): ReadFree {
   return () => {
     const stats = statfsSync(directory);
     return {
@@ -38,12 +38,12 @@ export function freeSpaceOf(directory: string): ReadFree {
 
 export interface GuardOptions {
   committer: Committer;
-  /** The write that shows that the storage works again; called with something to keep, then with the empty string to let it go. */
+  /** The write that shows that the storage works again: called with something to keep, then with the empty string. */
   probe: (padding: string) => void;
   clock: Clock;
   limits: DiskLimits;
   readFree: ReadFree;
-  /** Told once at each change; `reason` is null when all is well again. */
+  /** Called at each change; null: all is well again. */
   changed: (reason: string | null) => void;
 }
 
@@ -78,7 +78,7 @@ export class DiskGuard {
     return this.#failure;
   }
 
-  /** As seen at the last look, five seconds ago at the most; null: it cannot be read. */
+  /** At the last look, five seconds ago at the most; null: it cannot be read. */
   get freeBytes(): number | null {
     return this.#freeBytes;
   }
@@ -126,13 +126,13 @@ export class DiskGuard {
   #probe(): void {
     this.#cancelProbe = null;
     const { committer, probe } = this.#options;
-    // In two transactions: what comes and goes within one is never written.
+    // In two transactions: what comes and goes within one is not written.
     committer
       .commit(() => probe("x".repeat(PROBE_BYTES)))
       .then(() => committer.commit(() => probe("")))
       .then(
         () => {
-          // A batch after the probe's has failed meanwhile, and has set the next probe.
+          // A batch after the probe's failed meanwhile and set the next probe.
           if (this.#cancelProbe !== null) return;
           this.#failure = null;
           this.#tell();
@@ -158,8 +158,8 @@ export class DiskGuard {
       free = readFree();
       this.#freeBytes = free.freeBytes;
     } catch (error) {
-      // The data directory is gone or its disk does not answer: no place to take anything new.
-      // Without the path, which stands behind the comma: /ready shows this to anybody.
+      // The data directory is gone or its disk does not answer: nothing new can be taken. Without the path, which
+      // stands behind the comma: /ready shows this to anybody.
       const message = error instanceof Error ? error.message : String(error);
       return `the free space of the data directory cannot be read: ${message.split(",")[0]}`;
     }

@@ -1,30 +1,47 @@
+// Outcomes that could not be recorded because of an internal error. Each is kept in memory, where it holds no place
+// and stops nobody, is shown to the operator, and is tried again once a minute, since some errors pass. The others need
+// another version, whose start finds in the database what a crash would have left there.
+
+import { BackgroundTask } from "../background-task.ts";
 import type { Clock } from "../clock.ts";
+import type { HealthIssue } from "../health-issue.ts";
+import type { Log } from "../log.ts";
 
-// What a bug keeps from being written. It holds no place and stops nobody: it is kept in memory, shown to the
-// operator, and tried again once a minute, since some bugs pass. The others need another executable; its start finds
-// in the database what a crash would have left there.
+const RETRY_MS = 60_000;
 
-const AGAIN_MS = 60_000;
+export interface FailedWritesOptions<Key> {
+  clock: Clock;
+  log: Log;
+  component: HealthIssue["component"];
+  /** What one key stands for, and several. */
+  noun: { one: string; many: string };
+  /** What the next start does with them: the end of a sentence. */
+  atNextStart: string;
+  /** By which name the operator knows it; may throw. */
+  getName(key: Key): string;
+  /** With so many of them nothing more is begun: the error is not one of a single row any more, and each is uncertain after a start. */
+  limit?: number;
+}
 
-interface Kept {
+interface FailedWrite {
   since: number;
   write: () => Promise<unknown>;
 }
 
 export class FailedWrites<Key> {
-  readonly #clock: Clock;
-  readonly #kept = new Map<Key, Kept>();
-  #cancel: (() => void) | null = null;
-  #isStopped = false;
+  readonly #options: FailedWritesOptions<Key>;
+  readonly #kept = new Map<Key, FailedWrite>();
+  readonly #retry: BackgroundTask;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(options: FailedWritesOptions<Key>) {
+    this.#options = options;
+    this.#retry = new BackgroundTask({ ...options, name: "failed writes", run: () => this.#retryAll() });
   }
 
-  /** `write` is called until it resolves. Its failure was told already, and is not told again. */
-  keep(key: Key, write: Kept["write"]): void {
-    this.#kept.set(key, { since: this.#clock.now(), write });
-    this.#later();
+  /** `write` is called once a minute until it resolves. Its failure was logged already, and is not logged again. */
+  keep(key: Key, write: FailedWrite["write"]): void {
+    if (this.#kept.size === 0) this.#retry.start(RETRY_MS);
+    this.#kept.set(key, { since: this.#options.clock.now(), write });
   }
 
   has(key: Key): boolean {
@@ -35,37 +52,48 @@ export class FailedWrites<Key> {
     return this.#kept.size;
   }
 
-  /** What has been kept the longest. */
-  get first(): { key: Key; since: number } | null {
-    for (const [key, { since }] of this.#kept) return { key, since };
-    return null;
+  get isTooMany(): boolean {
+    return this.size >= (this.#options.limit ?? Infinity);
+  }
+
+  get issue(): HealthIssue | null {
+    const { component, noun, atNextStart } = this.#options;
+    const [first] = this.#kept;
+    if (first === undefined) return null;
+    const [key, { since }] = first;
+    const outcomes = this.size === 1 ? `outcome of one ${noun.one}` : `outcomes of ${this.size} ${noun.many}`;
+    const others = this.isTooMany ? "There are so many that nothing more is sent." : "All others go on.";
+    const reason =
+      `Because of an internal error pombo could not record the ${outcomes} (the first: ${this.getName(key)}; see ` +
+      `"internal_error" in the log). Meanwhile they are not sent again, and pombo tries to record them once a minute. ${others} ` +
+      `The rest needs another version: pombo update, whose start ${atNextStart}.`;
+    return { component, reason, since, isAdvisory: true };
+  }
+
+  /** As the operator knows it; never throws. */
+  getName(key: Key): string {
+    try {
+      return this.#options.getName(key);
+    } catch {
+      return String(key);
+    }
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#cancel?.();
+    void this.#retry.stop();
   }
 
-  #later(): void {
-    if (this.#isStopped || this.#kept.size === 0) return;
-    this.#cancel ??= this.#clock.after(AGAIN_MS, () => {
-      void this.#tryAll().then(() => {
-        this.#cancel = null;
-        this.#later();
-      });
-    });
-  }
-
-  async #tryAll(): Promise<void> {
-    const tryOne = async ([key, kept]: [Key, Kept]) => {
+  async #retryAll(): Promise<number | null> {
+    const retry = async ([key, kept]: [Key, FailedWrite]) => {
       try {
         await kept.write();
-        // What was kept under its key meanwhile is something else.
+        // Something else may have been kept under its key meanwhile.
         if (this.#kept.get(key) === kept) this.#kept.delete(key);
       } catch {
         // It stays.
       }
     };
-    await Promise.all([...this.#kept].map(tryOne));
+    await Promise.all(Array.from(this.#kept, retry));
+    return this.#kept.size > 0 ? RETRY_MS : null;
   }
 }

@@ -1,41 +1,40 @@
+// Group commit: the only way to write to the database.
+
 import type { Database, Statement } from "bun:sqlite";
-import type { Db } from "./open.ts";
+import type { Db, TransactionListener } from "./open.ts";
 import { isStorageError, StorageError } from "./storage-error.ts";
-import type { TransactionListener } from "./tally.ts";
 
-// Group commit: the only way to write. Closures handed to commit() in one turn of the event loop run
-// in one BEGIN IMMEDIATE … COMMIT, and their promises settle after the COMMIT: one fsync serves them all,
-// and those of the next turns too while each brings more (for 5 ms).
-// A closure that throws is rolled back alone; trouble with the storage (disk full, I/O, read-only)
-// rejects the whole batch, since nothing of it is durable; where the COMMIT itself failed, its StorageError may say that
-// this is not known. What throws where followers write what the closures
-// of a batch come to is a bug of one of them, and not the storage: the batch is run again in halves, until that
-// one is alone and rejects with it.
+// Closures handed to commit() in one turn of the event loop run in one BEGIN IMMEDIATE … COMMIT, and their promises
+// settle after the COMMIT: one fsync serves them all, and those of the next turns too while each brings more (for 5 ms).
+// A closure that throws is rolled back without its neighbours. A storage error (disk full, I/O, read-only) rejects the
+// whole batch, since nothing of it is durable; where the COMMIT itself failed, its StorageError may say that this is not
+// known. A listener that throws before the COMMIT shows an internal error of one of the closures: the batch is run again
+// in halves, until that one is alone and rejects.
 //
-// Rolling back one of them takes a SAVEPOINT around each, for which SQLite keeps a copy of every page that a
-// closure touches: a tenth of what an email costs. Most batches need none, so they are run without; when a
-// closure throws, its batch is rolled back and run again with savepoints, and so are the next ones.
+// Rolling back one closure takes a SAVEPOINT around each, for which SQLite keeps a copy of every page that a closure
+// touches: a tenth of what an email costs. Most batches need none, so they are run without; when a closure throws, its
+// batch is rolled back and run again with savepoints, and so are the next ones.
 
-/** Closures run in one transaction at the most, and for how long new ones are begun in it: bounds how long the loop stands still. */
+/** Closures in one transaction at the most, and for how long new ones are begun in it: this bounds how long the event loop waits. */
 const MAX_BATCH = 512;
 const MAX_BATCH_MS = 50;
-/** While every turn brings more closures, the first of them waits for so long at the most. */
+/** While every turn brings more closures, the first of them waits for this long at the most. */
 const MAX_WAIT_MS = 5;
-/** What a follower threw before the COMMIT, for the closures of its batch. */
-class FollowerBug extends Error {}
-
-/** Batches with savepoints after a closure has thrown: whoever makes many of them throw costs nobody a second run each time. */
+/** Batches with savepoints after a closure has thrown: one that makes many of them throw must not cost a second run each time. */
 const GUARDED_BATCHES = 64;
+
+/** A listener threw before the COMMIT. */
+class ListenerError extends Error {}
 
 /** A closure's value, which must not be a promise: a transaction cannot wait. */
 type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 
-/** Runs `work` in a transaction, twice perhaps; resolves with its value once that is durable. */
+/** Runs `work` in a transaction, perhaps twice; resolves with its value when that is durable. */
 export type Commit = <T>(work: () => Synchronous<T>) => Promise<T>;
 
 interface Pending {
   work: () => unknown;
-  /** Somebody is kept waiting by what it waits for. */
+  /** It does not wait for others. */
   isSoon: boolean;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
@@ -48,7 +47,7 @@ export interface CommitterHooks {
   failed?(error: StorageError): void;
   /** How long a batch's transaction took, COMMIT included. */
   committed?(durationMs: number, closures: number): void;
-  /** A follower threw when it was told that a batch is durable, which it is nevertheless. */
+  /** A listener threw after the COMMIT; the batch is durable nevertheless. */
   internalError?(error: unknown): void;
   /** Measures how long closures and transactions take, ms; default: the machine's steady clock. */
   now?: () => number;
@@ -56,7 +55,7 @@ export interface CommitterHooks {
 
 export class Committer {
   readonly #sqlite: Database;
-  readonly #followers: TransactionListener[];
+  readonly #listeners: TransactionListener[];
   readonly #hooks: CommitterHooks;
   readonly #now: () => number;
   readonly #begin: Statement<unknown, []>;
@@ -68,14 +67,14 @@ export class Committer {
   #isScheduled = false;
   /** One of those that are pending does not wait for others. */
   #isSoon = false;
-  /** So many batches more are run with savepoints. */
+  /** How many more batches are run with savepoints. */
   #guarded = 0;
-  /** Closures in the next batch at the most: less, while it is looked for which of them a follower cannot follow. */
+  /** Closures in the next batch at the most: fewer while the one is looked for that makes a listener throw. */
   #limit = MAX_BATCH;
 
-  constructor({ sqlite, listeners: followers }: Pick<Db, "sqlite" | "listeners">, hooks: CommitterHooks = {}) {
+  constructor({ sqlite, listeners }: Pick<Db, "sqlite" | "listeners">, hooks: CommitterHooks = {}) {
     this.#sqlite = sqlite;
-    this.#followers = followers;
+    this.#listeners = listeners;
     this.#hooks = hooks;
     this.#now = hooks.now ?? (() => performance.now());
     this.#begin = sqlite.prepare<unknown, []>("BEGIN IMMEDIATE");
@@ -86,12 +85,12 @@ export class Committer {
   }
 
   /**
-   * Queues `work` for the next transaction. It must be synchronous, do no I/O and touch nothing but
-   * the database: it is run again when a neighbour of its transaction throws. Rejects with what `work` threw, or with StorageError when nothing could be kept.
+   * Queues `work` for the next transaction. It must be synchronous, do no I/O and touch nothing but the database: it is
+   * run again when another closure of its transaction throws. Rejects with what `work` threw, or with StorageError.
    */
   readonly commit: Commit = (work) => this.#queue(work, false);
 
-  /** The same at the end of this turn, with all that is queued, and told of before the others: for who is sent nothing more until it is done. */
+  /** The same at the end of this turn, with all that is queued, and settled before the others: for a peer that sends nothing more until it is answered. */
   readonly commitSoon: Commit = (work) => this.#queue(work, true);
 
   /** Commits what is waiting, now. */
@@ -112,11 +111,11 @@ export class Committer {
     this.#isScheduled = true;
     const since = this.#now();
     let seen = 1;
-    // After the I/O of this turn, so that all its requests share the fsync; what is beyond a batch
-    // waits for the next turn, so that a burst cannot stop the loop for longer than one.
+    // After the I/O of this turn, so that all its requests share the fsync. What is beyond a batch waits for the next
+    // turn, so that a burst cannot stop the loop for longer than one.
     const look = () => {
       const { length } = this.#pending;
-      // Several: the clients that the last transaction has answered are about to be heard of again.
+      // Several: the clients that the last transaction answered are about to send again.
       if (!this.#isSoon && length > seen && length < MAX_BATCH && this.#now() - since < MAX_WAIT_MS) {
         seen = length;
         setImmediate(look);
@@ -137,12 +136,12 @@ export class Committer {
     let isCommit = false;
     try {
       results = this.#runClosures(batch);
-      this.#flushFollowers();
+      this.#runBeforeCommit();
       isCommit = true;
       this.#commit.run();
     } catch (error) {
       this.#rollBack();
-      if (error instanceof FollowerBug) return this.#narrow(batch, error);
+      if (error instanceof ListenerError) return this.#narrow(batch, error);
       const failure = new StorageError(error, { isCommit });
       for (const pending of batch) pending.reject(failure);
       this.#hooks.failed?.(failure);
@@ -153,7 +152,7 @@ export class Committer {
     this.#pending.unshift(...batch.splice(results.length));
     this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
     this.#schedule();
-    this.#tellFollowers();
+    this.#runOnCommit();
     this.#hooks.committed?.(this.#now() - startedAt, batch.length);
     for (const isFirst of [true, false]) {
       for (const [index, { isSoon, resolve, reject }] of batch.entries()) {
@@ -165,29 +164,29 @@ export class Committer {
     }
   }
 
-  #flushFollowers(): void {
+  #runBeforeCommit(): void {
     try {
-      for (const follower of this.#followers) follower.beforeCommit();
+      for (const listener of this.#listeners) listener.beforeCommit?.();
     } catch (error) {
       this.#requireWell(error);
-      throw new FollowerBug("a follower threw", { cause: error });
+      throw new ListenerError("a listener threw", { cause: error });
     }
   }
 
-  #tellFollowers(): void {
-    for (const follower of this.#followers) {
+  #runOnCommit(): void {
+    for (const listener of this.#listeners) {
       try {
-        follower.onCommit?.();
+        listener.onCommit?.();
       } catch (error) {
         this.#hooks.internalError?.(error);
       }
     }
   }
 
-  /** Nothing of it was kept: one alone is to blame, of several the next batch has half, in their order. */
-  #narrow(batch: Pending[], bug: FollowerBug): void {
+  /** Nothing of it was kept. A single closure is to blame; of several the next batch has half, in their order. */
+  #narrow(batch: Pending[], failure: ListenerError): void {
     this.#limit = Math.ceil(batch.length / 2);
-    if (batch.length === 1) batch[0]?.reject(bug.cause);
+    if (batch.length === 1) batch[0]?.reject(failure.cause);
     else this.#pending.unshift(...batch);
     this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
     this.#schedule();
@@ -221,12 +220,12 @@ export class Committer {
     return results;
   }
 
-  /** One without neighbours: what it wrote before it threw goes with the whole transaction, and an empty one is committed. */
+  /** One without neighbours: when it throws the whole transaction is rolled back, and an empty one is committed. */
   #runAlone({ work }: Pending): Ran {
     this.#begin.run();
     try {
       const value = work();
-      for (const follower of this.#followers) follower.onRelease();
+      for (const listener of this.#listeners) listener.onRelease?.();
       return { kind: "done", value };
     } catch (error) {
       this.#requireWell(error);
@@ -237,7 +236,7 @@ export class Committer {
   }
 
   #rollBack(): void {
-    for (const follower of this.#followers) follower.onRollback();
+    for (const listener of this.#listeners) listener.onRollback();
     try {
       // A full disk may have ended the transaction by itself; rolling back again would throw.
       if (this.#sqlite.inTransaction) this.#sqlite.run("ROLLBACK");
@@ -250,7 +249,7 @@ export class Committer {
   #runBare(work: () => unknown): Ran | null {
     try {
       const value = work();
-      for (const follower of this.#followers) follower.onRelease();
+      for (const listener of this.#listeners) listener.onRelease?.();
       return { kind: "done", value };
     } catch (error) {
       this.#requireWell(error);
@@ -263,18 +262,18 @@ export class Committer {
     try {
       const value = work();
       this.#release.run();
-      for (const follower of this.#followers) follower.onRelease();
+      for (const listener of this.#listeners) listener.onRelease?.();
       return { kind: "done", value };
     } catch (error) {
       this.#requireWell(error);
-      for (const follower of this.#followers) follower.onRollbackTo();
+      for (const listener of this.#listeners) listener.onRollbackTo();
       this.#rollbackTo.run();
       this.#release.run();
       return { kind: "threw", error };
     }
   }
 
-  /** Throws what a closure threw when that is trouble of the storage, and not the closure's own. */
+  /** Throws `error` when it is a storage error, and not the closure's own. */
   #requireWell(error: unknown): void {
     if (isStorageError(error) || !this.#sqlite.inTransaction) throw error;
   }

@@ -1,31 +1,31 @@
 import { Database } from "bun:sqlite";
-import { fingerprintOf, MIGRATIONS } from "./schema/migrations.ts";
+import { computeFingerprint, MIGRATIONS } from "./schema/migrations.ts";
 
-// What a database holds that came from elsewhere, read without making this pombo's schema of it.
+// Reads of a database file that came from elsewhere, without migrating it.
 
-export interface Contents {
+export interface DatabaseContents {
   emails: number;
   texts: number;
   workspaces: number;
   domains: number;
-  /** Emails, messages of texts and webhook calls that wait. */
+  /** Emails, SMS and webhook calls that wait. */
   waiting: { emails: number; texts: number; calls: number };
   /** When the newest of those was accepted, Unix ms; null: nothing waits. */
   newestWaitingAt: number | null;
 }
 
-/** How the schema of a file stands to that of this executable. `newer`, `foreign`: it cannot be used. */
-export function schemaOf(file: string): { kind: "usable" | "newer" | "foreign" | "none"; version: number } {
+/** How the schema of a file compares with that of this executable. `newer`, `foreign`: it cannot be used. */
+export function readSchemaState(file: string): { kind: "usable" | "newer" | "foreign" | "none"; version: number } {
   using sqlite = new Database(file, { readwrite: true });
   const number = (pragma: string) => sqlite.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get()?.[pragma] ?? 0;
   const version = number("user_version");
   if (version === 0) return { kind: "none", version };
   if (version > MIGRATIONS.length) return { kind: "newer", version };
-  return { kind: number("application_id") === fingerprintOf(version) ? "usable" : "foreign", version };
+  return { kind: number("application_id") === computeFingerprint(version) ? "usable" : "foreign", version };
 }
 
 /** Counts what a database of this pombo's schema holds. */
-export function contentsOf(sqlite: Pick<Database, "query">): Contents {
+export function readContents(sqlite: Pick<Database, "query">): DatabaseContents {
   const one = (sql: string) => sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? null;
   const count = (from: string) => one(`SELECT COUNT(*) AS n FROM ${from}`) ?? 0;
   const texts =
@@ -50,31 +50,31 @@ export function contentsOf(sqlite: Pick<Database, "query">): Contents {
 }
 
 /**
- * Inside a transaction, of a database put back from an earlier time, before anything is sent from it: what waits in it
- * may have been sent since, and is a possible duplicate if it is sent again. Nothing of it may be remembered yet.
+ * Inside a transaction, in a database of an earlier time, before anything is sent from it: messages that wait in it may
+ * have been sent since, and are possible duplicates when they are sent again. No store may have cached a row yet.
  */
-export function doubtWaiting(sqlite: Pick<Database, "run">): void {
+export function markWaitingUncertain(sqlite: Pick<Database, "run">): void {
   sqlite.run("UPDATE email SET possible_duplicate = 1 WHERE id IN (SELECT id FROM email_queue)");
   sqlite.run(
     "UPDATE sms_message SET possible_duplicate = 1 WHERE id IN (SELECT message_id FROM sms_segment WHERE state = 'ready')",
   );
-  // As those that were sent once more: another lost answer gives them up.
+  // As if each had been sent a second time: one more lost response gives it up.
   sqlite.run("UPDATE sms_segment SET resends = MAX(resends, 1) WHERE state = 'ready'");
 }
 
-/** What is quickly told of a database, to be compared with what was brought back of it. */
-export interface Marks {
+/** Read quickly from a database, to be compared with a restored copy of it. */
+export interface DatabaseMarks {
   instance: string;
   /** The number of the newest email. */
   newestEmail: number;
-  /** The number of the newest text. */
+  /** The number of the newest SMS. */
   newestText: number;
   workspaces: number;
   domains: number;
 }
 
-/** Of a file, also while it is in use. */
-export function marksOf(file: string, { isInUse }: { isInUse: boolean }): Marks {
+/** Also of a file that is in use. */
+export function readMarks(file: string, { isInUse }: { isInUse: boolean }): DatabaseMarks {
   using sqlite = new Database(file, isInUse ? { readonly: true } : { readwrite: true });
   sqlite.run("PRAGMA busy_timeout = 5000");
   const one = (sql: string) => sqlite.query<{ n: string | number | null }, []>(sql).get()?.n ?? null;

@@ -1,21 +1,19 @@
+// Opens the one database connection of the process, and migrates the database to the schema of this binary.
+
 import { constants, Database } from "bun:sqlite";
 import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { FinalStartError, StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES, disableCheckpoints } from "./wal.ts";
-import { fingerprintOf, MIGRATIONS } from "./schema/migrations.ts";
+import { computeFingerprint, MIGRATIONS } from "./schema/migrations.ts";
 import { openOrm, type Orm } from "./orm.ts";
-import type { TransactionListener } from "./tally.ts";
-import { requireDatabaseFile, requireOwnDatabase, unusable } from "./unusable-file.ts";
-
-// The one database connection of the process: opened with the pragmas that make a commit durable,
-// then brought to the schema of this binary.
+import { requireDatabaseFile, requireOwnDatabase, toStartError } from "./unusable-file.ts";
 
 /** Older SQLite can corrupt a WAL database when two connections commit and checkpoint at once. */
 const OLDEST_SQLITE = "3.51.3";
 const BUSY_TIMEOUT_MS = 5_000;
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
-/** Of pages; grows with use. SQLite's own 2 MiB are fewer than a busy second touches. */
+/** A cache of pages, which grows with use. SQLite's own 2 MiB are fewer than a busy second touches. */
 const CACHE_KIB = 8 * 1024;
 
 /** The database of a data directory. */
@@ -23,12 +21,26 @@ export function databaseFile(dataDir: string): string {
   return join(dataDir, "pombo.db");
 }
 
+/** Follows what becomes of the closures of a transaction. */
+export interface TransactionListener {
+  /** The closure's savepoint was released. */
+  onRelease?(): void;
+  /** The closure was rolled back. */
+  onRollbackTo(): void;
+  /** Time to write, before the COMMIT. */
+  beforeCommit?(): void;
+  /** The transaction was rolled back. */
+  onRollback(): void;
+  /** The transaction is durable. */
+  onCommit?(): void;
+}
+
 export interface Db {
   /** For queries. */
   orm: Orm;
-  /** For transactions and pragmas: src/db only. */
+  /** For transactions and pragmas: only here in platform/db. */
   sqlite: Database;
-  /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
+  /** Called by the committer. */
   listeners: TransactionListener[];
   close(): void;
 }
@@ -36,23 +48,22 @@ export interface Db {
 /**
  * Opens (or creates, 0600) the database file and applies the migrations it lacks. Throws StartError
  * when it cannot be used (unusable-file.ts), belongs to a newer pombo or to a build that was never released, or the SQLite
- * here is too old.
- * `isReplicated`: its write-ahead log is the replication daemon's to bring in.
+ * here is too old. `isReplicated`: Litestream checkpoints its write-ahead log.
  */
 export function openDatabase(file: string, { isReplicated = false } = {}): Db {
   try {
     if (file !== ":memory:") prepareFile(file);
     return openSqlite(file, isReplicated);
   } catch (error) {
-    throw unusable(error, file) ?? error;
+    throw toStartError(error, file) ?? error;
   }
 }
 
 /**
- * Made by us with 0600 before SQLite would make it with the umask; -wal and -shm inherit the mode. One that is there
- * is opened by SQLite alone: POSIX drops all locks that the process has on a file when it closes any descriptor of
- * it, also those of a connection that was closed and waits for its statements to be collected. Without them an
- * sqlite3 that somebody ends beside us takes the log away.
+ * Creates the file with 0600 before SQLite would create it with the umask; -wal and -shm inherit the mode. Only SQLite
+ * opens an existing one: POSIX drops all locks that the process has on a file when it closes any descriptor of it, also
+ * those of a connection that was closed and waits for its statements to be collected. Without them an sqlite3 that
+ * somebody ends beside us deletes the log.
  */
 function prepareFile(file: string): void {
   if (!requireDatabaseFile(file)) closeSync(openSync(file, "ax", 0o600));
@@ -95,8 +106,8 @@ function applyPragmas(sqlite: Database): void {
 }
 
 /**
- * The log outlives the last connection, and is not cut: the daemon finds where it was and goes on. Without this
- * each command of the operator's while pombo is stopped would cost a new whole copy.
+ * The log outlives the last connection and is not cut, so that Litestream goes on where it was. Otherwise each command
+ * of the operator's while pombo is stopped would cost a new snapshot.
  */
 function keepLog(sqlite: Database): void {
   sqlite.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
@@ -119,7 +130,7 @@ function requireKnown(sqlite: Database, file: string, version: number): void {
         "Start the newer pombo again, or restore a backup made before the update.",
     );
   }
-  if (version > 0 && readNumber(sqlite, "application_id") !== fingerprintOf(version)) {
+  if (version > 0 && readNumber(sqlite, "application_id") !== computeFingerprint(version)) {
     throw new FinalStartError(
       `The database ${file} was made by an unreleased build of pombo, whose tables were others: this one cannot use it. ` +
         "Begin with a new folder (pombo dev: another --data; pombo serve: another data_dir, then pombo init), or start the build that made it.",
@@ -138,15 +149,12 @@ function migrate(sqlite: Database, version: number): void {
     sqlite.transaction(() => {
       sqlite.run(migration.sql);
       sqlite.run(`PRAGMA user_version = ${index + 1}`);
-      sqlite.run(`PRAGMA application_id = ${fingerprintOf(index + 1)}`);
+      sqlite.run(`PRAGMA application_id = ${computeFingerprint(index + 1)}`);
     })();
   }
 }
 
-/**
- * Empties the write-ahead log first, so that the file alone is the whole database while pombo is stopped. Where it
- * is replicated the log stays, and belongs to the file.
- */
+/** Empties the write-ahead log first, so that the file is the whole database; where it is replicated the log stays. */
 export function closeDatabase(db: Db, { isReplicated = false } = {}): void {
   try {
     if (isReplicated) return;

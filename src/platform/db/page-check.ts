@@ -1,17 +1,18 @@
+// Looks for damaged pages of the database, on a thread of its own.
+
 import type { Clock } from "../clock.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type OpenThread, ThreadLine } from "../worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../health-issue.ts";
 
-// Whether pages of the database are damaged, looked at on a thread of its own while all goes on. Delivery does not
-// wait for the operator then: what can be read is right, and a damaged page stops what needs it, by itself.
+// Delivery goes on with a damaged database: what can be read is right, and a damaged page stops only what needs it.
 
-/** Of a large database on a slow disk. */
+/** For a large database on a slow disk. */
 const SILENCE_MS = 3_600_000;
 
-/** What a person does about a damaged database. */
-export function cureOf(dataDir: string): string {
+/** What the operator does about a damaged database. */
+export function describeRemedy(dataDir: string): string {
   return (
     `Keep ${dataDir} as it is under another name, and bring the database back into an empty one: from the replica with ` +
     "pombo restore --from URL --key-file FILE (the recovery key, or instance.key of the kept folder), or from a backup " +
@@ -20,8 +21,8 @@ export function cureOf(dataDir: string): string {
   );
 }
 
-/** What SQLite says of the tables of a file that are damaged; empty: it is whole. Rejects when it is broken off. */
-export async function findDamageAside(
+/** What SQLite says about each damaged table of a file; empty: it is whole. Rejects when it is broken off. */
+export async function findDamageOnThread(
   databaseFile: string,
   openThread: OpenThread,
   signal?: AbortSignal,
@@ -49,7 +50,7 @@ export interface PageCheckDeps {
   log: Log;
 }
 
-/** The check that `pombo status --check` asks for. What it has found is told until a later one finds it whole. */
+/** The check that `pombo status --check` asks for. Damage stays a health issue until a later check finds none. */
 export class PageCheck {
   readonly #deps: PageCheckDeps;
   readonly #stopping = new AbortController();
@@ -60,7 +61,7 @@ export class PageCheck {
     this.#deps = deps;
   }
 
-  /** Rejects with UNAVAILABLE when it could not be made, and says nothing of the pages then. */
+  /** Rejects with UNAVAILABLE when the pages could not be read. */
   check(): Promise<void> {
     return (this.#running ??= this.#check().finally(() => (this.#running = null)));
   }
@@ -72,14 +73,14 @@ export class PageCheck {
   get issue(): HealthIssue | null {
     if (this.#found === null) return null;
     const { words, at } = this.#found;
-    const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${cureOf(this.#deps.dataDir)}`;
+    const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${describeRemedy(this.#deps.dataDir)}`;
     return { component: "database", reason, since: at, isAdvisory: true };
   }
 
   async #check(): Promise<void> {
     const { databaseFile, openThread, clock, log } = this.#deps;
     const startedAt = clock.now();
-    const found = await findDamageAside(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
+    const found = await findDamageOnThread(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       throw new AppError("UNAVAILABLE", `The pages of the database could not be read: ${why}`, {
         hint: "It says nothing of them. Ask again, and see whether pombo has files and memory left.",

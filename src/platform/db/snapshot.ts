@@ -1,25 +1,26 @@
+// A copy of the whole database beside it, and its way back.
+
 import { Database } from "bun:sqlite";
 import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { StartError } from "../errors.ts";
 
-// A copy of the whole database beside it, for one who is about to change it and may want it back. Only for the
-// holder of the directory's lock while nothing has the database open: the write-ahead log is brought in first,
-// so that the file alone is the database, and a file can be put in its place whole.
+// Only for the holder of the directory's lock while nothing has the database open: the write-ahead log is checkpointed
+// first, so that the file is the whole database.
 //
-// Not VACUUM INTO: it reads and writes every row, and a copy of the file is often a matter of the file system.
+// Not VACUUM INTO: it reads and writes every row, and many file systems copy a file without reading it.
 
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** What a copy of the database takes, in bytes. */
-export function databaseBytes(file: string): number {
-  return sizeOf(file) + sizeOf(`${file}-wal`);
+/** The bytes that a copy of the database takes. */
+export function getDatabaseBytes(file: string): number {
+  return getSize(file) + getSize(`${file}-wal`);
 }
 
 /** Copies `file` to `copy`, which is there, synced and whole, or not at all. Throws StartError with the cure. */
 export async function copyDatabase(file: string, copy: string, patienceMs = BUSY_TIMEOUT_MS): Promise<void> {
-  bringInLog(file, patienceMs);
+  checkpoint(file, patienceMs);
   const draft = `${copy}.new`;
   rmSync(draft, { force: true });
   try {
@@ -28,7 +29,7 @@ export async function copyDatabase(file: string, copy: string, patienceMs = BUSY
     await copyFile(file, draft);
     syncFile(draft, 0o600);
     renameSync(draft, copy);
-    syncFolderOf(copy);
+    syncFolder(copy);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
@@ -36,26 +37,26 @@ export async function copyDatabase(file: string, copy: string, patienceMs = BUSY
 }
 
 /**
- * Puts `copy` in the place of `file`, and takes away what belonged to that. Cut off anywhere it can be done again:
- * the copy is used up by the last step. False: there is no copy, it was done before.
+ * Moves `copy` to `file` and removes that one's log. When it is interrupted it can be done again: the last step uses the
+ * copy up. False: there is no copy, it was done before.
  */
 export function putDatabaseBack(file: string, copy: string): boolean {
   if (!existsSync(copy)) return false;
   // First: a log that outlived its database would be applied to the copy, and ruin it.
   for (const beside of ["-wal", "-shm"]) rmSync(file + beside, { force: true });
-  syncFolderOf(file);
+  syncFolder(file);
   renameSync(copy, file);
-  syncFolderOf(file);
+  syncFolder(file);
   return true;
 }
 
 /** How many migrations a database has. */
-export function readSchema(file: string): number {
+export function readSchemaVersion(file: string): number {
   using sqlite = new Database(file, { readwrite: true });
   return sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
 }
 
-function bringInLog(file: string, patienceMs: number): void {
+function checkpoint(file: string, patienceMs: number): void {
   const sqlite = new Database(file, { readwrite: true });
   try {
     sqlite.run(`PRAGMA busy_timeout = ${patienceMs}`);
@@ -69,7 +70,7 @@ function bringInLog(file: string, patienceMs: number): void {
   );
 }
 
-function sizeOf(file: string): number {
+function getSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
@@ -83,8 +84,8 @@ function syncFile(file: string, mode: number): void {
   }
 }
 
-/** Without it a name may be lost at a power cut, though what it names is safe. */
-export function syncFolderOf(file: string): void {
+/** Without it a power cut may lose the file's name, though its content is safe. */
+export function syncFolder(file: string): void {
   const descriptor = openSync(dirname(file), "r");
   try {
     fsyncSync(descriptor);

@@ -1,24 +1,25 @@
+// Errors of the storage under SQLite, as opposed to a wrong statement or value.
+
 import { SQLiteError } from "bun:sqlite";
 
-/** What SQLite reports when the storage under it fails, as opposed to a wrong statement or value. */
 const STORAGE_CODES = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|NOMEM|BUSY|LOCKED|CORRUPT|NOTADB|PROTOCOL)/;
 
 /**
- * What a failed COMMIT reports when it has certainly kept nothing. After the others (a write or a sync that failed) the
- * transaction may stand whole in the write-ahead log: here it counts as rolled back, and the next commit overwrites
- * it; but a start that comes before that finds it there, and takes it for committed.
+ * A COMMIT that fails with one of these has kept nothing. After the others (a write or a sync that failed) the
+ * transaction may stand whole in the write-ahead log: here it counts as rolled back, and the next commit overwrites it;
+ * but a start that comes before that finds it there and takes it for committed.
  */
 const ROLLED_BACK_CODES = /^SQLITE_(FULL|READONLY|BUSY|LOCKED|CONSTRAINT)/;
 
-/** A transaction that could not be made durable: nothing of it was kept, unless `isUnknown`. */
+/** A transaction that could not be made durable; nothing of it was kept, unless `isUnknown`. */
 export class StorageError extends Error {
   /** SQLite's code, for example SQLITE_FULL. */
   readonly code: string;
-  /** A crash now may bring it back: nobody knows yet whether it was kept. */
+  /** A crash now may bring it back: it is not known whether it was kept. */
   readonly isUnknown: boolean;
 
   constructor(cause: unknown, { isCommit = false } = {}) {
-    const code = sqliteCode(cause);
+    const code = getSqliteCode(cause);
     super(`the database cannot be written: ${code} ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
@@ -29,22 +30,19 @@ export class StorageError extends Error {
 }
 
 export function isStorageError(error: unknown): boolean {
-  return error instanceof StorageError || STORAGE_CODES.test(sqliteCode(rootOf(error)));
+  return error instanceof StorageError || STORAGE_CODES.test(getSqliteCode(error));
 }
 
-function sqliteCode(error: unknown): string {
-  const root = rootOf(error);
-  return root instanceof SQLiteError ? (root.code ?? "SQLITE_ERROR") : "ERROR";
+function getSqliteCode(error: unknown): string {
+  const root = findSqliteError(error);
+  return root === null ? "ERROR" : (root.code ?? "SQLITE_ERROR");
 }
 
 /** drizzle wraps the driver's errors, once. */
 const MAX_WRAPPERS = 5;
 
-function rootOf(error: unknown): unknown {
-  let root = error;
-  for (let depth = 0; depth < MAX_WRAPPERS; depth++) {
-    if (!(root instanceof Error) || root instanceof SQLiteError || root.cause === undefined) break;
-    root = root.cause;
-  }
-  return root;
+export function findSqliteError(error: unknown): SQLiteError | null {
+  for (let root = error, depth = 0; root instanceof Error && depth < MAX_WRAPPERS; root = root.cause, depth += 1)
+    if (root instanceof SQLiteError) return root;
+  return null;
 }

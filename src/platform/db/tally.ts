@@ -1,20 +1,6 @@
-// Counts of a transaction, summed in memory and written once before its COMMIT: what a hundred closures
-// each count one of costs one row instead of a hundred. Follows the fate of the closures: what a
-// closure counted before it was rolled back is not counted.
+import type { TransactionListener } from "./open.ts";
 
-/** What goes with the closures of a transaction, and is told of their fate. */
-export interface TransactionListener {
-  /** The closure's savepoint was released. */
-  onRelease(): void;
-  /** The closure was rolled back. */
-  onRollbackTo(): void;
-  /** Before the COMMIT: time to write. */
-  beforeCommit(): void;
-  /** The transaction was rolled back. */
-  onRollback(): void;
-  /** The transaction is durable. */
-  onCommit?(): void;
-}
+// Counts of a transaction, summed in memory and written once before its COMMIT.
 
 export type CountedKey = Record<string, string | number>;
 
@@ -23,11 +9,15 @@ interface Counted {
   amount: number;
 }
 
-/** What was counted until then under such keys is not written. */
+/** Counts until then under such keys are not written. */
 interface Dropped {
   isDropped: (key: CountedKey) => boolean;
 }
 
+/**
+ * Where a hundred closures each count one, one row is written and not a hundred. A closure that is rolled back counts
+ * nothing.
+ */
 export class Tally<Key extends CountedKey = CountedKey> implements TransactionListener {
   readonly #write: (key: Key, amount: number) => void;
   #ofClosure: (Counted | Dropped)[] = [];
@@ -44,8 +34,8 @@ export class Tally<Key extends CountedKey = CountedKey> implements TransactionLi
   }
 
   /**
-   * Inside a closure that takes such keys out of the database: what it and those before it in the
-   * transaction counted under them is not written either. What comes after counts.
+   * Inside a closure that takes such keys out of the database: counts of it and of earlier closures of the transaction
+   * under them are not written either; later ones are.
    */
   drop(isDropped: (key: Key) => boolean): void {
     this.#ofClosure.push({ isDropped: isDropped as (key: CountedKey) => boolean });

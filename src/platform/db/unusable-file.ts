@@ -1,24 +1,26 @@
-import { type Database, SQLiteError } from "bun:sqlite";
+// Why a database file cannot be used: errors that say what was found and what to do.
+
+import type { Database } from "bun:sqlite";
 import { lstatSync, type Stats } from "node:fs";
 import { FinalStartError, StartError } from "../errors.ts";
+import { findSqliteError } from "./storage-error.ts";
 
-// A database that cannot be used, said in words: what was found, what it means, and the way out. Where nothing but a
-// person can change it the error is final: to start again and again would help nobody.
+// Where only a person can change it the error is final, so that systemd does not start pombo again and again.
 
-const BESIDE = ["-wal", "-shm"];
+const SIDE_FILES = ["-wal", "-shm"];
 
-/** Before it is opened. False: there is none. Throws StartError where something else stands in its place. */
+/** Before it is opened. False: there is no file. Throws StartError where something else stands in its place. */
 export function requireDatabaseFile(file: string): boolean {
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (found === undefined) return false;
-  for (const path of [file, ...BESIDE.map((end) => file + end)]) {
+  for (const path of [file, ...SIDE_FILES.map((end) => file + end)]) {
     const stats = path === file ? found : lstatSync(path, { throwIfNoEntry: false });
     if (stats !== undefined) requireOwnFile(path, stats);
   }
-  // With SQLite it would be a new database, and the log beside it be thrown away; so would one of a single byte.
+  // SQLite would take it for a new database and delete the log beside it; so it would with a single byte.
   if (found.size > 1) return true;
   throw new FinalStartError(
-    `The database ${file} is empty, and pombo never leaves an empty one. If pombo was never used here, delete it and run pombo init again. ${restoreWords(file)}`,
+    `The database ${file} is empty, and pombo never leaves an empty one. If pombo was never used here, delete it and run pombo init again. ${describeRestore(file)}`,
   );
 }
 
@@ -45,44 +47,39 @@ export function requireOwnDatabase(sqlite: Database, file: string, version: numb
   // The table has been there since the first version.
   if (tables.includes("instance") || (version === 0 && tables.length === 0)) return;
   throw new FinalStartError(
-    `${file} is a database, but not pombo's: it was put there by mistake, or data_dir names the wrong folder. ${restoreWords(file)}`,
+    `${file} is a database, but not pombo's: it was put there by mistake, or data_dir names the wrong folder. ${describeRestore(file)}`,
   );
 }
 
-/** What an error of SQLite's at a start, or of the system's with the file, means for the operator; null: it is another error. */
-export function unusable(error: unknown, file: string): StartError | null {
-  const root = rootOf(error);
+/** The StartError for an error of SQLite's, or of the system's about the file; null: it is another error. */
+export function toStartError(error: unknown, file: string): StartError | null {
+  const root = findSqliteError(error);
   if (root === null)
-    return (error as NodeJS.ErrnoException).path === file ? unreadable(file, (error as Error).message) : null;
+    return (error as NodeJS.ErrnoException).path === file
+      ? createUnreadableError(file, (error as Error).message)
+      : null;
   const { code = "" } = root;
   const said = `${root.message.replace(/\.$/, "")}, ${code}`;
   if (code === "SQLITE_NOTADB")
     return new FinalStartError(
-      `${file} is not a database: it is another file, or its beginning was overwritten (${said}). ${restoreWords(file)}`,
+      `${file} is not a database: it is another file, or its beginning was overwritten (${said}). ${describeRestore(file)}`,
     );
   if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_IOERR_SHORT_READ")
     return new FinalStartError(
-      `The database ${file} is damaged: it was cut off, or parts of it were overwritten (${said}). ${restoreWords(file)}`,
+      `The database ${file} is damaged: it was cut off, or parts of it were overwritten (${said}). ${describeRestore(file)}`,
     );
   if (code.startsWith("SQLITE_FULL"))
     return new StartError(`The database ${file} cannot be written: the disk is full (${said}). Make room.`);
-  if (/^SQLITE_(READONLY|CANTOPEN|IOERR|PERM|AUTH)/.test(code)) return unreadable(file, said);
+  if (/^SQLITE_(READONLY|CANTOPEN|IOERR|PERM|AUTH)/.test(code)) return createUnreadableError(file, said);
   return null;
 }
 
-function unreadable(file: string, said: string): StartError {
+function createUnreadableError(file: string, said: string): StartError {
   return new StartError(
-    `The database ${file} cannot be read or written (${said}): see that its disk is well and not mounted read-only, and that ${file}, ${BESIDE.map((end) => file + end).join(", ")} and their folder belong to the user that pombo runs as.`,
+    `The database ${file} cannot be read or written (${said}): see that its disk is well and not mounted read-only, and that ${file}, ${SIDE_FILES.map((end) => file + end).join(", ")} and their folder belong to the user that pombo runs as.`,
   );
 }
 
-function restoreWords(file: string): string {
-  return `Keep ${file} and the files beside it (${BESIDE.map((end) => `${file}${end}`).join(", ")}): move them away. Then bring the database back from its replica with pombo restore, or put your last backup of it there.`;
-}
-
-/** drizzle wraps the driver's errors, once. */
-function rootOf(error: unknown): SQLiteError | null {
-  for (let root = error, depth = 0; root instanceof Error && depth < 5; root = root.cause, depth += 1)
-    if (root instanceof SQLiteError) return root;
-  return null;
+function describeRestore(file: string): string {
+  return `Keep ${file} and the files beside it (${SIDE_FILES.map((end) => `${file}${end}`).join(", ")}): move them away. Then bring the database back from its replica with pombo restore, or put your last backup of it there.`;
 }

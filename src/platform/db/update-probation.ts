@@ -1,13 +1,13 @@
+// Ends the time after an update in which the database of before may be put back.
+
 import type { InstanceSettings } from "./instance-settings.ts";
-import type { Db } from "./open.ts";
-import type { TransactionListener } from "./tally.ts";
+import type { Db, TransactionListener } from "./open.ts";
 
-// After an update the database of before is kept, and may be put back while the new executable has done nothing
-// that anybody relies on. Whatever it accepts is written before it is answered, and whatever it sends is written
-// before it is sent: so the first transaction that changes a row ends the probation, and says so itself. Work that
-// can be lost and done again (a purge, a look at DNS) ends it too: going back is for the moment of the start.
+// It may be put back while the new executable has done nothing that anybody relies on. A message is written before it is
+// answered and before it is sent: so the first transaction that changes a row ends the probation, inside itself. Work
+// that can be lost and done again (a purge, a DNS check) ends it too: going back is for the moment of the start.
 
-export class Probation implements TransactionListener {
+export class UpdateProbation implements TransactionListener {
   readonly #changes: () => number;
   readonly #settings: InstanceSettings;
   #seen: number;

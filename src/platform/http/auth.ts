@@ -1,5 +1,7 @@
+// Authentication: who sends a request, by API key, by the operator key, or without one.
+
 import { AppError } from "../errors.ts";
-import { pathOf } from "./path.ts";
+import { getPath } from "./path.ts";
 
 /** Who is calling. */
 export type Caller =
@@ -26,18 +28,18 @@ const ANONYMOUS: Caller = { kind: "anonymous" };
 
 const callers = new WeakMap<Request, Caller>();
 
-/** Under it everything is the operator's alone. */
+/** Everything under it is only for the operator. */
 export const OPERATOR_PATHS = "/api/v1/operator/";
 
 /** Paths of the API that need no key. */
 const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
 
 /**
- * Decides who calls, before the body is read or anything is looked up; throws 401, or 403 for the operator
- * key where it has no business, and for another one where only that key has. Null where nobody is asked.
+ * Finds the caller before the body is read; throws 401, or 403 for the operator key outside its paths and for another
+ * key on them. Null on paths that need no caller.
  */
 export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): Caller | null {
-  const path = pathOf(request);
+  const path = getPath(request);
   if (!isUnderApi(path) || OPEN_PATHS.has(path)) return null;
   const key = request.headers.get("x-api-key")?.trim() ?? "";
   if (key === "") {
@@ -51,14 +53,13 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
   if (caller === null) {
     throw invalidKey();
   }
-  // Before the body is read: that key has no business here, whatever the request says.
   callers.set(request, caller);
   if (caller.kind === "operator" && !rules.isForOperator(path)) throw operatorElsewhere();
   if (caller.kind !== "operator" && path.startsWith(OPERATOR_PATHS)) throw notTheOperator();
   return caller;
 }
 
-/** Throws 401 when the key of an admitted request was deleted or replaced while its body came, which takes a minute if its sender likes. */
+/** Throws 401 when the key of an admitted request was deleted or replaced while its body came, which may take a minute. */
 export function requireStillValid(request: Request, verifyKey: VerifyKey): void {
   const kind = callers.get(request)?.kind;
   if (kind !== "key" && kind !== "operator") return;
@@ -73,15 +74,12 @@ export function missingKey(): AppError {
 
 function invalidKey(): AppError {
   return new AppError("INVALID_API_KEY", "The API key is not valid", {
-    hint: "Check for a cut or a space when it was copied; a deleted key is not valid any more.",
+    hint: "Check that it was copied completely and without spaces. A deleted key is not valid.",
   });
 }
 
-/**
- * Counts a request as the operator's, whatever key it carries: it came by a way that is the operator's alone
- * (the socket in the data directory, a command that holds its lock).
- */
-export function asOperator(request: Request): void {
+/** Marks a request as the operator's, whatever key it carries: it came over the socket in the data directory or from a command. */
+export function markAsOperator(request: Request): void {
   callers.set(request, { kind: "operator" });
 }
 
@@ -92,7 +90,7 @@ export function operatorElsewhere(): AppError {
 
 export function notTheOperator(): AppError {
   return new AppError("API_KEY_RESTRICTED", "Only the operator key works here", {
-    hint: "It is the one that pombo init showed; ask the operator.",
+    hint: "Ask the operator; pombo init showed it.",
   });
 }
 
@@ -100,15 +98,15 @@ function isUnderApi(path: string): boolean {
   return path.startsWith("/api/");
 }
 
-/** Who sent this request; only for paths that authenticate() has seen. */
-export function callerOf(request: Request): Caller {
+/** The caller of a request that authenticate() has seen. */
+export function getCaller(request: Request): Caller {
   const caller = callers.get(request);
   if (caller === undefined) throw new Error(`no caller is known for ${request.method} ${request.url}`);
   return caller;
 }
 
-/** Whose request it is, as one word: `operator`, the workspace, or `anonymous` where no key is needed, as in the sandbox. */
-export function ownerOf(request: Request): string {
+/** The owner of a request for the budget of bodies: `operator`, the workspace, or `anonymous` where no key is needed. */
+export function getOwner(request: Request): string {
   const caller = callers.get(request) ?? ANONYMOUS;
   return caller.kind === "key" ? `workspace ${caller.workspaceId}` : caller.kind;
 }
@@ -121,7 +119,7 @@ export interface WorkspaceCaller {
 
 /** The workspace that calls, by any of its keys; 403 for the operator key. */
 export function workspaceCaller(request: Request): WorkspaceCaller {
-  const caller = callerOf(request);
+  const caller = getCaller(request);
   if (caller.kind === "key") return caller;
   throw operatorElsewhere();
 }
@@ -145,5 +143,5 @@ export function domainKeyElsewhere(): AppError {
 
 /** Throws 403 unless the operator calls. */
 export function operatorCaller(request: Request): void {
-  if (callerOf(request).kind !== "operator") throw notTheOperator();
+  if (getCaller(request).kind !== "operator") throw notTheOperator();
 }

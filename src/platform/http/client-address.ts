@@ -1,9 +1,11 @@
-import { type AddressRanges, isWithin, networkOf } from "../ip/address.ts";
+// Finds the address that a request came from.
 
-// From which address a request came. The other end of the connection says so, unless that is a reverse
-// proxy the operator trusts: then the header X-Forwarded-For does, as far as trusted proxies wrote it.
+import { type AddressRanges, isWithin, getNetwork } from "../ip/address.ts";
 
-/** What knows the other end of a request's connection: Bun's server. */
+// It is the other end of the connection, unless that is a reverse proxy that the operator trusts: then the header
+// X-Forwarded-For has it, as far as trusted proxies wrote it.
+
+/** Bun's server, which knows the other end of a request's connection. */
 export interface Peers {
   requestIP(request: Request): { address: string } | null;
 }
@@ -16,23 +18,23 @@ interface Arrival {
 
 const arrivals = new WeakMap<Request, Arrival | Peers>();
 
-/** Notes over which server `request` came; `handled` is what goes on in its place, if another. */
+/** Notes over which server `request` came; `handled` goes on in its place. */
 export function noteArrival(request: Request, peers: Peers, handled: Request = request): void {
   arrivals.set(handled, handled === request ? peers : { peers, request });
 }
 
 /**
- * Who counts as one client: an IPv4 address, or the /64 of an IPv6 one, as networkOf() writes them. Null
- * where there is no address: on a Unix socket. Ask before the request's body is read.
+ * One client: an IPv4 address, or the /64 of an IPv6 one, as getNetwork() writes them. Null on a Unix socket, which has
+ * no address. Call it before the request's body is read.
  */
 export function clientNetwork(request: Request, trusted: AddressRanges): string | null {
-  const peer = peerOf(request);
+  const peer = findPeer(request);
   if (peer === null) return null;
-  const client = isWithin(peer, trusted) ? forwardedFor(request, peer, trusted) : peer;
-  return networkOf(client) ?? client;
+  const client = isWithin(peer, trusted) ? findForwardedFor(request, peer, trusted) : peer;
+  return getNetwork(client) ?? client;
 }
 
-function peerOf(request: Request): string | null {
+function findPeer(request: Request): string | null {
   const arrival = arrivals.get(request);
   if (arrival === undefined) return null;
   const found = "peers" in arrival ? arrival.peers.requestIP(arrival.request) : arrival.requestIP(request);
@@ -43,11 +45,8 @@ function peerOf(request: Request): string | null {
 /** Proxies in a row that are followed back. */
 const MAX_HOPS = 20;
 
-/**
- * Each proxy adds the address it was called from at the right. What is left of the first one that is not
- * ours was written by a stranger, and may be anything.
- */
-function forwardedFor(request: Request, peer: string, trusted: AddressRanges): string {
+/** Each proxy adds the address of its caller at the right; all that is left of the first one that is not ours was written by a stranger. */
+function findForwardedFor(request: Request, peer: string, trusted: AddressRanges): string {
   let rest = request.headers.get("x-forwarded-for") ?? "";
   let believable = peer;
   for (let hops = 0; hops < MAX_HOPS && rest !== ""; hops++) {
@@ -56,7 +55,7 @@ function forwardedFor(request: Request, peer: string, trusted: AddressRanges): s
     rest = comma < 0 ? "" : rest.slice(0, comma);
     // RFC 9110 §5.6.1: an empty element of a list is none.
     if (text === "") continue;
-    const hop = addressIn(text);
+    const hop = parseHop(text);
     if (hop === null) return believable;
     believable = hop;
     if (!isWithin(hop, trusted)) return believable;
@@ -67,8 +66,8 @@ function forwardedFor(request: Request, peer: string, trusted: AddressRanges): s
 /** Some proxies add the port: 192.0.2.7:4711, [2001:db8::7]:4711. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d{1,5})?$/;
 
-function addressIn(text: string): string | null {
+function parseHop(text: string): string | null {
   const match = WITH_PORT.exec(text);
   const address = match?.[1] ?? match?.[2] ?? text;
-  return networkOf(address) === null ? null : address;
+  return getNetwork(address) === null ? null : address;
 }

@@ -1,14 +1,15 @@
+// Every error of the API becomes an answer here: { errors: [{ code, message, field?, path?, hint? }] }.
+
 import { Elysia, type ValidationError } from "elysia";
 import type { TypeCheck } from "@sinclair/typebox/compiler";
 import type { TSchema } from "@sinclair/typebox";
 import { isStorageError, StorageError } from "../db/storage-error.ts";
 import { AppError, type ErrorCode, type ErrorItem } from "../errors.ts";
 import { hideKeys, type Log } from "../log.ts";
-import { pathOf } from "./path.ts";
-import { type Fault, faultsOf } from "./rules.ts";
+import { getPath } from "./path.ts";
+import { type FieldError, findFieldErrors } from "./request-schemas.ts";
 
-// Every error of the API becomes an answer here: { errors: [{ code, message, field?, path?, hint? }] }.
-// Nothing of the inside (stack, SQL, path) reaches a client.
+// No stack, SQL or path of ours reaches a client.
 
 const STATUS: Record<ErrorCode, number> = {
   INVALID_JSON: 400,
@@ -43,7 +44,7 @@ const STATUS: Record<ErrorCode, number> = {
 
 export const ERROR_CODES = Object.keys(STATUS);
 
-/** How long a client should wait after a 503 that says nothing better. */
+/** For a 503 that says nothing better. */
 const UNAVAILABLE_RETRY_S = 5;
 
 export function errorBody({ code, message, field, path, hint, faults }: AppError) {
@@ -66,12 +67,12 @@ export function errorResponse(error: AppError): Response {
 }
 
 /**
- * Turns whatever was thrown on the way of a request into its answer. Must come before the routes.
- * `methodsOf` tells which methods a path knows: Elysia calls a wrong method "not found" too.
+ * Turns whatever was thrown on the way of a request into its answer. Must come before the routes. `methodsOf` gives the
+ * methods of a path: Elysia calls a wrong method "not found" too.
  */
 export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {
-    const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(pathOf(request)) : [];
+    const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(getPath(request)) : [];
     if (allow.length > 0) return errorResponse(methodNotAllowed(request.method, allow));
     const bug = (found: unknown) => log.error("http", found, { requestId: String(set.headers["x-request-id"]) });
     return errorResponse(toAppError(code, error, bug));
@@ -87,8 +88,8 @@ export function methodNotAllowed(method: string, allow: string[]): AppError {
 function toAppError(code: unknown, error: unknown, report: (error: unknown) => void): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof StorageError && error.isUnknown) {
-    return new AppError("UNAVAILABLE", "The disk failed while this was stored; whether it was accepted is not known", {
-      hint: "Send the same request again in a few seconds, with the same Idempotency-Key: then nothing is done twice. If it had none, look first whether it is there.",
+    return new AppError("UNAVAILABLE", "The disk failed while this was stored; it may or may not have been accepted", {
+      hint: "Send the same request again in a few seconds with the same Idempotency-Key, which never does anything twice. Without a key, first check whether it exists.",
     });
   }
   if (isStorageError(error)) {
@@ -98,7 +99,7 @@ function toAppError(code: unknown, error: unknown, report: (error: unknown) => v
     return notFound("There is nothing at this path", "The routes are listed at /api/v1/openapi.json.");
   if (code === "VALIDATION") {
     const invalid = error as ValidationError & { type: string; validator: TypeCheck<TSchema>; value: unknown };
-    if (invalid.type !== "response") return validationError(faultsOf(invalid.validator, invalid.value));
+    if (invalid.type !== "response") return validationError(findFieldErrors(invalid.validator, invalid.value));
   }
   if (code === "INVALID_COOKIE_SIGNATURE" || code === "PARSE")
     return new AppError("INVALID_JSON", "The body could not be read");
@@ -107,14 +108,14 @@ function toAppError(code: unknown, error: unknown, report: (error: unknown) => v
 }
 
 export function nothingStored(): AppError {
-  return new AppError("UNAVAILABLE", "Nothing can be stored at the moment; nothing was accepted", {
+  return new AppError("UNAVAILABLE", "Nothing can be stored now; nothing was accepted", {
     hint: "Send the same request again in a few seconds.",
   });
 }
 
 export function internalError(): AppError {
-  return new AppError("INTERNAL_ERROR", "Something went wrong inside pombo; the operator's log says what", {
-    hint: "Nothing was half done: the same request can be sent again. The operator finds it by this answer's X-Request-Id.",
+  return new AppError("INTERNAL_ERROR", "An internal error occurred; the operator's log has the details", {
+    hint: "No partial change was made: the same request can be sent again. The operator finds the error by the X-Request-Id of this answer.",
   });
 }
 
@@ -123,7 +124,7 @@ export function notFound(message: string, hint?: string): AppError {
 }
 
 /** 422 with one item per fault. */
-export function validationError(faults: readonly Fault[]): AppError {
+export function validationError(faults: readonly FieldError[]): AppError {
   return new AppError("VALIDATION_ERROR", "The request is not valid", { faults: faults.map(toItem) });
 }
 
@@ -131,7 +132,7 @@ export function validationError(faults: readonly Fault[]): AppError {
 const MAX_NAME = 100;
 
 /** `field` is the member as the interface shows it; in a batch `path` names the item. */
-function toItem(fault: Fault): ErrorItem {
+function toItem(fault: FieldError): ErrorItem {
   const parts = fault.path.map((part) =>
     typeof part === "string" && part.length > MAX_NAME ? `${part.slice(0, MAX_NAME)}…` : part,
   );

@@ -1,13 +1,15 @@
+// Listens for HTTP and hands each request to the application in the form that its router needs.
+
 import http from "node:http";
 import type { AnyElysia } from "elysia";
 import type { HostPort } from "../ip/address.ts";
 import { StartError } from "../errors.ts";
 import { noteArrival, type Peers } from "./client-address.ts";
-import { handlerOf } from "./direct-routes.ts";
+import { createHandler } from "./direct-routes.ts";
 
 /**
- * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words
- * (platform/http/body/read.ts), and of what no route reads Bun keeps nothing.
+ * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words (body/read.ts), and Bun
+ * keeps nothing of a body that no route reads.
  */
 const MAX_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 export const IDLE_TIMEOUT_S = 60;
@@ -19,9 +21,9 @@ export interface Listener {
 }
 
 export interface ListenOptions {
-  /** What a person can do when the port is taken. */
+  /** What the operator can do when the port is taken. */
   portHint: string;
-  /** Told of each answer. */
+  /** Called after each answer. */
   answered?: (status: number, durationMs: number) => void;
 }
 
@@ -34,7 +36,7 @@ const RUNTIME_HEADER_BYTES = 256 * 1024;
 /** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
 export function listen(api: AnyElysia, { listen: at }: { listen: HostPort }, options: ListenOptions): Listener {
   const { portHint, answered } = options;
-  const handle = handlerOf(api);
+  const handle = createHandler(api);
   return bind({ ...at, key: "[http] listen", portHint }, async (request, peers) => {
     const startedAt = performance.now();
     const handled = forRouter(request);

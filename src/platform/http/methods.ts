@@ -1,19 +1,20 @@
-/** Which methods the paths of an application know. Elysia tells neither of what follows. */
+// The methods that the paths of an application know, which Elysia does not tell.
+
 export interface MethodTable {
-  /** The methods of a path, to tell "not this method" from "no such path" (none). */
+  /** The methods of a path; none: there is no such path. */
   of(path: string): string[];
   /**
-   * A route says this path in so many words and knows other methods, so that the router would take it for a
-   * template: GET /emails/batch is no GET /emails/{id}.
+   * The path is that of a fixed route with other methods, so that the router would take it for a template:
+   * GET /emails/batch is no GET /emails/{id}.
    */
   isTakenForAnother(method: string, path: string): boolean;
 }
 
-export function methodTable(routes: readonly { method: string; path: string }[]): MethodTable {
+export function createMethodTable(routes: readonly { method: string; path: string }[]): MethodTable {
   const fixed = new Map<string, string[]>();
   const byPattern = new Map<string, string[]>();
   for (const { method, path } of routes) {
-    // Whoever knows GET knows HEAD (listen.ts).
+    // A path with GET has HEAD (listen.ts).
     const methods = method === "GET" ? [method, "HEAD"] : [method];
     if (!path.includes(":")) add(fixed, withoutSlash(path), methods);
     else add(byPattern, path.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/:[^/]+/g, "[^/]+"), methods);
@@ -22,7 +23,7 @@ export function methodTable(routes: readonly { method: string; path: string }[])
   const ofTemplates = (path: string) => [
     ...new Set(templates.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
   ];
-  // Few, and known beforehand: a request is not held against every pattern.
+  // Few, and known beforehand: no request is compared with every pattern.
   const taken = new Map([...fixed].filter(([path]) => ofTemplates(path).length > 0));
   return {
     of: (path) => fixed.get(withoutSlash(path)) ?? ofTemplates(path),

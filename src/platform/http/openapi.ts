@@ -1,3 +1,5 @@
+// Descriptions of routes and answers for the OpenAPI document.
+
 import { Type, type TSchema } from "@sinclair/typebox";
 import { ERROR_CODES } from "./errors.ts";
 
@@ -6,19 +8,19 @@ const DESCRIPTIONS: Record<number, string> = {
   401: "The API key is missing or not valid",
   402: "A quota or plan limit is reached",
   403: "This key may not do this",
-  404: "There is no such thing in this workspace",
-  405: "The path does not know this method",
+  404: "Not found in this workspace",
+  405: "The path does not support this method",
   408: "The body came too slowly",
-  409: "The state of things does not allow it",
+  409: "The current state does not allow this",
   413: "The body is too large",
   415: "The body is not application/json",
-  422: "The request is not valid; one item per fault",
+  422: "The request is not valid; one item for each error",
   429: "Too many requests; nothing was done",
-  500: "A fault of pombo's own; nothing was half done",
-  503: "Nothing can be stored at the moment; nothing was accepted, unless the message says that this is not known",
+  500: "An internal error; no partial change was made",
+  503: "Nothing can be stored now; nothing was accepted, unless the message says that this is uncertain",
 };
 
-/** `schema`, which the document then holds once, under this name, and points to wherever it is used. */
+/** `schema`, which the document holds once, under this name. */
 export function named<T extends TSchema>(name: string, schema: T): T {
   return { ...schema, "x-name": name };
 }
@@ -33,12 +35,12 @@ const ErrorBody = named(
         Type.Object({
           code: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES, description: "For programs." }),
           message: Type.String({ description: "For people." }),
-          field: Type.Optional(Type.String({ description: "The member or parameter at fault." })),
-          path: Type.Optional(Type.String({ description: "In a list, where it is: `emails[3].from`." })),
+          field: Type.Optional(Type.String({ description: "The member or parameter with the error." })),
+          path: Type.Optional(Type.String({ description: "Its path in a list: `emails[3].from`." })),
           hint: Type.Optional(Type.String({ description: "What to do." })),
         }),
       ),
-      { minItems: 1, description: "One item for each fault." },
+      { minItems: 1, description: "One item for each error." },
     ),
   }),
 );
@@ -47,36 +49,39 @@ const ErrorBody = named(
 export const Deleted = named(
   "Deleted",
   Type.Object({
-    id: Type.String({ format: "uuid", description: "What was deleted." }),
+    id: Type.String({ format: "uuid", description: "The id of the deleted object." }),
     deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
   }),
 );
 
-/** Answers of every route that asks for a key. */
+/** Errors of every route that needs a key. */
 const ANYWHERE = [401, 429, 500];
-/** Answers of every route that takes a body, beside 413. */
+/** Errors of every route with a body, besides 413. */
 const OF_BODIES = [408, 503];
 
 /** Headers of answers, for the document's components. */
 export const ANSWER_HEADERS = {
   RequestId: {
-    ...described("The request's id. Of a 500 the operator's log has it too.", { type: "string", format: "uuid" }),
+    ...describeHeader("The request's id. For a 500 it is also in the operator's log.", {
+      type: "string",
+      format: "uuid",
+    }),
     required: true,
   },
-  RetryAfter: described("In how many seconds to try again.", { type: "integer", minimum: 1 }),
-  RateLimitPolicy: described(
-    "The limit that this request counted for: `q` requests at once, which come again within `w` seconds. " +
-      "Not there where nothing is limited.",
+  RetryAfter: describeHeader("Seconds to wait before the next request.", { type: "integer", minimum: 1 }),
+  RateLimitPolicy: describeHeader(
+    "The limit that applies to this request: `q` requests at once, restored within `w` seconds. " +
+      "Absent if nothing is limited.",
     { type: "string", example: '"sends";q=200;w=2' },
   ),
-  RateLimit: described(
-    "What is left of it: `r` requests at once, and more in `t` seconds. Not there where nothing is limited, as in the sandbox.",
+  RateLimit: describeHeader(
+    "The rest of it: `r` requests at once, and more in `t` seconds. Absent if nothing is limited, as in the sandbox.",
     {
       type: "string",
       example: '"sends";r=199;t=1',
     },
   ),
-  WwwAuthenticate: described("The header that the key belongs in.", {
+  WwwAuthenticate: describeHeader("The header for the key.", {
     type: "string",
     example: 'ApiKey realm="pombo", header="X-API-Key"',
   }),
@@ -84,7 +89,7 @@ export const ANSWER_HEADERS = {
 
 type HeaderName = keyof typeof ANSWER_HEADERS;
 
-function described(description: string, schema: Record<string, unknown>) {
+function describeHeader(description: string, schema: Record<string, unknown>) {
   return { description, schema };
 }
 
@@ -96,20 +101,17 @@ interface Answer {
 
 const DONE: Record<number, string> = { 201: "Made", 202: "Accepted" };
 
-/**
- * The answers of a route that asks for a key, for the API docs: `data` in its envelope, then the errors by
- * status; those that every such route has need not be named.
- */
+/** The answers of a route that needs a key: `data` in its envelope, then the errors by status, with those that all have. */
 export function answers(status: number, data: TSchema, errors: number[], meta?: TSchema): Record<string, Answer> {
   const all: Record<string, Answer> = {
-    [status]: limitedAnswer(status, DONE[status] ?? "Done", envelopeOf(data, meta)),
+    [status]: limitedAnswer(status, DONE[status] ?? "Done", buildEnvelope(data, meta)),
   };
   const ofBodies = errors.includes(413) ? OF_BODIES : [];
   for (const code of [...errors, ...ofBodies, ...ANYWHERE]) all[code] = errorAnswer(code);
   return all;
 }
 
-/** The same for all routes, and made once: a start describes a hundred. */
+/** Shared by all routes: a start describes a hundred. */
 const errorAnswers = new Map<number, Answer>();
 
 function errorAnswer(status: number): Answer {
@@ -118,8 +120,8 @@ function errorAnswer(status: number): Answer {
   return answer;
 }
 
-/** What holds the data of an answer. `Email` comes in an `EmailResponse`, many of `EmailListItem` in an `EmailList`. */
-export function envelopeOf(data: TSchema, meta?: TSchema): TSchema {
+/** The object around the data of an answer. `Email` comes in an `EmailResponse`, many `EmailListItem` in an `EmailList`. */
+export function buildEnvelope(data: TSchema, meta?: TSchema): TSchema {
   const envelope = meta === undefined ? Type.Object({ data }) : Type.Object({ data, meta });
   const { "x-name": name, items } = data as { "x-name"?: string; items?: { "x-name"?: string } };
   if (name !== undefined) return named(`${name}Response`, envelope);
@@ -127,15 +129,15 @@ export function envelopeOf(data: TSchema, meta?: TSchema): TSchema {
   return item === undefined ? envelope : named(`${item.replace(/ListItem$/, "")}List`, envelope);
 }
 
-/** One answer of a route that needs no key, for the API docs. */
+/** One answer of a route that needs no key. */
 export function jsonAnswer(description: string, schema: TSchema, example?: object): Answer {
   const json = { schema, ...(example === undefined ? {} : { example }) };
-  return { description, headers: headersOf({}), content: { "application/json": json } };
+  return { description, headers: buildHeaders({}), content: { "application/json": json } };
 }
 
-/** A further answer of a route that asks for a key, for the API docs. */
+/** A further answer of a route that needs a key. */
 export function limitedAnswer(status: number, description: string, schema: TSchema): Answer {
-  const headers = headersOf({
+  const headers = buildHeaders({
     ...(status === 401 ? { "WWW-Authenticate": "WwwAuthenticate" } : {}),
     ...([402, 429, 503].includes(status) ? { "Retry-After": "RetryAfter" } : {}),
     "RateLimit-Policy": "RateLimitPolicy",
@@ -144,14 +146,14 @@ export function limitedAnswer(status: number, description: string, schema: TSche
   return { ...jsonAnswer(description, schema), headers };
 }
 
-function headersOf(names: Record<string, HeaderName>): Answer["headers"] {
+function buildHeaders(names: Record<string, HeaderName>): Answer["headers"] {
   const all = Object.entries<HeaderName>({ "X-Request-Id": "RequestId", ...names });
   return Object.fromEntries(all.map(([name, known]) => [name, { $ref: `#/components/headers/${known}` }]));
 }
 
 /** An answer that is a page for a browser. */
 export function htmlAnswer(description: string): Answer {
-  return { description, headers: headersOf({}), content: { "text/html": { schema: Type.String() } } };
+  return { description, headers: buildHeaders({}), content: { "text/html": { schema: Type.String() } } };
 }
 
 interface Description {
@@ -161,9 +163,9 @@ interface Description {
   summary: string;
   description: string;
   responses: Record<string, Answer>;
-  /** Where the `data` of its example is otherwise than the schema's. */
+  /** Members of its example's `data` that differ from the schema's. */
   example?: object;
-  /** It may be asked without a key. */
+  /** It needs no key. */
   isOpen?: boolean;
   /** The keys that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. */
   keys?: ("apiKey" | "operatorKey")[];
@@ -171,7 +173,7 @@ interface Description {
   headers?: { name: string; description: string }[];
 }
 
-/** What the API docs say of a route. */
+/** The description of a route for the API docs. */
 export function describe(detail: Description) {
   const { id, tag, summary, description, responses, headers } = detail;
   const parameters = headers?.map((header) => ({

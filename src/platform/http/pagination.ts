@@ -1,31 +1,33 @@
-import { createCipheriv, createDecipheriv } from "node:crypto";
+// Pages of lists, by number or by cursor.
+
 import { Type } from "@sinclair/typebox";
 import type { AppError } from "../errors.ts";
-import { integerText, text } from "./rules.ts";
+import { createCursorCipher } from "./cursor.ts";
+import { integerText, text } from "./request-schemas.ts";
 import { validationError } from "./errors.ts";
 import { named } from "./openapi.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
 const MAX_CURSOR = 512;
-/** Pages that can be asked for; a page past the end is empty. */
+/** A page past the end is empty. */
 const MAX_PAGE = 1_000_000_000;
 
 const limit = integerText({
   minimum: 1,
   maximum: MAX_LIMIT,
   default: DEFAULT_LIMIT,
-  description: "How many items a page holds.",
+  description: "The number of items on a page.",
 });
 
 export const PageQuery = Type.Object({
-  page: Type.Optional(integerText({ minimum: 1, maximum: MAX_PAGE, default: 1, description: "Which page, from 1." })),
+  page: Type.Optional(integerText({ minimum: 1, maximum: MAX_PAGE, default: 1, description: "The page, from 1." })),
   limit: Type.Optional(limit),
 });
 
 export const CursorQuery = Type.Object({
   cursor: Type.Optional(
-    text({ minLength: 1, maxLength: MAX_CURSOR, description: "`meta.next_cursor` of the page before." }),
+    text({ minLength: 1, maxLength: MAX_CURSOR, description: "`meta.next_cursor` of the previous page." }),
   ),
   limit: Type.Optional(limit),
 });
@@ -34,9 +36,14 @@ export const PageMeta = named(
   "PageMeta",
   Type.Object({
     total: Type.Integer({ minimum: 0, description: "Items on all pages.", examples: [1] }),
-    perPage: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: "Items that a page holds.", examples: [20] }),
+    perPage: Type.Integer({
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      description: "The number of items on a page.",
+      examples: [20],
+    }),
     page: Type.Integer({ minimum: 1, description: "This page." }),
-    lastPage: Type.Integer({ minimum: 1, description: "The last page that holds any, at least 1." }),
+    lastPage: Type.Integer({ minimum: 1, description: "The last page with items, at least 1." }),
   }),
 );
 
@@ -48,17 +55,17 @@ export const CursorMeta = named(
   }),
 );
 
-export function pageOf(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
+export function parsePage(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
   const page = Number(query.page ?? 1);
   const perPage = Number(query.limit ?? DEFAULT_LIMIT);
   return { page, limit: perPage, offset: (page - 1) * perPage };
 }
 
-export function pageMeta(total: number, page: { page: number; limit: number }): typeof PageMeta.static {
+export function buildPageMeta(total: number, page: { page: number; limit: number }): typeof PageMeta.static {
   return { total, perPage: page.limit, page: page.page, lastPage: Math.max(1, Math.ceil(total / page.limit)) };
 }
 
-/** Where a page of a list ended: newest first, so the next page holds what is older than this. */
+/** Where a page of a list ended: newest first, so that the next page is older. */
 export interface Position {
   createdAt: number;
   id: number;
@@ -69,12 +76,9 @@ export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number
 
 /** Reads and writes the cursors of lists. */
 export interface ListPages {
-  /**
-   * Where the page that is asked for begins; null: at the newest. `list` names the list, as no other is named.
-   * Throws for a cursor that was not given out for that list, or is not whole.
-   */
+  /** Where the requested page begins; null: at the newest. Throws for a cursor that was not made for the list of this name. */
   of(query: { cursor?: string; limit?: string }, list: string): { before: Position | null; limit: number };
-  /** Cuts a list that was read one item too long into a page and its meta; its cursor is good for `list` alone. */
+  /** Makes a page and its meta of a list that was read with one item more; its cursor is only valid for `list`. */
   page<Row extends Position>(
     rows: Row[],
     perPage: number,
@@ -82,31 +86,16 @@ export interface ListPages {
   ): { rows: Row[]; meta: typeof CursorMeta.static };
 }
 
-const BLOCK_BYTES = 16;
-/** Time and id are 6 bytes each; the last 4 are the list's checksum. */
-const NUMBER_BYTES = 6;
-
-/**
- * A row's integer id counts the rows of all workspaces, and would tell one of them how busy the others are: so a cursor
- * is one block of AES-256, as that of events (modules/events/cursor.ts). `key`: 32 bytes for this use alone.
- */
-export function listPages(key: Uint8Array): ListPages {
-  const write = ({ createdAt, id }: Position, list: string) => {
-    const block = Buffer.alloc(BLOCK_BYTES);
-    block.writeUIntBE(createdAt, 0, NUMBER_BYTES);
-    block.writeUIntBE(id, NUMBER_BYTES, NUMBER_BYTES);
-    block.writeUInt32BE(Bun.hash.crc32(list), 2 * NUMBER_BYTES);
-    const cipher = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
-    return Buffer.concat([cipher.update(block), cipher.final()]).toString("base64url");
-  };
+/** Cursors hold the place, see cursor.ts, and a checksum of the list's name. `key`: 32 bytes for this use only. */
+export function createListPages(key: Uint8Array): ListPages {
+  const cipher = createCursorCipher(key);
+  const write = ({ createdAt, id }: Position, list: string) =>
+    cipher.write({ place: [createdAt, id], list: Bun.hash.crc32(list) });
   const read = (cursor: string, list: string): Position => {
-    const sealed = Buffer.from(cursor, "base64url");
-    // To the letter: base64 skips over what it does not know.
-    if (sealed.length !== BLOCK_BYTES || sealed.toString("base64url") !== cursor) throw badCursor();
-    const decipher = createDecipheriv("aes-256-ecb", key, null).setAutoPadding(false);
-    const block = Buffer.concat([decipher.update(sealed), decipher.final()]);
-    if (block.readUInt32BE(2 * NUMBER_BYTES) !== Bun.hash.crc32(list)) throw badCursor();
-    return { createdAt: block.readUIntBE(0, NUMBER_BYTES), id: block.readUIntBE(NUMBER_BYTES, NUMBER_BYTES) };
+    const known = cipher.read(cursor);
+    if (known?.list !== Bun.hash.crc32(list)) throw badCursor();
+    const [createdAt, id] = known.place;
+    return { createdAt, id };
   };
   return {
     of({ cursor, limit: perPage }, list) {
@@ -126,6 +115,6 @@ export function listPages(key: Uint8Array): ListPages {
 
 function badCursor(): AppError {
   return validationError([
-    { path: ["cursor"], message: "is not one that this list gave out", hint: "Start again without a cursor." },
+    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
   ]);
 }

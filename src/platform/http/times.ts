@@ -1,4 +1,4 @@
-import { text } from "./rules.ts";
+import { text } from "./request-schemas.ts";
 
 // Times as requests and answers have them, ISO 8601; everywhere else they are Unix ms.
 

@@ -1,9 +1,7 @@
-/**
- * Token buckets: of each key so many requests may come at once, and so many come again a second. Of a
- * bucket one number is kept, the time at which it would be full again (the generic cell rate algorithm):
- * a request moves that on by what one token takes to come. A full bucket is none, so what is remembered
- * is only what was asked lately. Pure: time is an argument.
- */
+// Token buckets by the generic cell rate algorithm. Pure: time is an argument.
+
+// A bucket is one number, the time at which it would be full again: a request moves that on by the time that one token
+// takes to come. A full bucket is not kept, so that only recent keys take memory.
 
 export interface BucketRate {
   /** As clients see it: "sends". */
@@ -15,11 +13,11 @@ export interface BucketRate {
   burst: number;
 }
 
-/** Buckets that are not full, of all keys; a further one costs the oldest its memory. */
+/** Buckets that are not full, of all keys; a further one replaces the oldest. */
 const MAX_REMEMBERED = 100_000;
 /** Full buckets are looked for no more often. */
 const MIN_SWEEP_MS = 1_000;
-/** Of a token: what sums of fractions may be off by. */
+/** The part of a token that sums of fractions may be off by. */
 const ROUNDING = 1e-6;
 
 export class TokenBuckets<Key> {

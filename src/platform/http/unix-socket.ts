@@ -1,22 +1,22 @@
+// The socket in the data directory over which the operator's commands reach the instance.
+
 import { lstatSync, renameSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StartError } from "../errors.ts";
 import { endWithin, forRouter, IDLE_TIMEOUT_S } from "./listen.ts";
 
-// The socket of the operator's commands: a file in the data directory that only its owner (and root) can
-// open, which is why requests over it need no key. Whoever listens holds the directory's lock, so that a
-// socket found there is one that a killed instance left.
+// Only its owner (and root) can open the socket, so that requests over it need no key. The listener holds the directory's
+// lock: a socket that is there already was left by a killed instance.
 //
-// It is bound under another name and then renamed: Bun removes what it has bound at a stop, whatever
-// stands there by then, and this way nothing does.
+// It is bound under another name and then renamed: at a stop Bun removes the path that it has bound, whatever is there
+// by then, and this way nothing is.
 
 /** Shorter than the socket's own name, whose length the configuration has made room for. */
 const DRAFT = "sock.new";
-/** For the owner alone from its first moment, in a directory that others may enter too. */
+/** Only for the owner from its first moment, in a directory that others may enter too. */
 const UMASK = 0o177;
 
-/** Where the instance of a data directory takes the operator's commands. */
-export function socketFile(dataDir: string): string {
+export function getSocketFile(dataDir: string): string {
   return join(dataDir, "pombo.sock");
 }
 
@@ -69,7 +69,7 @@ function bindAt(draft: string, path: string, fetch: (request: Request) => Promis
   }
 }
 
-/** Removes what a killed instance left, and nothing else. */
+/** Removes the socket of a killed instance, and nothing else. */
 function removeStale(path: string): void {
   const found = lookAt(path);
   if (found === null) return;

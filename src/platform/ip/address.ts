@@ -97,11 +97,11 @@ export function isWithin(ip: string, { ranges }: AddressRanges): boolean {
 
 /** Whether `ip` is one of `addresses`, however each of them is written: `::ffff:192.0.2.7` is 192.0.2.7. */
 export function isAmong(ip: string, addresses: readonly string[]): boolean {
-  const wanted = identityOf(ip);
-  return wanted !== null && addresses.some((each) => identityOf(each) === wanted);
+  const wanted = getIdentity(ip);
+  return wanted !== null && addresses.some((each) => getIdentity(each) === wanted);
 }
 
-function identityOf(ip: string): string | null {
+function getIdentity(ip: string): string | null {
   const written = parseIp(ip);
   if (!written) return null;
   const { family, value } = unmapped(written);
@@ -112,7 +112,7 @@ function identityOf(ip: string): string | null {
  * What one client has to itself, in one spelling: an IPv4 address ("192.0.2.7"), of IPv6 its /64
  * ("2001:db8:1:2::/64"), whose addresses a host may take as it likes. Null for what is no address.
  */
-export function networkOf(ip: string): string | null {
+export function getNetwork(ip: string): string | null {
   const written = parseIp(ip);
   if (!written) return null;
   const { family, value } = unmapped(written);
@@ -125,7 +125,7 @@ export function networkOf(ip: string): string | null {
  * The networks that an address lies in, narrowest first: of IPv4 the address, its /24 and its /16, of IPv6 its /64,
  * its /48 (a site's) and its /32 (what a provider is given). Empty for what is no address.
  */
-export function networksOf(ip: string): string[] {
+export function getNetworks(ip: string): string[] {
   const written = parseIp(ip);
   if (!written) return [];
   const { family, value } = unmapped(written);

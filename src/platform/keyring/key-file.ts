@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { StartError } from "../errors.ts";
+import { getErrorCode, getErrorMessage, StartError } from "../errors.ts";
 import { parseInstanceKey } from "./keyring.ts";
 
 /** A key and a line break are 82 bytes; whatever is much longer is another file. */
@@ -31,7 +31,7 @@ export function loadInstanceKey(source: { file: string; env: Record<string, stri
 }
 
 /** The key that a file holds. Throws StartError as above. */
-export function readKeyOf(file: string): Uint8Array {
+export function readInstanceKey(file: string): Uint8Array {
   return loadInstanceKey({ file, env: {} });
 }
 
@@ -57,7 +57,7 @@ export function writeInstanceKey(file: string, key: string): void {
   } catch (error) {
     // Half a key would stand in the way of the next try.
     unlinkSync(file);
-    throw new StartError(`The instance key could not be written to ${file}: ${reasonOf(error)}`);
+    throw new StartError(`The instance key could not be written to ${file}: ${getErrorMessage(error)}`);
   } finally {
     closeSync(descriptor);
   }
@@ -69,13 +69,13 @@ function createKeyFile(file: string): number {
   try {
     return openSync(file, O_CREAT | O_EXCL | O_WRONLY, 0o600);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") {
+    if (getErrorCode(error) === "EEXIST") {
       throw new StartError(
         `${file} exists already and is never overwritten: without the key in it, secrets in its database are lost. ` +
           "Move it away if you are sure that no database needs it.",
       );
     }
-    throw new StartError(`The instance key could not be written to ${file}: ${reasonOf(error)}`);
+    throw new StartError(`The instance key could not be written to ${file}: ${getErrorMessage(error)}`);
   }
 }
 
@@ -103,14 +103,14 @@ function openKeyFile(file: string, flags: number): number {
   try {
     return openSync(file, flags);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") {
+    if (getErrorCode(error) === "ENOENT") {
       throw new StartError(
         `There is no instance key at ${file}. For a new instance run pombo init; for an existing database put the ` +
           "recovery key that pombo init printed into that file (chmod 600) or into POMBO_INSTANCE_KEY.",
       );
     }
     throw new StartError(
-      `The instance key in ${file} cannot be read (${reasonOf(error)}): run pombo as the user that owns the file.`,
+      `The instance key in ${file} cannot be read (${getErrorMessage(error)}): run pombo as the user that owns the file.`,
     );
   }
 }
@@ -123,12 +123,4 @@ function syncFolder(folder: string): void {
   } finally {
     closeSync(descriptor);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

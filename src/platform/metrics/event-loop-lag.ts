@@ -2,11 +2,10 @@
 const EVERY_MS = 100;
 
 /**
- * Measures how late the event loop runs a timer: what every request and every session waits besides.
- * Told in seconds, ten times a second; the returned function ends it. Its time is its own, so that a
- * clock that is set or held counts for nothing.
+ * Measures how late the event loop runs a timer, which delays every request and session. Calls `late` with seconds, ten
+ * times a second; the returned function ends that. It measures by its own clock, so that one that is set does not count.
  */
-export function watchLoop(late: (seconds: number) => void): () => void {
+export function watchEventLoop(late: (seconds: number) => void): () => void {
   let timer: Timer | null = null;
   const measure = () => {
     const startedAt = performance.now();

@@ -9,9 +9,9 @@ export function readProcess(): { residentBytes: number; heapBytes: number; cpuSe
 
 /** Sizes of a database file and its write-ahead log; 0 for what is not there. */
 export function readFileSizes(databaseFile: string): { databaseBytes: number; walBytes: number } {
-  return { databaseBytes: sizeOf(databaseFile), walBytes: sizeOf(`${databaseFile}-wal`) };
+  return { databaseBytes: getFileSize(databaseFile), walBytes: getFileSize(`${databaseFile}-wal`) };
 }
 
-function sizeOf(file: string): number {
+function getFileSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

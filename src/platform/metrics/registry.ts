@@ -1,11 +1,9 @@
 /**
- * The measures of the process and how they are written down for Prometheus (text format 0.0.4). Three
- * kinds: counters and histograms, which others add to as things happen, and gauges, which are read when
- * somebody asks. Pure: a number goes in, text comes out. A counter's labels are bounded, because each new
- * value is a series that Prometheus keeps for weeks: beyond the bound they count as `other`.
+ * The metrics of the process in Prometheus' text format 0.0.4: counters and histograms, to which others add, and gauges,
+ * which are read at each scrape. Pure. The labels of a counter are bounded, because each new value is a series that
+ * Prometheus keeps for weeks: beyond the bound they count as `other`.
  */
 
-/** What Prometheus is told of a metric. */
 export interface Description {
   /** `pombo_…`, with its unit last, `_total` for a counter. */
   name: string;
@@ -21,7 +19,7 @@ export interface Sample {
   value: number;
 }
 
-/** What a gauge shows now; null: nothing is known, and it is left out. */
+/** The value of a gauge; null: unknown, and the gauge is left out. */
 export type Reading = number | Sample[] | null;
 
 /** Series of one counter. */
@@ -61,7 +59,7 @@ export class Counter {
 
   #open(key: string, labels: string[]): { labels: readonly string[]; value: number } {
     if (labels.length !== this.#labelCount) throw new Error(`${this.#labelCount} labels are needed`);
-    // Of the room below the bound the last place is the one for all others.
+    // The last series below the bound is the one for all others.
     const isOther = this.#series.size >= MAX_SERIES - 1 && labels.some((label) => label !== OTHER);
     if (isOther) {
       const others = labels.map(() => OTHER);
@@ -111,7 +109,7 @@ export class Registry {
 
   counter(description: Description): Counter {
     const counter = new Counter(description);
-    this.#register(description, "counter", () => linesOf(description, counter.samples()));
+    this.#register(description, "counter", () => formatSamples(description, counter.samples()));
     return counter;
   }
 
@@ -120,7 +118,7 @@ export class Registry {
     this.#register(description, description.type, () => {
       const reading = read();
       if (reading === null) return [];
-      return linesOf(description, typeof reading === "number" ? [{ labels: [], value: reading }] : reading);
+      return formatSamples(description, typeof reading === "number" ? [{ labels: [], value: reading }] : reading);
     });
   }
 
@@ -152,12 +150,13 @@ export class Registry {
   }
 }
 
-function linesOf({ name, labels = [] }: Description, samples: readonly Sample[]): string[] {
+function formatSamples({ name, labels = [] }: Description, samples: readonly Sample[]): string[] {
   return samples.map((sample) => sampleLine(name, labels, sample));
 }
 
 function sampleLine(name: string, labelNames: readonly string[], { labels, value }: Sample): string {
-  const pairs = labelNames.map((label, index) => `${label}="${labelText(labels[index] ?? "")}"`);
+  // An empty label is the same as none.
+  const pairs = labelNames.flatMap((label, index) => (labels[index] ? [`${label}="${labelText(labels[index])}"`] : []));
   return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${numberText(value)}`;
 }
 

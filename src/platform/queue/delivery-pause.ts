@@ -1,29 +1,29 @@
+// The pause of all delivery, which the operator ends. It begins after a restore: everything delivered since the restored
+// state would go out again. Emails, SMS and webhook calls are accepted and wait; nothing is claimed. The pause is stored
+// in the database, so that a restart does not end it.
+
 import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/group-commit.ts";
 import type { HealthIssue } from "../health-issue.ts";
 
-// Delivery that waits for the operator: after the database of an earlier time was put back, everything delivered
-// since would go out again. Emails, texts and calls of webhooks are accepted and stay where they are; nothing is
-// claimed. The pause is a fact in the database, so that a restart does not end it.
-
-/** A pause as the database keeps it. */
+/** As it is stored. */
 export interface Pause {
-  /** A sentence: why. */
+  /** Why: a sentence. */
   reason: string;
   /** Unix ms. */
   since: number;
   /**
-   * After a restore: what is in the queue was queued before this, Unix ms, and may have been delivered since.
-   * Null: it is the operator's own pause.
+   * After a restore, Unix ms: messages queued before this may have been delivered since.
+   * Null: the operator paused delivery.
    */
   restorePoint: number | null;
 }
 
-/** Why a message that is dropped during such a pause was not sent. */
+/** The reason of a message that is dropped during a pause after a restore. */
 export const DROPPED_AFTER_RESTORE = "dropped after a restore; may have been delivered";
 
 export interface PauseDeps {
-  /** The fact delivery_paused; null or "": there is no pause. */
+  /** The instance setting delivery_paused; null or "": there is no pause. */
   read: () => string | null;
   /** Inside a transaction. */
   write: (value: string) => void;
@@ -31,7 +31,7 @@ export interface PauseDeps {
   clock: Clock;
 }
 
-/** What workers and dispatchers ask. */
+/** The pause, as workers and dispatchers see it. */
 export interface PauseView {
   readonly isPaused: boolean;
   /** Calls `run` when delivery goes on; the returned function ends that. */
@@ -59,30 +59,27 @@ export class DeliveryPause implements PauseView {
   get issue(): HealthIssue | null {
     if (this.#pause === null) return null;
     const { reason, since } = this.#pause;
-    const words = `Delivery is paused: ${sentence(reason)} What is accepted waits; pombo queue resume lets it go on.`;
+    const words = `Delivery is paused: ${toSentence(reason)} Accepted messages wait; pombo queue resume ends the pause.`;
     return { component: "delivery", reason: words, since, isAdvisory: true };
   }
 
-  /**
-   * Pauses delivery, before anything has begun to deliver, over a database that was put back: an older pause for
-   * that stays as it is.
-   */
+  /** Pauses delivery after a restore, before anything is delivered. A pause after an earlier restore stays as it is. */
   async begin(reason: string): Promise<void> {
     const now = this.#deps.clock.now();
-    // Of what was queued in this very millisecond too it is not known.
+    // Messages of this very millisecond are uncertain too.
     const pause = { reason, since: now, restorePoint: now + 1 };
     await this.#deps.commit(() => {
-      if ((parsePause(this.#deps.read())?.restorePoint ?? null) === null) this.#deps.write(pauseFact(pause));
+      if ((parsePause(this.#deps.read())?.restorePoint ?? null) === null) this.#deps.write(formatPause(pause));
     });
     this.#pause = parsePause(this.#deps.read());
   }
 
-  /** The operator pauses delivery: what is under way ends, nothing else begins. A pause after a restore stays one. */
+  /** The operator pauses delivery: what is under way ends, nothing else begins. A pause after a restore stays one, with the new reason. */
   async hold(reason: string): Promise<void> {
     const now = this.#deps.clock.now();
     await this.#deps.commit(() => {
       const { since = now, restorePoint = null } = parsePause(this.#deps.read()) ?? {};
-      this.#deps.write(pauseFact({ reason, since, restorePoint }));
+      this.#deps.write(formatPause({ reason, since, restorePoint }));
     });
     this.#pause = parsePause(this.#deps.read());
   }
@@ -100,8 +97,8 @@ export class DeliveryPause implements PauseView {
   }
 }
 
-/** The value of the fact delivery_paused. */
-export function pauseFact(pause: Pause): string {
+/** The value of the instance setting delivery_paused. */
+export function formatPause(pause: Pause): string {
   return JSON.stringify(pause);
 }
 
@@ -109,6 +106,6 @@ function parsePause(value: string | null): Pause | null {
   return value === null || value === "" ? null : (JSON.parse(value) as Pause);
 }
 
-function sentence(reason: string): string {
+function toSentence(reason: string): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }

@@ -1,9 +1,11 @@
+// One timer for the next thing that is due.
+
 import type { Clock } from "../clock.ts";
 
-/** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
+/** Longer waits are taken in steps: setTimeout counts to 2^31 ms, and the clock may be set meanwhile. */
 const MAX_TIMER_MS = 60_000;
 
-/** Calls when something is due, or in a while when that is far; one time at once. */
+/** Calls when something is due, or earlier when that is far ahead. */
 export class DueTimer {
   readonly #clock: Clock;
   readonly #run: () => void;

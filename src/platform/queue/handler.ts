@@ -1,43 +1,53 @@
+// The port between the worker and the module that makes its attempts.
+
 import type { Job } from "./job.ts";
 
-// Between the worker and whoever makes its attempts.
-
-/** What came of an attempt, for the worker to write. */
-export interface JobResult {
+/** The result of an attempt, for the worker to record. */
+export interface JobResult<State = unknown> {
   action:
-    | { kind: "finish" }
+    | { kind: "complete" }
     /** `at` null: as the schedule says. */
-    | { kind: "defer"; at: number | null; lastReply: string | null; badDomainAt: number | null }
-    /** The attempt was not begun: as if it had never been claimed. */
-    | { kind: "give_back" };
-  /** It may have been taken, and only `record` says so: unless that is written, the row must not be put off. */
-  isInDoubt?: boolean;
-  /** The destination answered; null: not tried. */
+    | { kind: "retry"; at: number | null; state: State }
+    /** The attempt was not begun: as if the row had never been claimed. */
+    | { kind: "release" };
+  /** The attempt may have had its effect, and only `record` says so: unless that is written, the row must not be retried. */
+  isUncertain?: boolean;
+  /** Whether the destination answered; null: it was not tried. */
   isReached: boolean | null;
   /**
-   * Writes the room's own rows, inside the transaction. `ownsRow` false: the row had meanwhile been
-   * taken from this attempt. `nextAt` is when the deferred row is due.
+   * Writes the module's own rows, inside the transaction. `ownsRow` false: the row was taken from this attempt meanwhile.
+   * `nextAt`: when a row that is retried is due.
    */
-  record(ownsRow: boolean, nextAt: number): void;
-  /** Called once `record` is durable. */
+  record?(ownsRow: boolean, nextAt: number): void;
+  /** Called once the result is durable. */
   committed?(): void;
 }
 
 export interface AttemptContext {
-  /** Commits that the final dot may be written; rejects when that could not be kept, with RowTaken when the row is lost. */
+  /** Commits that the attempt may have an effect from now on. Rejects when that was not possible, with RowTaken when the row was taken. */
   markPointOfNoReturn(): Promise<void>;
-  /** The job leads to this site: what the site allows holds for its lane from now on. */
+  /** The job leads to this site, whose limits hold for its lane from now on. */
   locate(site: string): void;
-  /** Aborted when the worker stops: an attempt not yet begun should be given back. */
+  /** Aborted when the worker stops: an attempt not yet begun should be released. */
   stopping: AbortSignal;
   /** Aborted when the grace of a stop is over: connections must end now. */
   cutOff: AbortSignal;
 }
 
-export interface JobHandler {
-  attempt(job: Job, context: AttemptContext): Promise<JobResult>;
-  /** Inside a transaction: a crash cut this attempt off after its final dot may have been written. */
-  recordUncertain(job: { id: number; attempts: number; startedAt: number; dotAt: number }): void;
-  /** By which name the operator knows a row; only asked for to tell of a bug. */
-  nameOf?(id: number): string | null;
+/** An attempt that was cut off behind its point of no return. */
+export interface UncertainJob {
+  id: number;
+  attempts: number;
+  startedAt: number;
+  uncertainSince: number;
+}
+
+export interface JobHandler<State = unknown> {
+  attempt(job: Job<State>, context: AttemptContext): Promise<JobResult<State>>;
+  /** Inside a transaction; needed where the queue has a point of no return. */
+  recordUncertain?(job: UncertainJob): void;
+  /** The state of a row whose attempt ended with an internal error; default: unchanged. */
+  stateAfterError?(job: Job<State>): State;
+  /** By which name the operator knows a row. */
+  getName?(id: number): string | null;
 }

@@ -1,36 +1,24 @@
-// What goes between a queue and its worker.
+// The port between the worker and the queue of a module.
 
-/** A claimed row: one attempt at one email. */
-export interface Job {
+/** A claimed row: one attempt. `State` is what the queue keeps of a row between its attempts; the worker only passes it on. */
+export interface Job<State = unknown> {
   id: number;
   laneId: number;
   /** 1 for the first attempt. */
   attempt: number;
   startedAt: number;
-  /** When it was due, to be put back if the attempt is never begun. */
+  /** When it was due; a released row is due then again. */
   dueAt: number;
-  /** When the next attempt is due if this one ends without a word. */
+  /** When the next attempt is due if this one ends without a result. */
   nextAt: number;
+  /** Infinity: never. */
   expiresAt: number;
-  lastReply: string | null;
-  /** DNS said at this time that the domain does not exist; null when it did not. */
-  badDomainAt: number | null;
+  state: State;
 }
 
-/** Somebody else has taken the row of a running attempt off the queue: the attempt must not go on. */
+/** The row of a running attempt was taken off the queue by somebody else: the attempt must not go on. */
 export class RowTaken extends Error {
   override readonly name = "RowTaken";
-}
-
-/** An email to be queued; whose it is and when it was made as in its own row. */
-export interface NewRow {
-  id: number;
-  laneId: number;
-  workspaceId: number;
-  domainId: number;
-  createdAt: number;
-  nextAt: number;
-  expiresAt: number;
 }
 
 export interface LaneHead {
@@ -38,60 +26,49 @@ export interface LaneHead {
   dueAt: number;
 }
 
-export interface Deferral {
-  nextAt: number;
-  lastReply: string | null;
-  badDomainAt: number | null;
-}
-
-/** A row found in flight at start: its attempt was cut off by a crash. */
+/** A row found in flight at the start: a crash cut its attempt off. */
 export interface InterruptedJob {
   id: number;
   attempts: number;
   startedAt: number | null;
-  dotAt: number | null;
+  /** When the attempt passed its point of no return; absent or null: it certainly had no effect. */
+  uncertainSince?: number | null;
 }
 
-/** Whose a row is. */
-export interface RowOwner {
-  workspaceId: number;
-  domainId: number;
-}
-
-/** Told, inside the transaction, what the queue's rows come to. */
-export interface QueueCounts {
-  /** By how many rows more (1) or less (-1) are delayed. */
-  delayed(owner: RowOwner, change: 1 | -1): void;
-}
-
-/** One attempt at a row: what ends it is fenced by its number. */
+/** One attempt at a row: its number fences everything that ends it. */
 type Attempt = Pick<Job, "id" | "attempt">;
 
 /** What a worker needs of a queue. All of it is called inside a transaction. */
-export interface WorkerQueue {
-  /** The workspace of a lane; 0: nobody's. */
-  workspaceOf(laneId: number): number;
-  /** Claims up to `limit` due rows of a lane; `retryAt` says when attempt n would be followed by the next. */
-  claim(request: { laneId: number; now: number; limit: number; retryAt: (attempt: number) => number }): Job[];
-  /** When the lane's next row is due and when it expires; null when it has none that waits. */
-  headOf(laneId: number): { dueAt: number; expiresAt: number } | null;
-  /** Notes that the final dot may be written from now on. False: the row is no longer this attempt's. */
-  markPointOfNoReturn(attempt: Attempt, now: number): boolean;
+export interface WorkerQueue<State = unknown> {
+  /** The workspace of a lane; 0: none. */
+  findWorkspace(laneId: number): number;
+  /**
+   * Claims up to `limit` due rows of a lane: counts the attempt and postpones the row, so that there are no leases. `retryAt`
+   * says when attempt n would be followed by the next.
+   */
+  claim(request: { laneId: number; now: number; limit: number; retryAt: (attempt: number) => number }): Job<State>[];
+  /** When the lane's next waiting row is due and when it expires; null: none waits. */
+  findHead(laneId: number): { dueAt: number; expiresAt: number } | null;
+  /** The attempt may have an effect from now on. False: the row is no longer this attempt's. Absent: no attempt is ever uncertain. */
+  markPointOfNoReturn?(attempt: Attempt, now: number): boolean;
   /** Takes the row off the queue. False: it is no longer this attempt's. */
   complete(attempt: Attempt): boolean;
   /** Puts the row back for its next attempt. False: it is no longer this attempt's. */
-  retry(attempt: Attempt, deferral: Deferral): boolean;
-  /** Undoes the claim of an attempt that was never begun. */
-  release(job: Job): void;
+  retry(attempt: Attempt, next: { nextAt: number; state: State }): boolean;
+  /** Undoes the claim of an attempt that was not begun. */
+  release(attempt: Attempt & { dueAt: number }): void;
   /** Every lane with waiting rows and when its first one is due. */
-  heads(): LaneHead[];
-  /** What a crash left in flight, and what runs. */
-  inFlight(): InterruptedJob[];
+  listHeads(): LaneHead[];
+  /** Rows in flight: those that a crash left so, and those of running attempts. */
+  listInFlight(): InterruptedJob[];
   /**
-   * Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. Where and when it waits;
-   * null: it was freed before, is another attempt's by now, or gone.
+   * Frees a row that a crash left in flight; `nextAt` null keeps the time that its claim has set. Returns where and when it
+   * waits; null: it was freed before, belongs to another attempt by now, or is gone.
    */
   freeInterrupted(row: Pick<InterruptedJob, "id" | "attempts">, nextAt: number | null): LaneHead | null;
-  /** The clock was set back: of the rows behind the id `after`; the last one looked at, or null when there are no more. */
-  bringNear(after: number, now: number): number | null;
+  /**
+   * The clock was set back: shortens the waits that began in what is the future now, in a batch of rows behind the id `after`.
+   * Returns the last id looked at; null: there are no more.
+   */
+  rescheduleBatch(after: number, now: number): number | null;
 }

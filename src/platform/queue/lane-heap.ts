@@ -1,7 +1,7 @@
-import type { Lane } from "./lane.ts";
+// The lanes that wait for a time: a binary heap by dueAt. A lane is in it at most once and knows its place, so that an
+// earlier row moves it forward without a search.
 
-// The lanes that wait for a time: a binary heap by dueAt. Each lane is in it once at the most and knows
-// its place, so that an earlier row moves it forward without a search.
+import type { Lane } from "./lane.ts";
 
 export class LaneHeap {
   readonly #heap: Lane[] = [];
@@ -11,7 +11,7 @@ export class LaneHeap {
     return this.#heap[0];
   }
 
-  /** Into the heap, or to its new place there. */
+  /** Adds a lane, or moves it to its new place. */
   put(lane: Lane): void {
     if (lane.place < 0) lane.place = this.#heap.push(lane) - 1;
     this.#rise(lane);
@@ -23,7 +23,7 @@ export class LaneHeap {
     if (first !== undefined) this.remove(first);
   }
 
-  /** Takes a lane out; one that is not in it is left alone. */
+  /** Does nothing for a lane that is not in it. */
   remove(lane: Lane): void {
     const { place } = lane;
     if (place < 0) return;

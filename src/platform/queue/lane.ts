@@ -1,5 +1,4 @@
-// A lane: one workspace's mail to one destination, as long as it has rows that wait or run. lanes.ts says how lanes
-// take turns; lane-heap.ts, fair-scheduler.ts and site-limits.ts are where one waits.
+// A lane: one workspace's work for one destination, as long as it has rows that wait or run; see lanes.ts.
 
 export interface Lane {
   readonly id: number;
@@ -14,13 +13,13 @@ export interface Lane {
   isReached: boolean;
   /** Nothing of it starts before this time: its destination has just not answered. */
   pausedUntil: number;
-  /** When the first of its waiting rows expires, as far as is known; null: not known. A blocked site does not keep it from failing then. */
+  /** When the first of its waiting rows expires; null: not known. A blocked site does not keep that row from failing then. */
   expiresAt: number | null;
   /** Its index in the heap; -1: it is not there. */
   place: number;
   /** Null: not known yet. */
   site: string | null;
-  /** Places held: its running jobs and what its claim may start. */
+  /** Places held: by its running jobs, and by those that its claim may start. */
   held: number;
   /** It waits for a job of its site to end. */
   isAside: boolean;

@@ -1,3 +1,5 @@
+// When a job is tried again.
+
 import type { Random } from "../random.ts";
 
 /** How far a retry may stray from its place in the schedule, so that retries do not march in step. */

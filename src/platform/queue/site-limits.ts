@@ -1,20 +1,19 @@
-import type { Lane } from "./lane.ts";
+// Limits of sites. A site is what several lanes may lead to and what bears only so much: the mail hosts behind a domain,
+// a pool of slow receivers. A lane whose site is full stands aside until a job for that site ends.
+
 import type { FairScheduler } from "./fair-scheduler.ts";
+import type { Lane } from "./lane.ts";
 
-// Many lanes may lead to one site (the mail hosts behind a domain), which bears only so much and may be
-// blocked. A lane that finds its site full stands aside until a job for that site ends, and holds no
-// places meanwhile.
-
-/** What a site allows; names are those that `locate` was given. */
-export interface SiteGate {
+/** The limits; sites are named as the handler names them in `locate`. */
+export interface SiteLimits {
   /** Jobs that may run for it at once, at least 1. */
-  jobsOf(site: string): number;
-  /** Of these, how many may be of one workspace; absent: all. */
-  ownJobsOf?(site: string, workspaceId: number): number;
-  /** Unix ms: nothing of a workspace (null: of anybody) starts before; null: it may start. */
-  blockedUntil(site: string, workspaceId: number | null): number | null;
+  getMaxJobs(site: string): number;
+  /** The same for the jobs of one workspace; absent: no limit of its own. */
+  getMaxOwnJobs?(site: string, workspaceId: number): number;
+  /** Unix ms: nothing of a workspace (null: of all) starts before; null, or absent: it may start. */
+  getBlockEnd?(site: string, workspaceId: number | null): number | null;
   /** Jobs that a lane may run whose site is not known yet, while `held` places are taken in all; absent: 1. */
-  unlocatedJobs?(held: number): number;
+  getMaxUnlocatedJobs?(held: number): number;
 }
 
 /** The lanes that lead to one site. */
@@ -27,21 +26,21 @@ interface Group {
 }
 
 export class SitePlaces {
-  readonly #gate: SiteGate;
-  readonly #turns: FairScheduler<Lane>;
+  readonly #limits: SiteLimits;
+  readonly #scheduler: FairScheduler<Lane>;
   readonly #groups = new Map<string, Group>();
   /** Sites for which lanes stand aside. */
   readonly #crowded = new Set<string>();
 
-  constructor(gate: SiteGate, turns: FairScheduler<Lane>) {
-    this.#gate = gate;
-    this.#turns = turns;
+  constructor(limits: SiteLimits, scheduler: FairScheduler<Lane>) {
+    this.#limits = limits;
+    this.#scheduler = scheduler;
   }
 
   /** Places that the lane's site has left; 0: the lane stands aside now. */
-  roomFor(lane: Lane, site: string): number {
-    const group = this.#groupOf(site);
-    const room = Math.min(this.#gate.jobsOf(site) - group.held, this.#ownRoom(group, site, lane.workspaceId));
+  getRoom(lane: Lane, site: string): number {
+    const group = this.#getGroup(site);
+    const room = Math.min(this.#limits.getMaxJobs(site) - group.held, this.#getOwnRoom(group, site, lane.workspaceId));
     if (room > 0) return room;
     lane.isAside = true;
     const own = group.aside.get(lane.workspaceId);
@@ -52,72 +51,72 @@ export class SitePlaces {
   }
 
   hold(lane: Lane, site: string, places: number): void {
-    count(this.#groupOf(site), lane, places);
+    count(this.#getGroup(site), lane, places);
   }
 
   giveBack(lane: Lane, site: string, places: number): void {
-    count(this.#groupOf(site), lane, -places);
+    count(this.#getGroup(site), lane, -places);
     this.#admit(site);
   }
 
   /** The lane leads elsewhere from now on. */
   leave(lane: Lane, site: string): void {
-    const group = this.#groupOf(site);
+    const group = this.#getGroup(site);
     count(group, lane, -lane.held);
     if (lane.isAside) bringBack(group, lane);
     this.#admit(site);
   }
 
-  /** At sites with free places, a lane of each workspace that has none in its line. True: there was one. */
+  /** At sites with free places, admits a lane of each workspace that has none in its line. True: there was one. */
   admitOthers(): boolean {
     let isAny = false;
     for (const site of this.#crowded) {
-      const group = this.#groupOf(site);
-      if (this.#gate.jobsOf(site) <= group.held) continue;
+      const group = this.#getGroup(site);
+      if (this.#limits.getMaxJobs(site) <= group.held) continue;
       for (const [workspaceId, [lane]] of group.aside) {
-        if (lane === undefined || this.#turns.isWaiting(workspaceId)) continue;
-        if (this.#ownRoom(group, site, workspaceId) <= 0) continue;
+        if (lane === undefined || this.#scheduler.isWaiting(workspaceId)) continue;
+        if (this.#getOwnRoom(group, site, workspaceId) <= 0) continue;
         bringBack(group, lane);
-        isAny = this.#turns.lineUp(lane) || isAny;
+        isAny = this.#scheduler.lineUp(lane) || isAny;
       }
     }
     return isAny;
   }
 
-  /** Lanes that stand aside for a site come back into their lines, as many as it has places, a workspace's after another's. */
+  /** Lanes that stand aside for a site come back into their lines, as many as it has places, workspace after workspace. */
   #admit(site: string): void {
-    const group = this.#groupOf(site);
+    const group = this.#getGroup(site);
     // A blocked site's lanes wait for their time, in the heap.
-    const isBlocked = this.#gate.blockedUntil(site, null) !== null;
-    let room = isBlocked ? Infinity : this.#gate.jobsOf(site) - group.held;
+    const isBlocked = (this.#limits.getBlockEnd?.(site, null) ?? null) !== null;
+    let room = isBlocked ? Infinity : this.#limits.getMaxJobs(site) - group.held;
     // Workspaces passed over since the last that got a place.
     let passed = 0;
     while (room > 0 && passed < group.aside.size) {
-      const [workspaceId, lanes] = firstOf(group.aside);
+      const [workspaceId, lanes] = getFirst(group.aside);
       const [lane] = lanes;
       // Its next turn is the last.
       group.aside.delete(workspaceId);
       group.aside.set(workspaceId, lanes);
       if (lane === undefined) break;
-      if (!isBlocked && this.#ownRoom(group, site, workspaceId) <= 0) {
+      if (!isBlocked && this.#getOwnRoom(group, site, workspaceId) <= 0) {
         passed += 1;
         continue;
       }
       passed = 0;
       bringBack(group, lane);
-      // One whose workspace is held takes no place.
-      if (this.#turns.lineUp(lane)) room -= 1;
+      // A lane of a held workspace takes no place.
+      if (this.#scheduler.lineUp(lane)) room -= 1;
     }
     if (group.aside.size === 0) this.#crowded.delete(site);
     if (group.held <= 0 && group.aside.size === 0) this.#groups.delete(site);
   }
 
-  #ownRoom({ heldBy }: Group, site: string, workspaceId: number): number {
-    const jobs = this.#gate.ownJobsOf?.(site, workspaceId) ?? Infinity;
+  #getOwnRoom({ heldBy }: Group, site: string, workspaceId: number): number {
+    const jobs = this.#limits.getMaxOwnJobs?.(site, workspaceId) ?? Infinity;
     return jobs - (heldBy.get(workspaceId) ?? 0);
   }
 
-  #groupOf(site: string): Group {
+  #getGroup(site: string): Group {
     let group = this.#groups.get(site);
     if (group === undefined) {
       group = { held: 0, heldBy: new Map(), aside: new Map() };
@@ -141,7 +140,7 @@ function bringBack(group: Group, lane: Lane): void {
   lane.isAside = false;
 }
 
-function firstOf<K, V>(map: Map<K, V>): [K, V] {
+function getFirst<K, V>(map: Map<K, V>): [K, V] {
   for (const entry of map) return entry;
   throw new Error("the map is empty");
 }

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { syncFolderOf } from "../db/snapshot.ts";
+import { syncFolder } from "../db/snapshot.ts";
 import { StartError } from "../errors.ts";
 import { readPlainFile } from "../data-files.ts";
 
@@ -71,13 +71,13 @@ export function writeJournal(dataDir: string, journal: Journal): void {
     closeSync(descriptor);
   }
   renameSync(draft, file);
-  syncFolderOf(file);
+  syncFolder(file);
 }
 
 export function removeJournal(dataDir: string): void {
   const file = journalFile(dataDir);
   rmSync(file, { force: true });
-  syncFolderOf(file);
+  syncFolder(file);
 }
 
 function parse(text: string): Journal | null {

@@ -28,7 +28,7 @@ const TRUSTED = "trusted comment: ";
 
 /** A public key as minisign prints it, or its file; null: it is none. */
 export function readPublicKey(text: string): PublicKey | null {
-  const lines = linesOf(text);
+  const lines = splitLines(text);
   const bytes = decode(lines.find((line) => !line.startsWith(COMMENT)) ?? "");
   if (bytes?.length !== 2 + ID_BYTES + KEY_BYTES || bytes.toString("latin1", 0, 2) !== "Ed") return null;
   const der = Buffer.concat([SPKI_HEAD, bytes.subarray(2 + ID_BYTES)]);
@@ -37,7 +37,7 @@ export function readPublicKey(text: string): PublicKey | null {
 
 /** The text of a `.minisig`; null: it is none. */
 export function readSignature(text: string): Signature | null {
-  const [comment = "", first = "", trusted = "", last = "", ...rest] = linesOf(text);
+  const [comment = "", first = "", trusted = "", last = "", ...rest] = splitLines(text);
   const [bytes, global] = [decode(first), decode(last)];
   if (!comment.startsWith(COMMENT) || !trusted.startsWith(TRUSTED) || rest.length > 0) return null;
   if (bytes?.length !== 2 + ID_BYTES + SIGNATURE_BYTES || global?.length !== SIGNATURE_BYTES) return null;
@@ -74,7 +74,7 @@ export function readRelease(trustedComment: string): Release | null {
   return { version, file };
 }
 
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
   while (lines.at(-1) === "") lines.pop();
   return lines;

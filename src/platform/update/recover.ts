@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSetting } from "../db/instance-settings.ts";
-import { putDatabaseBack, syncFolderOf } from "../db/snapshot.ts";
+import { putDatabaseBack, syncFolder } from "../db/snapshot.ts";
 import { StartError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Journal, readJournal, removeJournal, snapshotFile } from "./journal.ts";
@@ -13,7 +13,7 @@ import { type Journal, readJournal, removeJournal, snapshotFile } from "./journa
 // go back; after that the database itself says whether it was changed.
 
 /** What became of an update that was cut off. */
-export type Settled =
+export type UpdateOutcome =
   /** Nothing had been changed, or the new executable goes on with what it has. */
   | "forward"
   /** The database is the one of before. */
@@ -38,7 +38,7 @@ export interface StartingDeps {
 export type EndDaemon = () => Promise<unknown>;
 
 /** Before the database is opened, with the directory's lock held. Throws StartError while an update forbids it. */
-export async function settleUpdate(deps: StartingDeps): Promise<Settled | null> {
+export async function settleUpdate(deps: StartingDeps): Promise<UpdateOutcome | null> {
   const { dataDir, log, updateId } = deps;
   const journal = readJournal(dataDir);
   if (updateId !== null) {
@@ -71,15 +71,15 @@ export async function settle(
   journal: Journal,
   isNew: boolean,
   deps: Pick<StartingDeps, "dataDir" | "databaseFile" | "endDaemon">,
-): Promise<Settled> {
+): Promise<UpdateOutcome> {
   const { dataDir, databaseFile } = deps;
-  const outcome = outcomeOf(journal, isNew, databaseFile);
+  const outcome = decideOutcome(journal, isNew, databaseFile);
   if (outcome === "back") await putBack(deps);
   removeJournal(dataDir);
   return outcome;
 }
 
-function outcomeOf({ stage, id }: Journal, isNew: boolean, databaseFile: string): Settled {
+function decideOutcome({ stage, id }: Journal, isNew: boolean, databaseFile: string): UpdateOutcome {
   switch (stage) {
     case "stopping":
       return "forward";
@@ -108,10 +108,8 @@ export async function putBack({
   await endDaemon();
   // First: whoever starts on the database of before must find it.
   writeFileSync(putBackFile(dataDir), "", { mode: 0o600 });
-  syncFolderOf(putBackFile(dataDir));
-  // What the daemon keeps here stays. It sees by the new log that the file is another, and adds a whole copy behind
-  // all that it had counted. Without it it would count on from the last single change in the replica, over which a
-  // whole copy may be ahead already: a number used twice, and a replica that cannot be restored.
+  syncFolder(putBackFile(dataDir));
+  // The daemon's state stays: it sees by the new log that the file is another, and adds a whole copy to its lineage.
   putDatabaseBack(databaseFile, snapshotFile(dataDir));
 }
 
@@ -141,7 +139,7 @@ export function updateUnderWay(pid: number | null): StartError {
 }
 
 /** SHA-256 of a file, in hexadecimal digits. */
-export async function sha256Of(file: string): Promise<string> {
+export async function hashFile(file: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) hash.update(chunk as Uint8Array);
   return hash.digest("hex");

@@ -1,3 +1,4 @@
+import { getErrorMessage } from "../errors.ts";
 // Work given to another thread, so that this one goes on answering. Calls of one turn of the event loop
 // go over in one message and come back in one: waking a thread costs as much as what one email needs of
 // it. A thread that dies takes no call with it: what it had not answered fails with ThreadGone, which
@@ -110,7 +111,7 @@ export class ThreadLine<I, O> {
       this.#started().postMessage({ first: this.#next - inputs.length, inputs });
       this.#watch ??= this.#watchSilence();
     } catch (error) {
-      this.#lose(error instanceof Error ? error.message : String(error));
+      this.#lose(getErrorMessage(error));
     }
   }
 
@@ -184,7 +185,7 @@ export async function answerCalls({ first, inputs }: Calls, run: (input: never) 
     try {
       return { kind: "done", output: await run(input as never) };
     } catch (error) {
-      return { kind: "threw", message: error instanceof Error ? error.message : String(error) };
+      return { kind: "threw", message: getErrorMessage(error) };
     }
   };
   return { first, outputs: await Promise.all(inputs.map(answer)) };

@@ -2,7 +2,7 @@
  * The forms of a message that DKIM hashes (RFC 6376 §3.4) and the choice of the header fields that
  * go into the hash (§5.4.2). Header text is handled as byte strings, one character per octet, so
  * that nothing is decoded on the way. White space means space and tab only; a line ends with CRLF
- * only, and a CR or LF that stands alone is content.
+ * only, and a bare CR or LF is content.
  */
 
 /** One header field as it stands in the message. */

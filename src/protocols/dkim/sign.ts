@@ -82,7 +82,7 @@ export async function signMessage(
 }
 
 /**
- * What a signature is made over (RFC 6376 §3.7): the covered fields in canonical form, then the
+ * The input of a signature (RFC 6376 §3.7): the covered fields in canonical form, then the
  * relaxed signature field itself with an empty `b=` and no CRLF.
  */
 export function hashInput(covered: string, unsigned: string): Uint8Array {
@@ -129,7 +129,7 @@ function assertSignable(fields: HeaderField[]): void {
   if (fields.filter(({ name }) => name === "from").length !== 1)
     throw new Error("a message to sign needs exactly one From field");
   for (const { name, raw } of fields) {
-    // What another hop might repair would not be what was signed.
+    // A line that another hop repairs is not the one that was signed.
     if (name === "" || /\r(?!\n)|(?<!\r)\n/.test(raw)) throw new Error("a message to sign has a malformed header line");
   }
 }

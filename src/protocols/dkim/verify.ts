@@ -10,7 +10,7 @@ import { canonicalBody, canonicalField, type HeaderField, selectFields, splitMes
 import { readKeyRecord } from "./record.ts";
 import { readSignature, type Signature } from "./signature.ts";
 
-/** What became of one signature; a message without any has one verdict, `none`. */
+/** The verdict on one signature; a message without any has one verdict, `none`. */
 export interface DkimVerdict {
   /** `d=` in lower case; "" when it is unreadable. */
   domain: string;
@@ -69,7 +69,7 @@ const MAX_OF_DOMAIN = 2;
  * Whether a valid signature with exactly this `d=` covers the header it names and the whole body. No other
  * domain's key is asked for, whatever signatures a stranger adds.
  */
-export async function bearsSignatureOf(
+export async function hasValidSignature(
   domain: string,
   message: Uint8Array,
   lookupTxt: LookupTxt,
@@ -112,7 +112,8 @@ async function checkSignature(
   for (const record of found.records) {
     const key = readKeyRecord(record, signature);
     if (typeof key === "string") reason = key;
-    else if (isSignedBy(key, input, signature)) return { result: "pass", reason: lengthNote(signature, canonical) };
+    else if (isSignatureValid(key, input, signature))
+      return { result: "pass", reason: lengthNote(signature, canonical) };
     else reason = "the signature does not match";
   }
   return fail(reason);
@@ -137,7 +138,7 @@ async function findKeys(
   return { kind: "fail", reason: "no key is published under this name" };
 }
 
-function isSignedBy(key: KeyObject, input: Uint8Array, { algorithm, value }: Signature): boolean {
+function isSignatureValid(key: KeyObject, input: Uint8Array, { algorithm, value }: Signature): boolean {
   try {
     if (algorithm === "ed25519-sha256") return verify(null, createHash("sha256").update(input).digest(), key, value);
     return verify("sha256", input, key, value);

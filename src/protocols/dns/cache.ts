@@ -2,8 +2,8 @@
  * Answers for as long as they hold. Positive ones live for their TTL and negative ones for the
  * SOA's minimum, both within bounds; failures are never kept, since the next try may succeed.
  *
- * What they weigh is bounded, and each answer is held for whoever asked for it. When they weigh too
- * much, the oldest of whoever holds most goes: nobody's many names wash out the others' few.
+ * Their memory is bounded, and each answer is held for the owner that asked for it. When they take too
+ * much, the oldest of the owner with most goes: nobody's many names wash out the others' few.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Lookup } from "./lookup.ts";
@@ -19,18 +19,18 @@ const SWEEP_EVERY_MS = 60_000;
 const ENTRY_BYTES = 400;
 const RECORD_BYTES = 100;
 
-/** Who asks: a workspace, or pombo itself (0). */
-export type Asker = number;
+/** For whom a lookup is made, as the caller numbers them. */
+export type Owner = number;
 
 interface Entry {
   lookup: Lookup<unknown>;
   storedAt: number;
   expiresAt: number;
   bytes: number;
-  asker: Asker;
+  owner: Owner;
 }
 
-/** The entries held for one asker, the oldest first. */
+/** The entries held for one owner, the oldest first. */
 interface Held {
   keys: Set<string>;
   bytes: number;
@@ -40,7 +40,7 @@ export class LookupCache {
   readonly #clock: Clock;
   readonly #limit: number;
   readonly #entries = new Map<string, Entry>();
-  readonly #held = new Map<Asker, Held>();
+  readonly #held = new Map<Owner, Held>();
   #bytes = 0;
   #sweepAt = 0;
 
@@ -59,7 +59,7 @@ export class LookupCache {
   }
 
   /** A copy with the TTL that is left, or null. The caller knows the record type from the key. */
-  find(key: string, asker: Asker): Lookup<unknown> | null {
+  find(key: string, owner: Owner): Lookup<unknown> | null {
     const entry = this.#entries.get(key);
     if (!entry) return null;
     const now = this.#clock.now();
@@ -67,21 +67,21 @@ export class LookupCache {
       this.#remove(key, entry);
       return null;
     }
-    // What several ask for is held for the one of them who holds least, so that it goes last.
-    if (this.#bytesOf(asker) < this.#bytesOf(entry.asker)) this.#put(key, { ...entry, asker });
+    // An answer that several ask for is held for the one who holds least, so that it goes last.
+    if (this.#getBytes(owner) < this.#getBytes(entry.owner)) this.#put(key, { ...entry, owner });
     const lookup = copyLookup(entry.lookup);
     if (lookup.kind === "found") lookup.ttlS = Math.floor((entry.expiresAt - now) / 1000);
     return lookup;
   }
 
   /** `ttlS` as the answer said; the bounds are put on here. */
-  store(key: string, lookup: Lookup<unknown>, { ttlS, asker }: { ttlS: number; asker: Asker }): void {
+  store(key: string, lookup: Lookup<unknown>, { ttlS, owner }: { ttlS: number; owner: Owner }): void {
     if (lookup.kind === "failed") return;
     const capS = lookup.kind === "found" ? POSITIVE_CAP_S : NEGATIVE_CAP_S;
     const holdS = Math.max(TTL_FLOOR_S, Math.min(ttlS, capS));
     const storedAt = this.#clock.now();
     this.#sweep(storedAt);
-    this.#put(key, { lookup, storedAt, expiresAt: storedAt + holdS * 1000, bytes: bytesOf(key, lookup), asker });
+    this.#put(key, { lookup, storedAt, expiresAt: storedAt + holdS * 1000, bytes: estimateBytes(key, lookup), owner });
     while (this.#bytes > this.#limit) this.#removeOne();
   }
 
@@ -96,8 +96,8 @@ export class LookupCache {
     // Removed first, so that a renewed entry is a young one.
     if (before !== undefined) this.#remove(key, before);
     this.#entries.set(key, entry);
-    const held = this.#held.get(entry.asker) ?? { keys: new Set(), bytes: 0 };
-    this.#held.set(entry.asker, held);
+    const held = this.#held.get(entry.owner) ?? { keys: new Set(), bytes: 0 };
+    this.#held.set(entry.owner, held);
     held.keys.add(key);
     held.bytes += entry.bytes;
     this.#bytes += entry.bytes;
@@ -106,11 +106,11 @@ export class LookupCache {
   #remove(key: string, entry: Entry): void {
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
-    const held = this.#held.get(entry.asker);
+    const held = this.#held.get(entry.owner);
     if (held === undefined) return;
     held.keys.delete(key);
     held.bytes -= entry.bytes;
-    if (held.keys.size === 0) this.#held.delete(entry.asker);
+    if (held.keys.size === 0) this.#held.delete(entry.owner);
   }
 
   #removeOne(): void {
@@ -131,8 +131,8 @@ export class LookupCache {
     for (const [key, entry] of this.#entries) if (isOver(entry, now)) this.#remove(key, entry);
   }
 
-  #bytesOf(asker: Asker): number {
-    return this.#held.get(asker)?.bytes ?? 0;
+  #getBytes(owner: Owner): number {
+    return this.#held.get(owner)?.bytes ?? 0;
   }
 }
 
@@ -141,7 +141,7 @@ function isOver({ expiresAt, storedAt }: Entry, now: number): boolean {
   return now >= expiresAt || now < storedAt;
 }
 
-function bytesOf(key: string, lookup: Lookup<unknown>): number {
+function estimateBytes(key: string, lookup: Lookup<unknown>): number {
   const records = lookup.kind === "found" ? lookup.records : [];
   // Two bytes a character at the most.
   return records.reduce<number>(

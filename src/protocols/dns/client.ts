@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
-import { type Asker, LookupCache, copyLookup } from "./cache.ts";
+import { type Owner, LookupCache, copyLookup } from "./cache.ts";
 import { askServer } from "./exchange.ts";
 import type { Outcome, Server } from "./exchange.ts";
 import { createGate } from "./lookup-limit.ts";
@@ -24,8 +24,8 @@ const TIMEOUT_MS = 5000;
 const ROUNDS = 2;
 const SERVERS_LIMIT = 8;
 const LOOKUPS_AT_ONCE = 256;
-/** Asks for what is no workspace's. */
-const OURSELVES: Asker = 0;
+/** For lookups that name no owner. */
+const OURSELVES: Owner = 0;
 
 /** A resolver over real servers. After `close` every lookup is `failed`, those under way as well. */
 export interface DnsClient extends Resolver {
@@ -36,8 +36,8 @@ export interface DnsClient extends Resolver {
    * from different servers" and for domain checks, which must not believe an old "no such record".
    */
   fresh(preferredServer: number): Resolver;
-  /** The same for the mail of one workspace, in whose share of the cache the answers are held. */
-  by(workspaceId: number): Pick<DnsClient, keyof Resolver | "fresh" | "serverCount">;
+  /** The same for an owner, in whose part of the cache the answers are held. */
+  forOwner(owner: Owner): Pick<DnsClient, keyof Resolver | "fresh" | "serverCount">;
   close(): void;
 }
 
@@ -66,13 +66,13 @@ export function createResolver(options: ResolverOptions): DnsClient {
   const enter = createGate(options.lookupsAtOnce ?? LOOKUPS_AT_ONCE);
   const underWay = new Map<string | symbol, Shared>();
 
-  const ask = async (type: QueryType, name: string, asking: Asking & { asker: Asker }): Promise<Lookup<unknown>> => {
-    const { preferred, signal, asker } = asking;
+  const ask = async (type: QueryType, name: string, asking: Asking & { owner: Owner }): Promise<Lookup<unknown>> => {
+    const { preferred, signal, owner } = asking;
     const leave = await enter(signal);
     if (leave === null) return GIVEN_UP;
     try {
       const { lookup, ttlS } = await walk(type, name, { preferred, signal });
-      cache.store(`${type} ${name}`, lookup, { ttlS, asker });
+      cache.store(`${type} ${name}`, lookup, { ttlS, owner });
       return lookup;
     } finally {
       leave();
@@ -80,17 +80,17 @@ export function createResolver(options: ResolverOptions): DnsClient {
   };
 
   /** The same question of several is asked once, and given up when the last of them gives up; a fresh one is not shared. */
-  const share = (type: QueryType, name: string, { preferred, asker }: Wish): Shared => {
+  const share = (type: QueryType, name: string, { preferred, owner }: Wish): Shared => {
     const key = preferred === null ? `${type} ${name}` : Symbol(name);
     const known = underWay.get(key);
     if (known !== undefined) return known;
     const ending = new AbortController();
     const forget = () => void (underWay.get(key) === shared && underWay.delete(key));
     const shared: Shared = {
-      askers: 0,
-      answer: ask(type, name, { preferred, asker, signal: ending.signal }).finally(forget),
+      waiting: 0,
+      answer: ask(type, name, { preferred, owner, signal: ending.signal }).finally(forget),
       giveUp() {
-        // Whoever asks from now on must not get this one's failure.
+        // A later caller must not get this one's failure.
         forget();
         ending.abort();
       },
@@ -103,19 +103,19 @@ export function createResolver(options: ResolverOptions): DnsClient {
     const name = normalizeName(input);
     if (!isAskable(name)) return { kind: "no_name", server: "" };
     if (isClosed) return { kind: "failed", reason: "the resolver is closed" };
-    const cached = wish.preferred === null ? cache.find(`${type} ${name}`, wish.asker) : null;
+    const cached = wish.preferred === null ? cache.find(`${type} ${name}`, wish.owner) : null;
     if (cached) return cached;
-    return copyLookup(await answerOf(share(type, name, wish), wish.signal));
+    return copyLookup(await awaitAnswer(share(type, name, wish), wish.signal));
   };
-  const by = (asker: Asker) => ({
-    ...lookupsBy((type, name, signal) => find(type, name, { preferred: null, signal, asker })),
+  const forOwner = (owner: Owner) => ({
+    ...createLookups((type, name, signal) => find(type, name, { preferred: null, signal, owner })),
     serverCount: servers.length,
-    fresh: (preferred: number) => lookupsBy((type, name, signal) => find(type, name, { preferred, signal, asker })),
+    fresh: (preferred: number) => createLookups((type, name, signal) => find(type, name, { preferred, signal, owner })),
   });
 
   return {
-    ...by(OURSELVES),
-    by,
+    ...forOwner(OURSELVES),
+    forOwner,
     close() {
       isClosed = true;
       for (const shared of Array.from(underWay.values())) shared.giveUp();
@@ -132,13 +132,13 @@ interface Asking {
 
 interface Wish {
   preferred: number | null;
-  asker: Asker;
+  owner: Owner;
   signal: AbortSignal | undefined;
 }
 
 /** A question that is under way, and how many wait for its answer. */
 interface Shared {
-  askers: number;
+  waiting: number;
   readonly answer: Promise<Lookup<unknown>>;
   giveUp(): void;
 }
@@ -146,13 +146,13 @@ interface Shared {
 const GIVEN_UP: Lookup<unknown> = { kind: "failed", reason: "the lookup was given up" };
 
 /** The answer, or a failure as soon as `signal` is aborted. */
-async function answerOf(shared: Shared, signal: AbortSignal | undefined): Promise<Lookup<unknown>> {
-  shared.askers += 1;
+async function awaitAnswer(shared: Shared, signal: AbortSignal | undefined): Promise<Lookup<unknown>> {
+  shared.waiting += 1;
   if (signal === undefined) return shared.answer;
   const { promise, resolve } = Promise.withResolvers<Lookup<unknown>>();
   const leave = () => {
-    shared.askers -= 1;
-    if (shared.askers === 0) shared.giveUp();
+    shared.waiting -= 1;
+    if (shared.waiting === 0) shared.giveUp();
     resolve(GIVEN_UP);
   };
   void shared.answer.then(resolve);
@@ -164,7 +164,7 @@ async function answerOf(shared: Shared, signal: AbortSignal | undefined): Promis
 }
 
 /** The one place where the record type in a question gives the answer its type. */
-function lookupsBy(
+function createLookups(
   find: (type: QueryType, name: string, signal: AbortSignal | undefined) => Promise<Lookup<unknown>>,
 ): Resolver {
   return {

@@ -60,12 +60,12 @@ function askByUdp(server: Server, question: Question, options: ExchangeOptions):
       const reading = readAnswer(bytes, question);
       if (reading.kind !== "foreign") settle(reading);
     });
-    socket.on("error", (error) => settle({ kind: "silent", reason: `could not be reached (${reasonOf(error)})` }));
-    // A connected socket: the kernel picks a random port for this query alone, drops datagrams from
+    socket.on("error", (error) => settle({ kind: "silent", reason: `could not be reached (${getErrorCode(error)})` }));
+    // A connected socket: the kernel picks a random port for this query only, drops datagrams from
     // any other address and port, and reports a closed port at once instead of after the timeout.
     let isClosed = false;
     socket.connect(server.port, server.address, (error?: unknown) => {
-      if (error) settle({ kind: "silent", reason: `could not be reached (${reasonOf(error)})` });
+      if (error) settle({ kind: "silent", reason: `could not be reached (${getErrorCode(error)})` });
       else if (!isClosed) socket.send(encodeQuestion(question));
     });
     return () => {
@@ -95,7 +95,7 @@ function askByTcp(server: Server, question: Question, options: ExchangeOptions):
       settle(reading.kind === "foreign" ? { kind: "refused", reason: "answered another question over TCP" } : reading);
     });
     socket.on("error", (error) =>
-      settle({ kind: "silent", reason: `could not be reached by TCP (${reasonOf(error)})` }),
+      settle({ kind: "silent", reason: `could not be reached by TCP (${getErrorCode(error)})` }),
     );
     socket.on("close", () => settle({ kind: "silent", reason: "closed the TCP connection without an answer" }));
     return () => socket.destroy();
@@ -130,7 +130,7 @@ function waitFor(
   });
 }
 
-function reasonOf(error: unknown): string {
+function getErrorCode(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : "an error without a code";
 }

@@ -1,5 +1,5 @@
 /**
- * What a lookup can tell. Reasons are for everybody and name no server by its address; `server` tells
+ * The results of a lookup. Reasons are for everybody and name no server by its address; `server` tells
  * servers apart, and is the operator's to see. The four kinds are kept apart because mail depends on the difference: a
  * name that does not exist bounces a message, a server that does not answer only delays it.
  */

@@ -42,8 +42,8 @@ export class ResolverHealth {
   #isAsking = false;
   #isStopped = false;
   #cancelAgain: (() => void) | null = null;
-  #trouble: HealthIssue | null = null;
-  /** What the lookup that was without an answer last says of the servers. */
+  #issue: HealthIssue | null = null;
+  /** Why the last lookup was without an answer, by server. */
   #lastSilence: string | null = null;
 
   constructor(options: WatchOptions) {
@@ -52,7 +52,7 @@ export class ResolverHealth {
 
   /** Null while DNS answers, as far as is known: it is looked at when a lookup had no answer. */
   get issue(): HealthIssue | null {
-    return this.#trouble;
+    return this.#issue;
   }
 
   /** No server answered a lookup; `reason` says of each what it did instead. */
@@ -87,11 +87,11 @@ export class ResolverHealth {
 
   #set(silence: string | null): void {
     const { clock, serverCount, changed } = this.#options;
-    if ((silence === null) === (this.#trouble === null)) return;
+    if ((silence === null) === (this.#issue === null)) return;
     const reason =
       `No DNS server answers (${serverCount} asked), so nothing can be delivered; what is accepted waits. ` +
       "Look at [dns] servers, or the system's own resolvers, and at the network.";
-    this.#trouble = silence === null ? null : { component: "dns", reason, since: clock.now() };
+    this.#issue = silence === null ? null : { component: "dns", reason, since: clock.now() };
     changed(silence);
   }
 }

@@ -29,7 +29,7 @@ export interface Question {
   hasEdns: boolean;
 }
 
-/** What one message says. `values` of `found` are strings, or MxRecord for MX. */
+/** The content of one message. `values` of `found` are strings, or MxRecord for MX. */
 export type Reading =
   /** Not an answer to this question: to be ignored while waiting for the real one. */
   | { kind: "foreign" }
@@ -140,7 +140,7 @@ function readRecords(message: Message, question: Question): Reading {
     const wanted = own.filter((record) => record.type === question.type);
     if (wanted.length > 0) {
       const values = wanted.map(readValue);
-      ttlS = wanted.reduce((least, record) => Math.min(least, ttlOf(record)), ttlS);
+      ttlS = wanted.reduce((least, record) => Math.min(least, readTtl(record)), ttlS);
       return { kind: "found", values, ttlS, isAuthentic: message.flag_ad };
     }
     const alias = own.find((record) => record.type === "CNAME");
@@ -152,7 +152,7 @@ function readRecords(message: Message, question: Question): Reading {
     }
     path.push(target);
     if (path.length > CNAME_LIMIT) return { kind: "refused", reason: `sent more than ${CNAME_LIMIT} CNAMEs` };
-    ttlS = Math.min(ttlS, ttlOf(alias));
+    ttlS = Math.min(ttlS, readTtl(alias));
     name = target;
   }
   return readAbsence(message, { path, name, ttlS });
@@ -161,7 +161,7 @@ function readRecords(message: Message, question: Question): Reading {
 function readAbsence(message: Message, end: { path: string[]; name: string; ttlS: number }): Reading {
   const soa = (message.authorities ?? []).find((record) => record.type === "SOA");
   // RFC 2308 §5: a negative answer holds for the lesser of the SOA's own TTL and its MINIMUM.
-  const negativeTtlS = soa?.type === "SOA" ? Math.min(ttlOf(soa), soa.data.minimum ?? 0) : NEGATIVE_TTL_S;
+  const negativeTtlS = soa?.type === "SOA" ? Math.min(readTtl(soa), soa.data.minimum ?? 0) : NEGATIVE_TTL_S;
   const ttlS = Math.min(end.ttlS, negativeTtlS);
   // RFC 6604 §3: after CNAMEs the code speaks of the last name of the chain.
   if (message.rcode === "NXDOMAIN") return { kind: "no_name", ttlS };
@@ -185,7 +185,7 @@ function isInternet(record: Answer): boolean {
   return record.type !== "OPT" && "class" in record && record.class === "IN";
 }
 
-function ttlOf(record: Answer): number {
+function readTtl(record: Answer): number {
   const ttlS = "ttl" in record ? (record.ttl ?? 0) : 0;
   // RFC 2181 §8: a TTL with the top bit set counts as zero.
   return ttlS > 0x7fff_ffff ? 0 : ttlS;

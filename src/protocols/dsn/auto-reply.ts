@@ -1,10 +1,10 @@
 /**
  * Answers that a machine gives for a person: vacation notes, receipts, tickets (RFC 3834), and notes
  * that a message was read (RFC 8098). They reach the return path and say nothing about delivery
- * (R46). Many bounces carry the same marks, so src/protocols/dsn/parse.ts asks for a bounce first. Pure.
+ * (R46). Many bounces carry the same marks, so src/protocols/dsn/parse-report.ts asks for a bounce first. Pure.
  */
 import { plain } from "./charset.ts";
-import { decodeWords, type Field, valueOf } from "./fields.ts";
+import { decodeWords, type Field, findValue } from "./fields.ts";
 
 const ANSWER_BEFORE = /^(?:(?:re|aw|sv|fwd?|enc|res|rv|tr) ?: ?){1,5}/;
 
@@ -36,16 +36,16 @@ const MARKS = new Set([
 /** Whether the header says that a machine answered. */
 export function isAutoReply(fields: Field[]): boolean {
   // RFC 3834 §5: whatever is not "no" was not sent by a person.
-  const submitted = valueOf(fields, "auto-submitted")?.toLowerCase() ?? "no";
+  const submitted = findValue(fields, "auto-submitted")?.toLowerCase() ?? "no";
   if (!/^no\b/.test(submitted)) return true;
   if (fields.some(({ name }) => MARKS.has(name))) return true;
-  if (/^auto[-_]?reply\b/i.test(valueOf(fields, "precedence") ?? "")) return true;
-  if (/disposition-notification/i.test(valueOf(fields, "content-type") ?? "")) return true;
+  if (/^auto[-_]?reply\b/i.test(findValue(fields, "precedence") ?? "")) return true;
+  if (/disposition-notification/i.test(findValue(fields, "content-type") ?? "")) return true;
   return answersBySubject(fields);
 }
 
 /** Whether the subject says so, in the words of the common programs. */
 export function answersBySubject(fields: Field[]): boolean {
-  const subject = plain(decodeWords(valueOf(fields, "subject") ?? "")).replace(ANSWER_BEFORE, "");
+  const subject = plain(decodeWords(findValue(fields, "subject") ?? "")).replace(ANSWER_BEFORE, "");
   return SUBJECTS.some((pattern) => pattern.test(subject));
 }

@@ -1,28 +1,28 @@
 /**
- * What makes a mail without a delivery-status a report of one: who signs for it, its subject, the
+ * The marks of a bounce without a delivery-status: its sender, its subject, the
  * words of its text. One of these is not enough, since people answer from every address and about
  * everything. On plain text (charset.ts). Pure.
  */
 import { answersBySubject, isAutoReply } from "./auto-reply.ts";
 import { plain } from "./charset.ts";
-import { decodeWords, valueOf } from "./fields.ts";
+import { decodeWords, findValue } from "./fields.ts";
 import type { Message } from "./message.ts";
 import type { Notice } from "./notice.ts";
 
 /** One pattern of several, so that each language has its line. */
-function anyOf(...patterns: RegExp[]): RegExp {
+function joinPatterns(...patterns: RegExp[]): RegExp {
   return new RegExp(patterns.map(({ source }) => source).join("|"));
 }
 
 /** Nobody's answering machine has such a name. */
 const DAEMON = /mailer[-_. ]?daemon|mail ?deliver|delivery (?:sub)?system|<>/;
-const SENDER = anyOf(
+const SENDER = joinPatterns(
   DAEMON,
   /post[-_. ]?master|mdaemon|bounces?[@+-]|mail[-_. ]?(?:system|admin|service|server|gateway|router)|system administrator|microsoft outlook|\bndr@|\bmta@/,
   /interscan|\bimss\b|messaging security|virus ?wall|mail ?(?:marshal|sweeper)|mimesweeper|antivirus|smtp[-_. ]?gateway/,
 );
 
-const SUBJECT = anyOf(
+const SUBJECT = joinPatterns(
   /undeliver|not deliver|non[- ]?deliver|returned (?:mail|message|to sender)|return(?:ing|ed) message/,
   /(?:mail|message|delivery) (?:delivery )?(?:status|failure|failed|has failed|problem|error|report|notification|system error)/,
   /failure notice|delivery (?:status )?notification|mail system error|error (?:sending|delivering) your|(?:rejected|delayed) (?:mail|message)|user unknown/,
@@ -38,7 +38,7 @@ const SUBJECT = anyOf(
   /не доставлен|недостав|退信|无法投递|無法傳遞|配信(?:でき|不能)|送信できません/,
 );
 
-const WORDS = anyOf(
+const WORDS = joinPatterns(
   /(?:could|can|was|were|has|have|is|are|did)(?: ?not|n't)(?: been| be)? (?:deliver|sent)|unable to deliver|undeliverable|not (?:be )?delivered/,
   /delivery (?:to|of|has|failed|attempt)|(?:permanent|fatal|delivery) (?:error|problem|failure)|rejected by|returned to (?:the )?sender/,
   /failure reasons|transcript of (?:the )?session|requested action not taken|error message below|generated response|did not reach the following/,
@@ -57,12 +57,12 @@ const SYSTEM_WORDS =
 /** Whether the message reports that a message was not delivered, or not yet. */
 export function looksLikeBounce(message: Message, notice: Notice): boolean {
   const { fields } = message;
-  if (message.reportType === "delivery-status" || valueOf(fields, "x-failed-recipients") !== null) return true;
+  if (message.reportType === "delivery-status" || findValue(fields, "x-failed-recipients") !== null) return true;
   if (answersBySubject(fields)) return false;
   if (SYSTEM_WORDS.test(notice.whole)) return true;
-  const hasSubject = SUBJECT.test(plain(decodeWords(valueOf(fields, "subject") ?? "")));
+  const hasSubject = SUBJECT.test(plain(decodeWords(findValue(fields, "subject") ?? "")));
   const hasWords = WORDS.test(notice.whole);
-  const from = senderOf(message);
+  const from = getSender(message);
   if (DAEMON.test(from)) return hasSubject || hasWords;
   // An answering machine quotes: our own subject may speak of a delivery that failed.
   const isAnswer = isAutoReply(fields);
@@ -74,30 +74,30 @@ export function looksLikeBounce(message: Message, notice: Notice): boolean {
 export function isFromMailSystem(message: Message): boolean {
   const { fields, reportType } = message;
   return (
-    SENDER.test(senderOf(message)) ||
+    SENDER.test(getSender(message)) ||
     reportType === "delivery-status" ||
-    valueOf(fields, "x-failed-recipients") !== null ||
-    valueOf(fields, "return-path") === "<>"
+    findValue(fields, "x-failed-recipients") !== null ||
+    findValue(fields, "return-path") === "<>"
   );
 }
 
-function senderOf({ fields }: Message): string {
-  return plain(decodeWords(valueOf(fields, "from") ?? ""));
+function getSender({ fields }: Message): string {
+  return plain(decodeWords(findValue(fields, "from") ?? ""));
 }
 
 const DELAY_SUBJECT =
   /\bdelay|still being retried|warning(?:: |--| ).{0,40}(?:could not send|not yet|still|retr)|^warning$|delivery warning|atrasad|atraso|adiad|demorad|retrasad|retraso|\bretard|verzoger|ritard|vertraag/;
 
-const DELAY_WORDS = anyOf(
+const DELAY_WORDS = joinPatterns(
   /warning (?:message )?only|temporary failure report|has been delayed|is (?:being )?delayed|not need to re-?send|no action is required/,
   /(?:will|shall) (?:be retried|keep (?:on )?trying|retry|continue (?:to try|trying)|try again|attempt)|(?:not yet|still) (?:been )?(?:deliver|undeliver|being)|has been postponed|delivery attempts will continue/,
   /tentara(?:o)? novamente|sera reenviada|nova tentativa|se volvera a intentar|intentara de nuevo/,
   /nouvelle tentative|erneut versuch|weitere zustellversuche|verra ritentat/,
 );
 
-/** Whether the reporter goes on trying. `message` null: the text alone decides. */
+/** Whether the reporter goes on trying. `message` null: only the text decides. */
 export function looksLikeDelay(notice: Notice, message: Message | null): boolean {
   const isToldSo = DELAY_WORDS.test(notice.whole);
   if (message === null) return isToldSo;
-  return DELAY_SUBJECT.test(plain(decodeWords(valueOf(message.fields, "subject") ?? ""))) || isToldSo;
+  return DELAY_SUBJECT.test(plain(decodeWords(findValue(message.fields, "subject") ?? ""))) || isToldSo;
 }

@@ -9,7 +9,7 @@ export function decodeText(octets: string, charset: string | null): string {
   // ISO-2022 writes other scripts in seven bits, after an escape.
   if (!isEightBit && !octets.includes("\u001b")) return octets;
   const bytes = Buffer.from(octets, "latin1");
-  // What reads as UTF-8 is UTF-8, whatever its label says.
+  // Octets that read as UTF-8 are UTF-8, whatever their label says.
   const text = isEightBit ? tryDecode(bytes, "utf-8", true) : null;
   return text ?? (charset === null ? null : tryDecode(bytes, charset, false)) ?? octets;
 }

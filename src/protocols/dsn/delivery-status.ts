@@ -4,13 +4,13 @@
  * between and the indentation, so a group is what has a field of a recipient, and its second
  * Final-Recipient begins another. Pure.
  */
-import { type Field, lines, readFields, valueOf } from "./fields.ts";
+import { type Field, lines, readFields, findValue } from "./fields.ts";
 
 /** More than any message of ours has: it has one. */
 export const MAX_RECIPIENTS = 20;
 const MAX_STATUS_CHARACTERS = 64 * 1024;
 
-/** What is said of one recipient; null where the field is missing. */
+/** The fields of one recipient; null where a field is missing. */
 export interface RecipientStatus {
   /** Lower case: `failed`, `delayed`, `delivered`, `relayed`, `expanded`. */
   action: string | null;
@@ -26,16 +26,27 @@ export interface RecipientStatus {
   bounceCategory: string | null;
 }
 
+export const NO_STATUS: RecipientStatus = {
+  action: null,
+  status: null,
+  diagnostic: null,
+  diagnosticType: null,
+  finalRecipient: null,
+  originalRecipient: null,
+  remoteMta: null,
+  bounceCategory: null,
+};
+
 const OF_A_RECIPIENT = new Set(["final-recipient", "original-recipient", "action", "status", "diagnostic-code"]);
 const STATUS = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/;
 
 /** The recipients that a delivery-status speaks of, in its order. */
 export function readDeliveryStatus(text: string): RecipientStatus[] {
   const recipients: RecipientStatus[] = [];
-  for (const block of blocksOf(text.slice(0, MAX_STATUS_CHARACTERS))) {
-    for (const group of groupsOf(readFields(block, "join"))) {
+  for (const block of splitBlocks(text.slice(0, MAX_STATUS_CHARACTERS))) {
+    for (const group of splitGroups(readFields(block, "join"))) {
       if (recipients.length === MAX_RECIPIENTS) return recipients;
-      recipients.push(recipientOf(group));
+      recipients.push(toRecipientStatus(group));
     }
   }
   return recipients;
@@ -50,7 +61,8 @@ export function findDeliveryStatus(text: string): RecipientStatus[] {
   return found.filter(({ action, status, finalRecipient }) => action !== null && (status ?? finalRecipient) !== null);
 }
 
-function* blocksOf(text: string): Generator<string> {
+/** Lines up to an empty one, each ended by a line feed. */
+export function* splitBlocks(text: string): Generator<string> {
   let block = "";
   for (const line of lines(text)) {
     if (line.trim() !== "") block += `${line}\n`;
@@ -62,7 +74,7 @@ function* blocksOf(text: string): Generator<string> {
   if (block !== "") yield block;
 }
 
-function groupsOf(fields: Field[]): Field[][] {
+function splitGroups(fields: Field[]): Field[][] {
   if (!fields.some((field) => OF_A_RECIPIENT.has(field.name))) return [];
   const groups: Field[][] = [[]];
   for (const field of fields) {
@@ -73,17 +85,17 @@ function groupsOf(fields: Field[]): Field[][] {
   return groups;
 }
 
-function recipientOf(group: Field[]): RecipientStatus {
-  const [diagnosticType, diagnostic] = typedValue(valueOf(group, "diagnostic-code"));
+function toRecipientStatus(group: Field[]): RecipientStatus {
+  const [diagnosticType, diagnostic] = typedValue(findValue(group, "diagnostic-code"));
   return {
-    action: /^[a-z]+/.exec(valueOf(group, "action")?.toLowerCase() ?? "")?.[0] ?? null,
-    status: STATUS.exec(valueOf(group, "status") ?? "")?.[1] ?? null,
+    action: /^[a-z]+/.exec(findValue(group, "action")?.toLowerCase() ?? "")?.[0] ?? null,
+    status: STATUS.exec(findValue(group, "status") ?? "")?.[1] ?? null,
     diagnostic,
     diagnosticType: diagnosticType?.toLowerCase() ?? null,
-    finalRecipient: addressOf(valueOf(group, "final-recipient")),
-    originalRecipient: addressOf(valueOf(group, "original-recipient")),
-    remoteMta: typedValue(valueOf(group, "remote-mta"))[1],
-    bounceCategory: valueOf(group, "x-powermta-bouncecategory"),
+    finalRecipient: parseTypedAddress(findValue(group, "final-recipient")),
+    originalRecipient: parseTypedAddress(findValue(group, "original-recipient")),
+    remoteMta: typedValue(findValue(group, "remote-mta"))[1],
+    bounceCategory: findValue(group, "x-powermta-bouncecategory"),
   };
 }
 
@@ -97,7 +109,7 @@ function typedValue(value: string | null): [type: string | null, text: string | 
 }
 
 /** `rfc822;<maria@example.com>` as `maria@example.com`. */
-export function addressOf(value: string | null): string | null {
+export function parseTypedAddress(value: string | null): string | null {
   const text = typedValue(value)[1];
   if (text === null) return null;
   const bare = (/<([^<>]{1,320})>/.exec(text)?.[1] ?? text).trim();

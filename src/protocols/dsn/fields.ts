@@ -59,16 +59,16 @@ export function* lines(text: string): Generator<string> {
 }
 
 /** The first field of the name, or null. */
-export function valueOf(fields: Field[], name: string): string | null {
+export function findValue(fields: Field[], name: string): string | null {
   return fields.find((field) => field.name === name)?.value ?? null;
 }
 
-export function valuesOf(fields: Field[], name: string): string[] {
+export function findValues(fields: Field[], name: string): string[] {
   return fields.filter((field) => field.name === name).map((field) => field.value);
 }
 
 /** A parameter of a structured value (`boundary`, `charset`, `report-type`), without its quotes; null when it is not there. */
-export function parameterOf(value: string, name: string): string | null {
+export function findParameter(value: string, name: string): string | null {
   const match = new RegExp(
     `;[ \\t]{0,80}${name}[ \\t]{0,8}=[ \\t]{0,8}(?:"([^"]{0,200})"|([^\\s;"]{1,200}))`,
     "i",

@@ -1,5 +1,5 @@
 /**
- * What the words of bounces mean in other languages than English: of reporters, and in the answers
+ * The meaning of words in bounces in other languages than English: of reporters, and in the answers
  * that they repeat. On plain text (charset.ts): lower case, no accents, which some write out in
  * letters (`empfaenger`). The first that matches decides, and what must never suppress stands first.
  *

@@ -6,9 +6,9 @@
  * Pure; never throws.
  */
 import { decodeText } from "./charset.ts";
-import { type Field, fromBase64, fromQuoted, parameterOf, readFields, valueOf } from "./fields.ts";
+import { type Field, fromBase64, fromQuoted, findParameter, readFields, findValue } from "./fields.ts";
 
-/** What lies beyond is not looked at. Reports put what they say first, and what came back last. */
+/** The rest is not looked at. Reports put their statement first, and the returned message last. */
 export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 /** Of each part; a longer header is read so far. */
 export const MAX_HEADER_BYTES = 256 * 1024;
@@ -45,11 +45,11 @@ export function readMessage(bytes: Uint8Array): Message {
   const boundaries: string[] = [];
   let entity = readHeader(raw, 0, boundaries);
   const { fields } = entity;
-  const contentType = valueOf(fields, "content-type") ?? "";
+  const contentType = findValue(fields, "content-type") ?? "";
   while (true) {
-    const type = typeOf(entity.fields);
+    const type = findType(entity.fields);
     const boundary = type.startsWith("multipart/")
-      ? parameterOf(valueOf(entity.fields, "content-type") ?? "", "boundary")
+      ? findParameter(findValue(entity.fields, "content-type") ?? "", "boundary")
       : null;
     const isOpened = boundary !== null && boundaries.length < MAX_DEPTH;
     if (isOpened) boundaries.push(boundary.trimEnd());
@@ -64,8 +64,8 @@ export function readMessage(bytes: Uint8Array): Message {
   }
   return {
     fields,
-    type: typeOf(fields),
-    reportType: parameterOf(contentType, "report-type")?.toLowerCase() ?? null,
+    type: findType(fields),
+    reportType: findParameter(contentType, "report-type")?.toLowerCase() ?? null,
     parts,
     raw,
   };
@@ -83,13 +83,13 @@ function readHeader(raw: string, start: number, boundaries: string[]): Entity {
     const length = end - at;
     if (length === 0 || (length === 1 && raw.charCodeAt(at) === 0x0d)) break;
     // A part without the empty line after its header must not swallow the parts after it.
-    if (isDelimiter(raw, at, end, boundaries) !== -1) return entityOf(raw, start, at, at);
+    if (isDelimiter(raw, at, end, boundaries) !== -1) return toEntity(raw, start, at, at);
     at = end + 1;
   }
-  return entityOf(raw, start, at, Math.min(lineEnd(raw, at) + 1, raw.length));
+  return toEntity(raw, start, at, Math.min(lineEnd(raw, at) + 1, raw.length));
 }
 
-function entityOf(raw: string, start: number, headerEnd: number, bodyStart: number): Entity {
+function toEntity(raw: string, start: number, headerEnd: number, bodyStart: number): Entity {
   return { fields: readFields(raw.slice(start, Math.min(headerEnd, start + MAX_HEADER_BYTES))), bodyStart };
 }
 
@@ -141,20 +141,20 @@ function lineEnd(raw: string, from: number): number {
   return end === -1 ? raw.length : end;
 }
 
-function typeOf(fields: Field[]): string {
-  const value = valueOf(fields, "content-type") ?? "";
+function findType(fields: Field[]): string {
+  const value = findValue(fields, "content-type") ?? "";
   const type = /^[\w.+-]{1,60}\/[\w.+-]{1,80}/.exec(value)?.[0].toLowerCase();
   return type ?? "text/plain";
 }
 
 /** The body of a part as text: its transfer encoding and charset undone. At most MAX_DECODED_BYTES of it. */
-export function textOf(part: Part): string {
+export function decodePart(part: Part): string {
   const octets = part.body.slice(0, MAX_DECODED_BYTES);
-  const encoding = valueOf(part.fields, "content-transfer-encoding")?.toLowerCase() ?? "";
+  const encoding = findValue(part.fields, "content-transfer-encoding")?.toLowerCase() ?? "";
   const decoded = encoding.startsWith("base64")
     ? fromBase64(octets)
     : encoding.startsWith("quoted")
       ? fromQuoted(octets)
       : octets;
-  return decodeText(decoded, parameterOf(valueOf(part.fields, "content-type") ?? "", "charset"));
+  return decodeText(decoded, findParameter(findValue(part.fields, "content-type") ?? "", "charset"));
 }

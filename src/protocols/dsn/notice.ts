@@ -1,12 +1,12 @@
 /**
- * What a bounce says to people: its first text part, without the copy of the message that came back
+ * The part of a bounce for people: its first text part, without the copy of the message that came back
  * and without the sentences that every such text has. Many reports have no other part (qmail, old
  * Exim and Exchange, carriers), and in those that have one the text tells what their fields leave
  * out: at which command the server refused. Pure.
  */
 import { plain } from "./charset.ts";
-import { type Field, lines, readFields, valueOf } from "./fields.ts";
-import { MAX_HEADER_BYTES, type Message, type Part, textOf } from "./message.ts";
+import { type Field, lines, readFields, findValue } from "./fields.ts";
+import { MAX_HEADER_BYTES, type Message, type Part, decodePart } from "./message.ts";
 
 const MAX_NOTICE_LINES = 400;
 const MAX_LINE_CHARACTERS = 1_000;
@@ -51,7 +51,7 @@ const EMPTY_WORDS =
 export interface Notice {
   /** All of the text but the copy of the message, plain (charset.ts): for what kind of report it is. */
   whole: string;
-  /** What says something of why, as it was written: lines that go on are joined, since reporters wrap replies. */
+  /** The sentences that give a reason, as they were written: lines that go on are joined, since reporters wrap replies. */
   paragraphs: string[];
 }
 
@@ -65,7 +65,7 @@ export function readNotice(message: Message): Notice {
     }
   }
   const told = found.filter((line) => line.trim() === "" || !EMPTY_WORDS.test(plain(line)));
-  return { whole: plain(found.join("\n")).slice(0, MAX_WHOLE_CHARACTERS), paragraphs: upTo(paragraphsOf(told)) };
+  return { whole: plain(found.join("\n")).slice(0, MAX_WHOLE_CHARACTERS), paragraphs: upTo(splitParagraphs(told)) };
 }
 
 /** The first of them, as far as a report of any use goes: each is read for every recipient. */
@@ -99,7 +99,7 @@ function noticeParts(message: Message): Part[] {
   const before = (end === -1 ? message.parts : message.parts.slice(0, end)).filter(isText);
   // X1 gives the returned message's header as the header of a text part.
   const own = before.filter(
-    (part, at) => at === 0 || (valueOf(part.fields, "from") ?? valueOf(part.fields, "return-path")) === null,
+    (part, at) => at === 0 || (findValue(part.fields, "from") ?? findValue(part.fields, "return-path")) === null,
   );
   const texts = own.filter(({ type, body }) => type !== "text/html" && body.trim() !== "");
   return texts.length > 0 ? texts : own;
@@ -107,7 +107,7 @@ function noticeParts(message: Message): Part[] {
 
 function* noticeLines(part: Part): Generator<string> {
   const isWhole = part.type.startsWith("multipart/");
-  const text = part.type === "text/html" ? textOfHtml(textOf(part)) : textOf(part);
+  const text = part.type === "text/html" ? textOfHtml(decodePart(part)) : decodePart(part);
   for (const line of lines(text)) {
     const cut = line.slice(0, MAX_LINE_CHARACTERS);
     const words = plain(cut);
@@ -153,7 +153,7 @@ function begins(line: string, open: string): boolean {
 }
 
 /** Lines up to an empty one, or to one that names another address, belong together. */
-function paragraphsOf(told: string[]): string[] {
+function splitParagraphs(told: string[]): string[] {
   const paragraphs: string[] = [];
   let open = "";
   for (const line of told) {

@@ -1,10 +1,10 @@
 /**
- * What in a report tells which email of ours it is about: the signed return path, in the fields of
+ * The marks in a report of the email that it is about: the signed return path, in the fields of
  * the report or where a server wrote it into the copy; our trace header, which holds the same token
  * (src/modules/emails/content/compose.ts); the Message-ID. Of these only a token proves anything, and only with the
  * recipient that it was made for (return-path.ts). Pure.
  */
-import { valueOf } from "./fields.ts";
+import { findValue } from "./fields.ts";
 import type { Message } from "./message.ts";
 import { returnedFields } from "./notice.ts";
 
@@ -26,8 +26,8 @@ export function readTraces(message: Message): Traces {
   const fields = returnedFields(message);
   return {
     returnPaths: findReturnPaths(message.raw),
-    messageId: /<([^<>\s]{1,300})>/.exec(valueOf(fields, "message-id") ?? "")?.[1] ?? findMessageId(message.raw),
-    feedbackId: valueOf(fields, "feedback-id"),
+    messageId: /<([^<>\s]{1,300})>/.exec(findValue(fields, "message-id") ?? "")?.[1] ?? findMessageId(message.raw),
+    feedbackId: findValue(fields, "feedback-id"),
   };
 }
 

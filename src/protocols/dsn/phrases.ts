@@ -1,5 +1,5 @@
 /**
- * What the words of bounce messages mean, as data, where src/protocols/smtp/replies/rules.ts does not know
+ * The meaning of words in bounce messages, as data, where src/protocols/smtp/replies/rules.ts does not know
  * them: those rules are for a server's answer, these for what a reporter writes of its own accord
  * (languages.ts has the languages other than English). On plain text (charset.ts): lower case, no
  * accents. The first that matches decides, and what must never suppress stands first. Our own table,
@@ -8,7 +8,7 @@
 import type { Category } from "../smtp/replies/classify.ts";
 
 export interface Phrase {
-  /** Who writes so. */
+  /** The software or provider that writes so. */
   by: string;
   category: Category;
   /** Gaps are bounded and quantifiers never nested: linear on any input. */
@@ -16,7 +16,7 @@ export interface Phrase {
 }
 
 /**
- * Words of providers that mean one thing alone, in an answer at whatever command or in a report's own
+ * Words of providers that mean one thing only, in an answer at whatever command or in a report's own
  * text: they decide before all others, and need no further evidence.
  */
 export const CERTAIN_PHRASES: Phrase[] = [
@@ -44,14 +44,14 @@ export const CERTAIN_PHRASES: Phrase[] = [
   { by: "Exchange", category: "invalid_recipient", pattern: /resolver\.adr\.(?:ex)?recip\w{0,10}notfound/ },
   { by: "La Poste, Orange", category: "invalid_recipient", pattern: /\b(?:lpn|ofr)\w{0,4}_416\b/ },
   { by: "qmail", category: "invalid_recipient", pattern: /\bbad(?:rcptto|recipientto)\b|not in my validrcptto/ },
-  // 521 alone is said of much else.
+  // 521 by itself is said of much else.
   { by: "RFC 7504: no mail is ever taken", category: "bad_domain", pattern: /\b521[ -]5\.3\.2 |\b556[ -]5\.1\.10 / },
   // Under 5.7.27, which is the sender's null MX.
   { by: "Sendmail, of a null MX", category: "bad_domain", pattern: /\b550 host does not accept mail\b/ },
   { by: "Symantec Email Security.cloud", category: "invalid_recipient", pattern: /\b542 \S{3,320} rejected\b/ },
 ];
 
-/** What reporters find out or decide by themselves: there is no answer of another server that says it. */
+/** The reporters' own findings and decisions: there is no answer of another server that says it. */
 export const REPORTER_PHRASES: Phrase[] = [
   { by: "Google Groups", category: "policy", pattern: /group you tried to contact|groups\.google\.com\/support/ },
   { by: "Google", category: "policy", pattern: /^\W{0,4}message (?:blocked|rejected)\W{0,4}$/ },

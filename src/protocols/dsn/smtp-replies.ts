@@ -70,7 +70,7 @@ export function findEnhanced(text: string): string | null {
   return ENHANCED.exec(text.slice(0, MAX_SEARCHED))?.[1] ?? null;
 }
 
-/** What a refusal was an answer to. `early`: before MAIL. `content`: from DATA on. `pipelined`: to RCPT, as it seems. */
+/** The command that a refusal answered. `early`: before MAIL. `content`: from DATA on. `pipelined`: to RCPT, as it seems. */
 export type Command = "early" | "mail" | "rcpt" | "content" | "pipelined";
 
 const BEFORE =

@@ -46,7 +46,7 @@ const NAME_SPECIAL = /[()<>[\]:;@\\,"]/;
 // RFC 5321 §4.1.2 Atom; beyond ASCII (RFC 6531 §3.3) only letters, marks and digits that can be seen.
 const ATOM =
   /^(?!\p{M})(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|(?![\0-\x7f]|\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}])+$/u;
-/** What most addresses look like: a dot-atom of ASCII and a domain of which only its own rules are to be asked. */
+/** Most addresses: a dot-atom of ASCII and a domain of which only its own rules are to be asked. */
 const PLAIN = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?:\.[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*@[A-Za-z0-9.-]+$/;
 const QUOTED_CONTENT = /^(?:[\x20-\x7e]|(?![\0-\x7f]|\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}])+$/u;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
@@ -120,6 +120,12 @@ function readAnyAddress(input: string): ParsedMailbox {
   const invisible = invisibleFault(input);
   if (invisible !== null) return fault(invisible);
   return parseAddrSpec(input, null);
+}
+
+/** The mailbox of an address that was parsed before. Throws when it cannot be parsed any more. */
+export function requireMailbox(parsed: ParsedMailbox): Mailbox {
+  if (parsed.kind === "mailbox") return parsed.mailbox;
+  throw new Error(`an address that was accepted cannot be read: ${parsed.message}`);
 }
 
 /** The form in which addresses are compared for suppressions: lower case, NFC, domain as A-labels. */

@@ -9,7 +9,7 @@ import type { Mailbox } from "./address.ts";
 import { encodeText } from "./encode.ts";
 import { dateValue, headerLine, mailboxLine, subjectLine } from "./header.ts";
 
-/** What a message is made of. */
+/** The parts of a message. */
 export interface MessageSource {
   /** Gives the boundary; letters, digits and hyphens of it are used. */
   id: string;
@@ -56,7 +56,7 @@ export function composeMessage(source: MessageSource): Uint8Array {
     ...source.headers.map(([name, value]) => furtherLine(name, value)),
     headerLine("MIME-Version", "1.0"),
   ];
-  writePart(bodyOf(source), chunks);
+  writePart(composeBody(source), chunks);
   const octets = chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk, "latin1") : chunk));
   // A text may stop in the middle of a line, a message may not. In a multipart each part keeps its exact end.
   if (octets.at(-1)?.at(-1) !== LF) octets.push(CRLF);
@@ -68,7 +68,7 @@ function furtherLine(name: string, value: string): string {
   return headerLine(name, value);
 }
 
-function bodyOf(source: MessageSource): Part {
+function composeBody(source: MessageSource): Part {
   const parts: Part[] = [];
   // RFC 2046 §5.1.4: the plainest first, since readers show the last one they can.
   if (source.text !== null && source.text !== "") parts.push(textPart("plain", source.text));

@@ -2,23 +2,23 @@
  * A link to an SMSC, as an ESME: one bind, or a transmitter and a receiver, kept up for ever; a window, a rate,
  * and limits on every wait. It knows no database. What it is owed: a segment is committed as in flight before
  * it is handed to `send`; an answer's place is given back (`settled`) after the commit of what it means; a
- * message is acknowledged after its commit. So a crash at any moment leaves no more than one window in doubt.
+ * message is acknowledged after its commit. So a crash at any moment leaves no more than one window uncertain.
  *
  * In its events: `ready` asks for segments, `answered`, `timedOut` and `lost` say what became of them, each
  * segment by exactly one of these (a timed-out one may be answered late), `received` brings messages.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import { rolesOf, type Role } from "./session/bind.ts";
-import { KeptSession, type Unbound } from "./persistent-session.ts";
-import { Outbox, type OutboxEvents, type Segment, type Unsent } from "./submit-queue.ts";
+import { listRoles, type Role } from "./session/bind.ts";
+import { PersistentSession, type Unbound } from "./persistent-session.ts";
+import { SubmitQueue, type SubmitEvents, type Segment, type Unsent } from "./submit-queue.ts";
 import type { Inbound } from "./pdu/pdu.ts";
 import type { SmppSession } from "./session/session.ts";
 import type { Direction, Origin } from "./session/events.ts";
 import { assertSettings, type LinkSettings } from "./settings.ts";
 import { STATUS } from "./pdu/status.ts";
 
-export interface LinkEvents<S> extends OutboxEvents<S> {
+export interface LinkEvents<S> extends SubmitEvents<S> {
   /** `acknowledge`: 0 once it is committed, 0x64 when it could not be; only the first call counts. */
   received(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void;
   /** Submits and messages with their answers, both ways, as they are on the wire. */
@@ -52,8 +52,8 @@ export interface LinkState {
 
 export class Link<S extends Segment> {
   readonly #options: LinkOptions<S>;
-  readonly #outbox: Outbox<S>;
-  readonly #kept: KeptSession[];
+  readonly #submits: SubmitQueue<S>;
+  readonly #sessions: PersistentSession[];
   #epoch = 0;
   #isReadingPaused = false;
   #lastEnd: Unbound | null = null;
@@ -64,71 +64,71 @@ export class Link<S extends Segment> {
     const { settings, clock, log, events } = options;
     assertSettings(settings);
     this.#options = options;
-    this.#outbox = new Outbox({ settings, clock, log, events: this.#watchedEvents(events) });
-    this.#kept = rolesOf(settings.bindMode).map((role) => this.#keep(role));
+    this.#submits = new SubmitQueue({ settings, clock, log, events: this.#watchedEvents(events) });
+    this.#sessions = listRoles(settings.bindMode).map((role) => this.#keep(role));
   }
 
   /** How many segments may be sent now. */
   get free(): number {
-    return this.#outbox.free;
+    return this.#submits.free;
   }
 
   /** How many, once so many places are given back; 0 while less than half of the window would be free. */
   freeWith(settled: number): number {
-    return this.#outbox.freeWith(settled);
+    return this.#submits.freeWith(settled);
   }
 
-  /** Rises with every session that sends: what an older one is told later changes nothing. */
+  /** Rises with every session that sends: later responses to an older one change nothing. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** A bind that sends is there: a receiver alone is of no use to what waits. */
+  /** Whether a session that sends is bound. */
   get isSending(): boolean {
-    return this.#kept.some(({ isBound, role }) => isBound && role !== "receiver");
+    return this.#sessions.some(({ isBound, role }) => isBound && role !== "receiver");
   }
 
   get state(): LinkState {
-    const bound = this.#kept.filter(({ isBound }) => isBound).length;
-    const open = bound === this.#kept.length ? "bound" : bound > 0 ? "partly" : "unbound";
+    const bound = this.#sessions.filter(({ isBound }) => isBound).length;
+    const open = bound === this.#sessions.length ? "bound" : bound > 0 ? "partly" : "unbound";
     return {
       state: this.#closing !== null && bound === 0 ? "closed" : open,
       window: this.#options.settings.window,
-      taken: this.#outbox.taken,
-      ratePerSecond: this.#outbox.ratePerSecond,
+      taken: this.#submits.taken,
+      ratePerSecond: this.#submits.ratePerSecond,
       lastEnd: this.#lastEnd,
     };
   }
 
   /** Connects. */
   start(): void {
-    for (const kept of this.#kept) kept.start();
+    for (const kept of this.#sessions) kept.start();
   }
 
   /** Writes segments that are committed as in flight, in order, as far as there is room. @returns those not written */
   send(segments: readonly S[]): Unsent<S>[] {
-    return this.#outbox.send(segments);
+    return this.#submits.send(segments);
   }
 
   /** Sends nothing for so long: the route's owner has its reasons. */
   pauseFor(ms: number): void {
-    this.#outbox.pauseFor(ms);
+    this.#submits.pauseFor(ms);
   }
 
   /** Reads nothing more, enquire_link neither: for moments, when more comes than can be committed. */
   pauseReading(): void {
     this.#isReadingPaused = true;
-    for (const { session, isBound } of this.#kept) if (isBound) session?.pauseReading();
+    for (const { session, isBound } of this.#sessions) if (isBound) session?.pauseReading();
   }
 
   resumeReading(): void {
     this.#isReadingPaused = false;
-    for (const { session } of this.#kept) session?.resumeReading();
+    for (const { session } of this.#sessions) session?.resumeReading();
   }
 
   /** Ends the connections at once; they are made anew. */
   reconnect(reason: string): void {
-    for (const { session } of this.#kept) session?.destroy(reason);
+    for (const { session } of this.#sessions) session?.destroy(reason);
   }
 
   /** Sends nothing more, waits for the answers that are missing, unbinds, closes. Resolves in any case. */
@@ -138,14 +138,14 @@ export class Link<S extends Segment> {
   }
 
   async #closeAll(): Promise<void> {
-    this.#outbox.stop();
-    await this.#until(() => this.#outbox.taken === 0, this.#options.settings.drainMs);
-    for (const kept of this.#kept) {
+    this.#submits.stop();
+    await this.#until(() => this.#submits.taken === 0, this.#options.settings.drainMs);
+    for (const kept of this.#sessions) {
       kept.stop();
       kept.session?.unbind();
     }
     // Each of its steps has a limit of its own.
-    await this.#until(() => this.#kept.every(({ session }) => session === null), Infinity);
+    await this.#until(() => this.#sessions.every(({ session }) => session === null), Infinity);
   }
 
   /** Resolves when it holds, looked at whenever something has happened, or when the time is up. */
@@ -162,10 +162,10 @@ export class Link<S extends Segment> {
     });
   }
 
-  #keep(role: Role): KeptSession {
+  #keep(role: Role): PersistentSession {
     const { settings, clock, unit, log, lookUp, events } = this.#options;
     const isSender = role !== "receiver";
-    const kept: KeptSession = new KeptSession({
+    const kept: PersistentSession = new PersistentSession({
       role,
       settings,
       clock,
@@ -174,19 +174,19 @@ export class Link<S extends Segment> {
       lookUp,
       events: {
         closing: () => undefined,
-        answered: (sequence, answer) => {
-          if (kept.session !== null) this.#outbox.answered(kept.session, sequence, answer);
+        responded: (sequence, answer) => {
+          if (kept.session !== null) this.#submits.responded(kept.session, sequence, answer);
         },
         received: (message, acknowledge, origin) => this.#receive(message, acknowledge, origin),
-        drained: () => this.#outbox.offer(),
+        drained: () => this.#submits.offer(),
         seen: (direction, pdu) => events.seen?.(direction, pdu),
-        deadline: () => (isSender ? this.#outbox.deadline : Infinity),
-        due: (now) => (isSender ? this.#outbox.due(now) : undefined),
+        deadline: () => (isSender ? this.#submits.deadline : Infinity),
+        due: (now) => (isSender ? this.#submits.due(now) : undefined),
       },
       bound: (session) => this.#bound(role, session),
       unbound: (end) => {
         this.#lastEnd = end;
-        if (isSender) this.#outbox.end(end.reason);
+        if (isSender) this.#submits.end(end.reason);
         events.unbound?.(end);
         this.#look?.();
       },
@@ -199,10 +199,10 @@ export class Link<S extends Segment> {
     if (this.#isReadingPaused) session.pauseReading();
     if (role === "receiver") return;
     this.#epoch += 1;
-    this.#outbox.begin(session);
+    this.#submits.begin(session);
   }
 
-  /** Whoever takes it may throw: then it is not committed, and should come again. */
+  /** The handler may throw: then it is not committed, and should come again. */
   #receive(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void {
     const { events, log, settings } = this.#options;
     try {
@@ -214,7 +214,7 @@ export class Link<S extends Segment> {
   }
 
   /** `close` looks at the window when a place is given back. */
-  #watchedEvents(events: LinkEvents<S>): OutboxEvents<S> {
+  #watchedEvents(events: LinkEvents<S>): SubmitEvents<S> {
     return {
       ready: (free) => events.ready(free),
       timedOut: (segment) => events.timedOut(segment),
@@ -224,11 +224,11 @@ export class Link<S extends Segment> {
         events.writing?.(segment, pdu);
       },
       throttled: (slowed) => events.throttled?.(slowed),
-      answered: ({ settled, ...answer }) =>
-        events.answered({
+      responded: ({ settle, ...answer }) =>
+        events.responded({
           ...answer,
-          settled: () => {
-            settled();
+          settle: () => {
+            settle();
             this.#look?.();
           },
         }),

@@ -12,7 +12,7 @@ import type { SessionEnd, SessionEvents } from "./session/events.ts";
 import type { LinkSettings } from "./settings.ts";
 import { hex } from "./pdu/status.ts";
 
-export interface KeptSessionOptions {
+export interface PersistentSessionOptions {
   role: Role;
   settings: LinkSettings;
   clock: Clock;
@@ -20,7 +20,7 @@ export interface KeptSessionOptions {
   unit: () => number;
   log: Log;
   lookUp: (host: string) => Promise<string[]>;
-  /** What a session tells, but for its bind and its end, which are told by `bound` and `unbound`. */
+  /** Events of the session, but for its bind and its end: `bound` and `unbound`. */
   events: Omit<SessionEvents, "bound" | "closed">;
   bound(session: SmppSession): void;
   /** It is not bound any more, or could not be. Told after each attempt, also the last. */
@@ -39,8 +39,8 @@ export interface Unbound {
 /** So many attempts in a row without a healthy time are worth somebody's attention. */
 const ALERT_AFTER = 5;
 
-export class KeptSession {
-  readonly #options: KeptSessionOptions;
+export class PersistentSession {
+  readonly #options: PersistentSessionOptions;
   readonly #backoff: Backoff;
   readonly #aborter = new AbortController();
   #session: SmppSession | null = null;
@@ -49,7 +49,7 @@ export class KeptSession {
   #attempt = 0;
   #cancelRetry: (() => void) | null = null;
 
-  constructor(options: KeptSessionOptions) {
+  constructor(options: PersistentSessionOptions) {
     this.#options = options;
     this.#backoff = new Backoff(options.unit);
   }
@@ -83,7 +83,7 @@ export class KeptSession {
     this.#attempt += 1;
     const dialled = await dial({ settings, clock, lookUp, attempt }, this.#aborter.signal);
     if (dialled.kind === "failed") return this.#ended({ reason: dialled.reason, refused: null });
-    // It may have been closed since, and that is told once.
+    // It may have been closed since, and that is reported once.
     if (dialled.socket.destroyed || this.#aborter.signal.aborted) {
       dialled.socket.destroy();
       return this.#ended({ reason: "the connection was lost", refused: null });

@@ -82,7 +82,7 @@ export class Rate {
   }
 
   /** What a submit of `sentAt` was answered. True when it slowed us down just now. */
-  answered(status: number, sentAt: number, now: number): boolean {
+  responded(status: number, sentAt: number, now: number): boolean {
     if (status === STATUS.ok) this.#grow(now);
     if (sentAt <= this.#cutAt) return false;
     this.#throttled = moved(this.#throttled, status === STATUS.throttled);
@@ -128,7 +128,7 @@ export class Rate {
   }
 }
 
-/** The share after one more answer. */
+/** The fraction after one more response. */
 function moved(share: number, isOne: boolean): number {
   return share + ((isOne ? 1 : 0) - share) / ANSWERS_LOOKED_AT;
 }

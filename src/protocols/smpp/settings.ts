@@ -33,7 +33,7 @@ export interface LinkSettings {
   responseTimeoutMs: number;
   /** Nothing received for this long ends the connection. */
   silenceMs: number;
-  /** A PDU of which only a part has come, and reading that was paused, end it too. */
+  /** A PDU that stays incomplete, and reading that stays paused, end it too. */
   halfPduMs: number;
   pauseLimitMs: number;
   /** Before we unbind: for the answers that are missing. */
@@ -68,7 +68,7 @@ const MAX_PASSWORD = 64;
 const MAX_SYSTEM_TYPE = 12;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
-/** Throws on settings that could never bind; the configuration has told people so before. */
+/** Throws on settings that could never bind; the configuration refuses them before. */
 export function assertSettings(settings: LinkSettings): void {
   const texts = [
     { name: "systemId", value: settings.systemId, max: MAX_SYSTEM_ID },

@@ -15,8 +15,8 @@ const LARGEST = 0xffff_ffff;
  * The rule for a command_status. Unlisted codes, the vendors' own (0x400 to 0x4FF, and from 0x500 on
  * those reserved) among them, are tried twice more and then final.
  */
-export function outcomeOf(status: number, overrides?: StatusOverrides): StatusRule {
-  const rule = STATUSES.get(status) ?? { ...UNLISTED, name: statusText(status) };
+export function findStatusRule(status: number, overrides?: StatusOverrides): StatusRule {
+  const rule = STATUSES.get(status) ?? { ...UNLISTED, name: formatStatus(status) };
   const override = overrides?.get(status);
   return override === undefined ? rule : { ...rule, ...override };
 }
@@ -34,7 +34,7 @@ const UNLISTED: Omit<StatusRule, "name"> = {
 };
 
 /** `0x00000058`: as `providerErrorCode` shows it. */
-export function statusText(status: number): string {
+export function formatStatus(status: number): string {
   return `0x${Math.min(Math.max(status, 0), LARGEST).toString(16).toUpperCase().padStart(8, "0")}`;
 }
 
@@ -83,7 +83,7 @@ function delayAfter({ delayMs: [first, most] }: StatusRule, retries: number): nu
   return Math.min(most, first * 2 ** Math.min(retries, 30));
 }
 
-/** Of a route's last answers so many are looked at, and over this share of one kind is frequent. */
+/** So many of a route's last responses are looked at; over this part of one kind is frequent. */
 const FREQUENT = { answers: 50, share: 0.2 };
 
 /** Whether so many among a route's last answers make it rest, for rules that pause `when_frequent`. */

@@ -1,13 +1,13 @@
 /**
  * The sending half of a link: what may be written now (window, rate, and a peer that reads), what is written,
- * and what is answered. Whoever owns the segments is asked for more when there is room, commits them as in
- * flight, and hands them over; is told each answer, and says when that is committed.
+ * and what is answered. The owner of the segments is asked for more when there is room, commits them as in
+ * flight, and hands them over; it gets each response, and says when that is committed.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { Rate } from "./rate.ts";
 import type { SmppSession } from "./session/session.ts";
-import type { RawAnswer } from "./session/events.ts";
+import type { RawResponse } from "./session/events.ts";
 import type { LinkSettings } from "./settings.ts";
 import { hex, STATUS } from "./pdu/status.ts";
 import { encodeSubmit, type SubmitSm } from "./pdu/submit-sm.ts";
@@ -18,7 +18,7 @@ export interface Segment {
   readonly submit: SubmitSm;
 }
 
-export interface Answer<S> {
+export interface SubmitResponse<S> {
   segment: S;
   /** command_status of its submit_sm_resp or generic_nack. */
   status: number;
@@ -27,10 +27,10 @@ export interface Answer<S> {
   isNack: boolean;
   /** The PDU as it came. */
   bytes: Buffer;
-  /** It was told of by `timedOut` before. */
+  /** It had timed out before. */
   isLate: boolean;
   /** To be called when what it means is committed: its place in the window is free then, and not before. */
-  settled: () => void;
+  settle: () => void;
   /** Whether `settled` will give a place of the present session back: an older one's are gone with it. */
   isPresent: () => boolean;
 }
@@ -45,17 +45,17 @@ export interface Unsent<S> {
 
 export interface Slowed {
   ratePerSecond: number;
-  /** It was not told of in the last minute. */
+  /** The last one was more than a minute ago. */
   isNews: boolean;
 }
 
-export interface OutboxEvents<S> {
+export interface SubmitEvents<S> {
   /** `free` segments may be sent now. */
   ready(free: number): void;
-  answered(answer: Answer<S>): void;
+  responded(answer: SubmitResponse<S>): void;
   /** No answer in time: its outcome is unknown, until one comes late. */
   timedOut(segment: S): void;
-  /** The connection is gone: what had no answer and was not told of by `timedOut`. Its outcome is unknown. */
+  /** The connection is gone: submits without a response that had not timed out. Their outcome is unknown. */
   lost(segments: S[], reason: string): void;
   /** It is about to be written, as these bytes. */
   writing?(segment: S, pdu: Buffer): void;
@@ -63,11 +63,11 @@ export interface OutboxEvents<S> {
   throttled?(slowed: Slowed): void;
 }
 
-export interface OutboxOptions<S> {
+export interface SubmitQueueOptions<S> {
   settings: LinkSettings;
   clock: Clock;
   log: Log;
-  events: OutboxEvents<S>;
+  events: SubmitEvents<S>;
 }
 
 /** A window less than half empty is refilled after so much, so that claims come in batches. */
@@ -76,11 +76,11 @@ const TELL_EVERY_MS = 60_000;
 /** What the SMSC answers when it and we do not agree on the state of the session. */
 const OUT_OF_STEP: readonly number[] = [STATUS.invalidLength, STATUS.invalidCommand, STATUS.wrongBindState];
 
-export class Outbox<S extends Segment> {
+export class SubmitQueue<S extends Segment> {
   readonly #settings: LinkSettings;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #events: OutboxEvents<S>;
+  readonly #events: SubmitEvents<S>;
   readonly #rate: Rate;
   #session: SmppSession | null = null;
   #window: Window<S>;
@@ -89,7 +89,7 @@ export class Outbox<S extends Segment> {
   #cancelOffer: (() => void) | null = null;
   #toldThrottledAt = -Infinity;
 
-  constructor({ settings, clock, log, events }: OutboxOptions<S>) {
+  constructor({ settings, clock, log, events }: SubmitQueueOptions<S>) {
     this.#settings = settings;
     this.#clock = clock;
     this.#log = log;
@@ -187,18 +187,18 @@ export class Outbox<S extends Segment> {
   }
 
   /** What `session` was answered under this number. */
-  answered(session: SmppSession, sequence: number, raw: RawAnswer): void {
+  responded(session: SmppSession, sequence: number, raw: RawResponse): void {
     if (session !== this.#session) return;
     const window = this.#window;
     const answer = window.answer(sequence);
-    if (answer.kind === "stray") return session.stray(raw.isNack ? "generic_nack" : "submit_sm_resp");
+    if (answer.kind === "stray") return session.noteUnexpected(raw.isNack ? "generic_nack" : "submit_sm_resp");
     const { segment, sentAt, isLate } = answer;
     const now = this.#clock.now();
-    if (this.#rate.answered(raw.status, sentAt, now)) this.#tellThrottled(raw.status, now);
-    const settled = () => {
+    if (this.#rate.responded(raw.status, sentAt, now)) this.#tellThrottled(raw.status, now);
+    const settle = () => {
       if (window.settle(sequence) && window === this.#window) this.offer();
     };
-    this.#events.answered({ segment, isLate, ...raw, settled, isPresent: () => window === this.#window });
+    this.#events.responded({ segment, isLate, ...raw, settle, isPresent: () => window === this.#window });
     if (OUT_OF_STEP.includes(raw.status)) session.destroy(`a submit was answered with ${hex(raw.status)}`);
   }
 
@@ -243,7 +243,7 @@ export class Outbox<S extends Segment> {
     this.#cancelOffer = null;
   }
 
-  /** At its limit a link slows down every few seconds: operators are told of that once a minute. */
+  /** At its limit a link slows down every few seconds: that is reported once a minute. */
   #tellThrottled(status: number, now: number): void {
     const isNews = now - this.#toldThrottledAt >= TELL_EVERY_MS;
     const { perSecond: ratePerSecond } = this.#rate;

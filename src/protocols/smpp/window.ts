@@ -1,6 +1,6 @@
 /**
  * The submits of one session without a committed answer: never more than the window's size, so that a crash
- * or a lost connection leaves no more in doubt.
+ * or a lost connection leaves no more uncertain.
  *
  * A slot's life: waiting → answered → free; waiting → late (its answer did not come in time, and its outcome is
  * unknown) → answered → free. An answer does not free its slot, the commit of it does: until then a crash
@@ -89,7 +89,7 @@ export class Window<S> {
     return this.#timeoutsInARow >= MAX_TIMEOUTS_IN_A_ROW || this.#late.size * 2 >= this.size;
   }
 
-  /** The session is over: those still waiting, in the order they were sent. The late ones were told of before. */
+  /** The session is over: those still waiting, in the order they were sent. The late ones timed out before. */
   abandon(): S[] {
     const segments = [...this.#waiting.values()].map(({ segment }) => segment);
     this.#waiting.clear();

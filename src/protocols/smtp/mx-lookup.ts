@@ -1,8 +1,8 @@
 /**
  * Where mail for a domain goes (RFC 5321 §5.1). In order: the MX records, or the domain itself when
  * it has none; sorted by preference with equals shuffled; the loop guard; the addresses of each
- * host, IPv4 first; refused addresses dropped. What is left is a route, and when nothing is left
- * the reason decides between a domain that cannot get mail and trouble that may pass.
+ * host, IPv4 first; refused addresses dropped. The rest is a route, and when nothing is left
+ * the reason decides between a domain that cannot get mail and a temporary failure.
  */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
@@ -37,7 +37,7 @@ export type Route =
   /** A permanent fact, as `server` told it; R1 says when it is to be believed. */
   | { kind: "bad_domain"; reason: string; cause: "no_name" | "null_mx" | "no_address"; server: string }
   /** Temporary: ask again later. */
-  | { kind: "trouble"; reason: string };
+  | { kind: "temporary_failure"; reason: string };
 
 export interface RouteOptions {
   resolver: Resolver;
@@ -55,15 +55,15 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
   const lookup = await options.resolver.mx(domain);
   switch (lookup.kind) {
     case "failed":
-      return { kind: "trouble", reason: lookup.reason };
+      return { kind: "temporary_failure", reason: lookup.reason };
     case "no_name":
       return badDomain("no_name", `${domain} does not exist`, lookup.server);
     case "no_data":
       // R2, RFC 5321 §5.1: without MX records the domain is its own mail host.
-      return await routeTo([domain], domain, options);
+      return await findHosts([domain], domain, options);
     case "found": {
       const exchangers = lookup.records.filter((record) => record.exchange !== "");
-      // R4, RFC 7505: a null MX alone is a clear no; beside others it is a mistake and does not count.
+      // R4, RFC 7505: a null MX by itself is a clear no; beside others it is a mistake and does not count.
       if (exchangers.length === 0) return badDomain("null_mx", `${domain} accepts no mail (null MX)`, lookup.server);
       // The name goes on into TLS, logs and pages, so it is made sure of here.
       const named = exchangers.filter((record) => HOST_NAME.test(record.exchange));
@@ -72,10 +72,10 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
       }
       const hosts = orderHosts(named, options);
       if (hosts.length === 0) {
-        return { kind: "trouble", reason: `the MX records of ${domain} lead back to this server` };
+        return { kind: "temporary_failure", reason: `the MX records of ${domain} lead back to this server` };
       }
-      const site = siteOf(named.map((record) => record.exchange));
-      return await routeTo(hosts, domain, { ...options, site });
+      const site = nameSite(named.map((record) => record.exchange));
+      return await findHosts(hosts, domain, { ...options, site });
     }
   }
 }
@@ -87,7 +87,7 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
 export async function findNamedHost(
   name: string,
   resolver: Resolver,
-): Promise<{ kind: "addresses"; addresses: string[] } | Extract<Route, { kind: "trouble" }>> {
+): Promise<{ kind: "addresses"; addresses: string[] } | Extract<Route, { kind: "temporary_failure" }>> {
   if (isIP(name) !== 0) return { kind: "addresses", addresses: [name] };
   // RFC 6761 §6.3: that name is this machine, and DNS is not asked.
   if (name === "localhost") return { kind: "addresses", addresses: ["127.0.0.1", "::1"] };
@@ -95,11 +95,11 @@ export async function findNamedHost(
   const addresses = lookups.flatMap((lookup) => (lookup.kind === "found" ? lookup.records : []));
   if (addresses.length > 0) return { kind: "addresses", addresses: addresses.slice(0, ADDRESSES_LIMIT) };
   const failed = lookups.find((lookup) => lookup.kind === "failed");
-  return { kind: "trouble", reason: failed?.reason ?? `${name} has no address` };
+  return { kind: "temporary_failure", reason: failed?.reason ?? `${name} has no address` };
 }
 
 /** Lookups that so many routes have under way at the most: with as many allowed, none waits for another's mute DNS. */
-export function lookupsAtOnce(routes: number): number {
+export function limitLookups(routes: number): number {
   // Two families of each host.
   return Math.min(routes * HOSTS_AT_ONCE * 2, MAX_LOOKUPS);
 }
@@ -118,7 +118,7 @@ function orderHosts(records: MxRecord[], { random, own }: RouteOptions): string[
 }
 
 /** R12: limits and connections belong to the machines behind a domain, which many domains share. */
-function siteOf(names: string[]): string {
+function nameSite(names: string[]): string {
   const sorted = [...new Set(names)].toSorted();
   const key = sorted.join(",");
   if (key.length <= SITE_LENGTH) return key;
@@ -127,7 +127,7 @@ function siteOf(names: string[]): string {
   return `${sorted[0]},+${digest}`;
 }
 
-async function routeTo(names: string[], domain: string, options: RouteOptions & { site?: string }): Promise<Route> {
+async function findHosts(names: string[], domain: string, options: RouteOptions & { site?: string }): Promise<Route> {
   const hosts: Host[] = [];
   const found: HostAddresses[] = [];
   let left = ADDRESSES_LIMIT;
@@ -142,7 +142,7 @@ async function routeTo(names: string[], domain: string, options: RouteOptions & 
       if (addresses.length > 0) hosts.push({ name: host.name, addresses });
     }
   }
-  if (hosts.length > 0) return { kind: "hosts", hosts, site: options.site ?? siteOf([domain]) };
+  if (hosts.length > 0) return { kind: "hosts", hosts, site: options.site ?? nameSite([domain]) };
   return explainAbsence(found, domain);
 }
 
@@ -162,7 +162,7 @@ async function findAddresses(
   { resolver, allowed, own, isIpv6Ready }: RouteOptions,
 ): Promise<HostAddresses> {
   const lookups = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
-  const host: HostAddresses = { name, usable: [], refusals: [], failures: [], server: serverOf(lookups[0]) };
+  const host: HostAddresses = { name, usable: [], refusals: [], failures: [], server: getServer(lookups[0]) };
   for (const [nth, lookup] of lookups.entries()) {
     // A server that would take our mail over IPv4 may refuse it over IPv6 for good.
     if (nth === 1 && isIpv6Ready === false && host.usable.length > 0) break;
@@ -185,7 +185,7 @@ function explainAbsence(hosts: HostAddresses[], domain: string): Route {
   // R3: a missing address is permanent only when nobody failed to answer. A refused one is always
   // temporary: a mistake of the domain's owner must not suppress the recipient.
   const [reason] = refusals.length > 0 ? refusals : failures;
-  if (reason !== undefined) return { kind: "trouble", reason };
+  if (reason !== undefined) return { kind: "temporary_failure", reason };
   const names = hosts.map((host) => host.name);
   const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   const isDomainItself = names.length === 1 && names[0] === domain;
@@ -199,6 +199,6 @@ function badDomain(cause: "no_name" | "null_mx" | "no_address", reason: string, 
   return { kind: "bad_domain", reason, cause, server };
 }
 
-function serverOf(lookup: Lookup<string>): string {
+function getServer(lookup: Lookup<string>): string {
   return lookup.kind === "failed" ? "" : lookup.server;
 }

@@ -1,11 +1,11 @@
 /**
- * What is known of the large providers, as data: how many sessions they bear, how many messages in
+ * The large providers, as data: how many sessions they bear, how many messages in
  * one, whether TLS can be insisted on, and what some of their answers ask of a sender (R31, R32).
  * Facts of 2026 that move; the operator's own entries ([[sites]]) come first. Pure.
  */
 import type { Category } from "./replies/rules.ts";
 
-/** What a provider bears. Null: as for every other site. */
+/** The limits of a provider. Null: as for every other site. */
 export interface SiteRules {
   name: string;
   /** Its mail hosts are these names or end in them (`google.com` matches `aspmx.l.google.com`). */
@@ -40,11 +40,11 @@ export const PROVIDERS: readonly SiteRules[] = [
 ];
 
 /** The first of `rules` that `host` (lower case) belongs to, or null. */
-export function rulesFor(host: string, rules: readonly SiteRules[]): SiteRules | null {
+export function findRules(host: string, rules: readonly SiteRules[]): SiteRules | null {
   return rules.find(({ mx }) => mx.some((name) => host === name || host.endsWith(`.${name}`))) ?? null;
 }
 
-/** What to do to a site for one of its answers. */
+/** The reaction to one of a site's answers. */
 export type Reaction =
   /** Nothing more is sent to it for so long. */
   | { kind: "suspend"; forMs: number }
@@ -86,14 +86,15 @@ export const BLOCKED_REACTION: Reaction = { kind: "suspend", forMs: HOUR_MS };
 export const BLOCKED_AFTER = 3;
 export const BLOCKED_CATEGORY: Category = "spam_block";
 
-/** What a reply of `site` asks for, by the words heard; `isPassing`: it refuses for now only (4xx, or a greeting). */
-export function reactionTo(words: string, site: string, isPassing: boolean): Reaction | null {
+/** The reaction that a reply of `site` asks for, by its own words; `isPassing`: it refuses for now only (4xx, or a greeting). */
+export function findReaction(words: string, site: string, isPassing: boolean): Reaction | null {
   const isSaid = ({ pattern, provider: whose }: ReactionRule) =>
-    pattern.test(words) && (whose === undefined ? isPassing : rulesOf(site)?.name === whose);
+    pattern.test(words) && (whose === undefined ? isPassing : findSiteRules(site, PROVIDERS)?.name === whose);
   return REACTIONS.find(isSaid)?.reaction ?? null;
 }
 
 /** By the first host of a site's name, which is enough to know the provider by. */
-function rulesOf(site: string): SiteRules | null {
-  return rulesFor(site.split(",")[0] ?? "", PROVIDERS);
+export function findSiteRules(site: string, rules: readonly SiteRules[]): SiteRules | null {
+  const comma = site.indexOf(",");
+  return findRules(comma < 0 ? site : site.slice(0, comma), rules);
 }

@@ -2,16 +2,16 @@
  * The sessions that wait for a next message, and the way new ones are opened. A session is kept
  * per site, TLS policy, source address and access (a relay's), 5 s idle and 300 s in all (R30): a limit of time and
  * not of messages, as a limit by count gathers the traffic at the slowest MX. One timer serves all
- * idle sessions; it is set for the first to expire. Whoever acquires a session owns it until it is
+ * idle sessions; it is set for the first to expire. A caller that acquires a session owns it until it is
  * released or destroyed.
  */
 import { isIPv6 } from "node:net";
 import type { Clock } from "../../platform/clock.ts";
-import { createUnreachable, type Unreachable } from "./unreachable-hosts.ts";
+import { ExpiringNames } from "./expiring-names.ts";
 import { openSession, type OpenResult, type SmtpSession } from "./session/session.ts";
 import type { Submission, TlsMode } from "./session/greeting.ts";
 import type { SessionTimeouts } from "./session/timeouts.ts";
-import { createTlsMemory, tlsPolicy, type FindTlsPolicy, type TlsMemory, type TlsPolicy } from "./tls-policy.ts";
+import { tlsPolicy, type FindTlsPolicy, type TlsPolicy } from "./tls-policy.ts";
 
 export const IDLE_MS = 5_000;
 export const SESSION_LIFE_MS = 300_000;
@@ -51,8 +51,10 @@ interface Idle {
 }
 
 export class SessionPool {
-  readonly tlsMemory: TlsMemory;
-  readonly unreachable: Unreachable;
+  /** Hosts whose TLS failed (R17). */
+  readonly withoutTls: ExpiringNames;
+  /** Addresses that could not be connected to just now. */
+  readonly unreachable: ExpiringNames;
   readonly findTlsPolicy: FindTlsPolicy;
   readonly #options: PoolOptions;
   readonly #idle = new Map<string, Idle[]>();
@@ -64,8 +66,8 @@ export class SessionPool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.tlsMemory = createTlsMemory(options.clock);
-    this.unreachable = createUnreachable(options.clock);
+    this.withoutTls = new ExpiringNames(options.clock);
+    this.unreachable = new ExpiringNames(options.clock);
     this.findTlsPolicy = options.findTlsPolicy ?? tlsPolicy;
   }
 

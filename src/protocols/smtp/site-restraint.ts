@@ -1,5 +1,5 @@
 /**
- * What a site has asked of the mail that comes to it: none of it for a time, less of it at once, or one
+ * The restraint that a site has asked for: no mail for a time, less of it at once, or one
  * message in each interval. Pure but for its own state; the time is given.
  */
 

@@ -6,25 +6,25 @@
  * A site starts with 5 sessions and grows by one for each round of successes up to its limit (R31). A
  * connection that fails takes one away. Five failures in a row block it (R33), for longer each time;
  * when the block ends one session probes it, and its first success opens it again. 421 gives it a rest
- * of some seconds (R25). What its answers ask for (suspend, fewer sessions, slower) is done (R32, R34).
- * Only the remote's own answers and failing connections count: never our own trouble, which would feed
+ * of some seconds (R25). Requests in its answers (suspend, fewer sessions, slower) are followed (R32, R34).
+ * Only the remote's own answers and failing connections count: never failures of our own, which would feed
  * itself.
  *
- * What a site asks in answers to one workspace's mail holds for that workspace's mail alone (site-restraint.ts):
- * it may be about what that workspace sends. It holds for all once two workspaces were told so, or where
+ * A request in an answer to one owner's mail holds for that owner's mail only (site-restraint.ts):
+ * it may be about what that owner sends. It holds for all once two owners were told so, or where
  * the site cannot have meant a message: before MAIL.
  */
 import type { Clock } from "../../platform/clock.ts";
 import { type Category, classifyReply } from "./replies/classify.ts";
 import { BEFORE_MAIL, type Stage } from "./replies/stage.ts";
-import type { Heard } from "./replies/remove-echo.ts";
+import type { OwnReply } from "./replies/remove-echo.ts";
 import {
   BLOCKED_AFTER,
   BLOCKED_CATEGORY,
   BLOCKED_REACTION,
   type Reaction,
-  reactionTo,
-  rulesFor,
+  findReaction,
+  findSiteRules,
   type SiteRules,
 } from "./providers.ts";
 import { formatReply } from "./replies/reply.ts";
@@ -34,7 +34,7 @@ import { describeTransmission, type Transmission } from "./transmit.ts";
 export type { SiteBlock };
 
 const START_SESSIONS = 5;
-/** R33: connection failures in a row before the site is left alone. */
+/** R33: connection failures in a row before the site is blocked. */
 const FAILURES_TO_BLOCK = 5;
 /** How long, by the number of blocks without a success between them. */
 const BLOCK_MS = [60_000, 300_000, 600_000, 900_000, 1_800_000];
@@ -49,15 +49,15 @@ const COUNTS_MS = 60 * 60_000;
 const MAX_ASKS = BLOCKED_AFTER;
 /** Sites remembered; those without anything to remember go first. */
 const MAX_SITES = 20_000;
-/** Workspaces of a site with restraints of their own, before those that are over are forgotten. */
+/** Owners of a site with restraints of their own, before those that are over are forgotten. */
 const MAX_OWN = 100;
 
-/** What an answer asks for. */
+/** The request in an answer. */
 type Kind = Reaction["kind"] | "rest" | "blocked";
 
 interface Ask {
   at: number;
-  /** The workspace whose message it answered; null: it is about all mail. */
+  /** The owner whose message it answered; null: it is about all mail. */
   by: number | null;
 }
 
@@ -70,31 +70,31 @@ interface Site {
   failures: number;
   /** Blocks in a row. */
   blocks: number;
-  /** What holds for all mail. */
+  /** The restraint on all mail. */
   all: Restraint;
-  /** What holds for the mail of one workspace. */
+  /** The restraints on the mail of single owners. */
   own: Map<number, Restraint>;
   /** The last answers that asked for something. */
   asks: Map<Kind, Ask[]>;
 }
 
-/** A block, and the workspace whose mail it holds up; null: all mail. */
+/** A block, and the owner whose mail it holds up; null: all mail. */
 export interface BlockedSite {
   site: string;
-  workspaceId: number | null;
+  owner: number | null;
   block: SiteBlock;
 }
 
 export interface SitesOptions {
   clock: Pick<Clock, "now">;
-  /** What a site is to be left alone for is measured with it. */
+  /** Measures how long a site is blocked. */
   steady: Pick<Clock, "now">;
   /** The limit where no rule says another. */
   maxSessions: number;
   /** The operator's entries, then the provider table. */
   rules: readonly SiteRules[];
-  /** A block began, with its reason, or the site answers again (null); for the mail of one workspace, or all (null). */
-  tell: (site: string, block: SiteBlock | null, workspaceId: number | null) => void;
+  /** A block began, with its reason, or the site answers again (null); for the mail of one owner, or all (null). */
+  tell: (site: string, block: SiteBlock | null, owner: number | null) => void;
 }
 
 export class Sites {
@@ -106,24 +106,24 @@ export class Sites {
   }
 
   /** Sessions that the site may have open now, at least 1. */
-  sessionsOf(name: string): number {
+  sessionLimit(name: string): number {
     const site = this.#sites.get(name);
-    if (site === undefined) return Math.min(START_SESSIONS, this.#limitOf(rulesFor(hostOf(name), this.#options.rules)));
+    if (site === undefined) return Math.min(START_SESSIONS, this.#getLimit(findSiteRules(name, this.#options.rules)));
     return Math.floor(Math.min(site.window, site.all.sessions(this.#now())));
   }
 
-  /** Sessions that the mail of one workspace may have of them; Infinity: as many as there are. */
-  ownSessionsOf(name: string, workspaceId: number): number {
-    return this.#sites.get(name)?.own.get(workspaceId)?.sessions(this.#now()) ?? Infinity;
+  /** Sessions that the mail of one owner may have of them; Infinity: as many as there are. */
+  ownerSessionLimit(name: string, owner: number): number {
+    return this.#sites.get(name)?.own.get(owner)?.sessions(this.#now()) ?? Infinity;
   }
 
-  /** Why and until when nothing of a workspace (null: of anybody) may be sent to it; null when it may. */
-  blockOf(name: string, workspaceId: number | null): SiteBlock | null {
+  /** Why and until when nothing of an owner (null: of anybody) may be sent to it; null when it may. */
+  findBlock(name: string, owner: number | null): SiteBlock | null {
     const site = this.#sites.get(name);
     if (site === undefined) return null;
     const now = this.#now();
     const ofAll = site.all.blockAt(now);
-    const own = workspaceId === null ? null : (site.own.get(workspaceId)?.blockAt(now) ?? null);
+    const own = owner === null ? null : (site.own.get(owner)?.blockAt(now) ?? null);
     const last = own !== null && (ofAll === null || own.until > ofAll.until) ? own : ofAll;
     return last === null ? null : this.#shown(last);
   }
@@ -131,23 +131,23 @@ export class Sites {
   /** Messages that one session may carry; null: no limit. */
   messagesPerSession(name: string): number | null {
     const site = this.#sites.get(name);
-    const rules = site === undefined ? rulesFor(hostOf(name), this.#options.rules) : site.rules;
+    const rules = site === undefined ? findSiteRules(name, this.#options.rules) : site.rules;
     return rules?.messagesPerSession ?? null;
   }
 
-  /** A message of the workspace is about to be sent to it. */
-  begin(name: string, workspaceId: number): void {
+  /** A message of the owner is about to be sent to it. */
+  begin(name: string, owner: number): void {
     const site = this.#sites.get(name);
     const now = this.#now();
-    for (const restraint of [site?.all, site?.own.get(workspaceId)]) restraint?.begin(now);
+    for (const restraint of [site?.all, site?.own.get(owner)]) restraint?.begin(now);
   }
 
-  /** Learns from what became of a message of the workspace. */
-  learn(name: string, workspaceId: number, transmission: Transmission): void {
+  /** Learns from what became of a message of the owner. */
+  learn(name: string, owner: number, transmission: Transmission): void {
     const site = this.#site(name);
     const { result } = transmission;
-    if (result.kind === "accepted") this.#succeeded(name, site, workspaceId);
-    else if (result.kind === "refused") this.#answered(name, site, workspaceId, transmission);
+    if (result.kind === "accepted") this.#succeeded(name, site, owner);
+    else if (result.kind === "refused") this.#answered(name, site, owner, transmission);
     else if (isConnectionFailure(transmission)) this.#failed(name, site, describeTransmission(transmission));
     // Each try to sign in would end the same way.
     else if (result.kind === "unfit" && result.stage === "auth")
@@ -160,15 +160,15 @@ export class Sites {
     const now = this.#now();
     const found: BlockedSite[] = [];
     for (const [name, { all, own }] of this.#sites) {
-      for (const [workspaceId, restraint] of [[null, all] as const, ...own]) {
+      for (const [owner, restraint] of [[null, all] as const, ...own]) {
         const block = restraint.blockAt(now);
-        if (block !== null) found.push({ site: name, workspaceId, block: this.#shown(block) });
+        if (block !== null) found.push({ site: name, owner, block: this.#shown(block) });
       }
     }
     return found;
   }
 
-  #succeeded(name: string, site: Site, workspaceId: number): void {
+  #succeeded(name: string, site: Site, owner: number): void {
     if (site.blocks > 0) this.#options.tell(name, null, null);
     site.failures = 0;
     site.blocks = 0;
@@ -179,9 +179,9 @@ export class Sites {
       site.window = 1;
       this.#options.tell(name, null, null);
     }
-    if (site.own.get(workspaceId)?.succeeded() === true) this.#options.tell(name, null, workspaceId);
+    if (site.own.get(owner)?.succeeded() === true) this.#options.tell(name, null, owner);
     // One more for each round of as many successes as there are sessions.
-    site.window = Math.min(this.#limitOf(site.rules), site.window + 1 / site.window);
+    site.window = Math.min(this.#getLimit(site.rules), site.window + 1 / site.window);
   }
 
   #failed(name: string, site: Site, reason: string): void {
@@ -189,7 +189,7 @@ export class Sites {
     site.window = Math.max(1, site.window - 1);
     if (site.failures < FAILURES_TO_BLOCK) return;
     const forMs = BLOCK_MS[Math.min(site.blocks, BLOCK_MS.length - 1)] ?? 0;
-    // What failed side by side is one block, not five.
+    // Failures side by side are one block, not five.
     if (site.all.isBlocked(this.#now())) return;
     site.blocks += 1;
     site.window = 1;
@@ -202,16 +202,16 @@ export class Sites {
     this.#failed(name, site, reason);
   }
 
-  #answered(name: string, site: Site, workspaceId: number, { result, heard }: Transmission): void {
+  #answered(name: string, site: Site, owner: number, { result, heard }: Transmission): void {
     if (result.kind !== "refused" || heard === null) return;
     const { reply, stage } = result;
     const said = formatReply(reply);
     const { category } = classifyReply(heard, stage);
-    // Already an answer to MAIL may be about the sender's domain, named or not, which its workspace has chosen.
-    const by = BEFORE_MAIL.has(stage) ? null : workspaceId;
-    const kind = askOf({ heard, stage, category, site: name });
+    // Already an answer to MAIL may be about the sender's domain, named or not, which its owner has chosen.
+    const by = BEFORE_MAIL.has(stage) ? null : owner;
+    const kind = findRequest({ heard, stage, category, site: name });
     if (kind !== null) return this.#react(name, site, { ...kind, by, said });
-    // RFC 5321 §3.8: 421 ends the session. What it says of a message's content says nothing of the site.
+    // RFC 5321 §3.8: 421 ends the session. One about a message's content says nothing of the site.
     const isRest = reply.code === 421 && category !== "spam_content";
     // Not even let in.
     if (!isRest && stage === "auth") return this.#shutOut(name, site, said);
@@ -219,7 +219,7 @@ export class Sites {
     site.failures = 0;
     if (isRest) return this.#rest(name, site, by, said);
     site.all.rests = 0;
-    const own = site.own.get(workspaceId);
+    const own = site.own.get(owner);
     if (own !== undefined) own.rests = 0;
   }
 
@@ -280,28 +280,28 @@ export class Sites {
     return { until: this.#options.clock.now() + Math.ceil(until - this.#now()), reason };
   }
 
-  #own(site: Site, workspaceId: number): Restraint {
-    let own = site.own.get(workspaceId);
+  #own(site: Site, owner: number): Restraint {
+    let own = site.own.get(owner);
     if (own !== undefined) return own;
     const now = this.#now();
     if (site.own.size >= MAX_OWN)
       for (const [id, restraint] of site.own) if (!restraint.isRestrained(now)) site.own.delete(id);
     own = new Restraint();
-    site.own.set(workspaceId, own);
+    site.own.set(owner, own);
     return own;
   }
 
-  #limitOf(rules: SiteRules | null): number {
+  #getLimit(rules: SiteRules | null): number {
     return rules?.maxSessions ?? this.#options.maxSessions;
   }
 
   #site(name: string): Site {
     let site = this.#sites.get(name);
     if (site === undefined) {
-      const rules = rulesFor(hostOf(name), this.#options.rules);
+      const rules = findSiteRules(name, this.#options.rules);
       site = {
         rules,
-        window: Math.min(START_SESSIONS, this.#limitOf(rules)),
+        window: Math.min(START_SESSIONS, this.#getLimit(rules)),
         failures: 0,
         blocks: 0,
         all: new Restraint(),
@@ -338,13 +338,13 @@ interface Said {
 const ABOUT_ADDRESS = /^[45]\.1\./;
 const CONTENT = new Set<Stage>(["block", "dot"]);
 
-/** What the words of an answer ask for, and how many such answers are needed; null: nothing. */
-function askOf(answer: { heard: Heard; stage: Stage; category: Category; site: string }) {
+/** The request in the words of an answer, and how many such answers are needed; null: none. */
+function findRequest(answer: { heard: OwnReply; stage: Stage; category: Category; site: string }) {
   const { heard, stage, category, site } = answer;
   if (stage === "rcpt" && ABOUT_ADDRESS.test(heard.enhanced ?? "")) return null;
-  // Who quotes the content may quote more of it than we find.
+  // A server that quotes the content may quote more of it than we find.
   if (CONTENT.has(stage) && heard.isEcho) return null;
-  const reaction = reactionTo(heard.words, site, heard.code < 500 || stage === "greeting");
+  const reaction = findReaction(heard.words, site, heard.code < 500 || stage === "greeting");
   if (reaction !== null) return { kind: reaction.kind, reaction, least: 1 };
   if (category !== BLOCKED_CATEGORY) return null;
   // R34: after the greeting one may be about one message.
@@ -352,13 +352,7 @@ function askOf(answer: { heard: Heard; stage: Stage; category: Category; site: s
   return { kind: "blocked" as const, reaction: BLOCKED_REACTION, least };
 }
 
-/** The first host of a site's name, which is enough to know the provider by. */
-function hostOf(site: string): string {
-  const comma = site.indexOf(",");
-  return comma < 0 ? site : site.slice(0, comma);
-}
-
-/** This machine's own trouble, by the system's names: it says nothing of the site. */
+/** Failures of this machine, by the system's names: they say nothing of the site. */
 const OUR_OWN = /EADDRNOTAVAIL|ENETUNREACH|ENETDOWN|EMFILE|ENFILE|ENOBUFS|ENOMEM|EPERM|EACCES/;
 
 /** No session came about: nobody answered, or it broke before the first command. */

@@ -9,13 +9,13 @@
  * the last word, the most telling failure is the result: a server's refusal, else the last break.
  */
 import type { Stage } from "./replies/stage.ts";
-import { hear, type Heard, type Told } from "./replies/remove-echo.ts";
+import { removeEcho, type OwnReply, type SentMessage } from "./replies/remove-echo.ts";
 import { formatReply, type Reply, shorten } from "./replies/reply.ts";
 import type { Access, SessionPool } from "./session-pool.ts";
 import type { Envelope, SendResult, SmtpSession } from "./session/session.ts";
 import type { TlsMode, Unopened } from "./session/greeting.ts";
-import { tlsMissed, type TlsFailure, type TlsPolicy } from "./tls-policy.ts";
-import { reachableFirst } from "./unreachable-hosts.ts";
+import { explainMissingTls, type TlsFailure, type TlsPolicy, WITHOUT_TLS_MS } from "./tls-policy.ts";
+import { putReachableFirst, UNREACHABLE_MS } from "./unreachable-hosts.ts";
 
 const MAX_DESCRIPTION = 512;
 const MAX_ADDRESSES = 5;
@@ -33,8 +33,8 @@ export interface Destination {
 
 export interface Mail {
   envelope: Envelope;
-  /** What the header tells its server that was somebody's choice. */
-  header: Told["header"];
+  /** The parts of the header that somebody has chosen. */
+  header: SentMessage["header"];
   /** CRLF lines, not dot-stuffed. */
   content: Uint8Array;
   /** Records durably that the dot will be sent. May run again for a later host, if the first broke before its dot. */
@@ -52,13 +52,13 @@ export interface Try {
   tls: SmtpSession["tls"];
   policy: TlsPolicy;
   result: SendResult;
-  /** What was said; null: the message was taken. */
+  /** The transcript; null: the message was accepted. */
   dialogue: string | null;
   /** Unix ms. */
   endedAt: number;
 }
 
-/** What the attempt's record needs. */
+/** The result of an attempt, for its record. */
 export interface Transmission {
   result: SendResult;
   /** Of the connection that `result` is about; null when the route had no address. */
@@ -73,12 +73,12 @@ export interface Transmission {
   /** The server's answer behind `result`, as it is shown. */
   lastReply: Reply | null;
   /** The same as it may be judged, where it is a refusal. */
-  heard: Heard | null;
+  heard: OwnReply | null;
   /** In the order made. */
   tries: Try[];
 }
 
-interface Walk {
+interface Attempt {
   pool: SessionPool;
   destination: Destination;
   mail: Mail;
@@ -87,107 +87,110 @@ interface Walk {
 
 /** Sends one message to one destination. Never throws for what a network or a server does. */
 export async function deliverVia(pool: SessionPool, destination: Destination, mail: Mail): Promise<Transmission> {
-  const walk: Walk = { pool, destination, mail, tries: [] };
-  if (!(await sendOverIdle(walk))) await walkHosts(walk);
-  return conclude(walk);
+  const attempt: Attempt = { pool, destination, mail, tries: [] };
+  if (!(await sendOverIdle(attempt))) await walkHosts(attempt);
+  return conclude(attempt);
 }
 
 /** True when the attempt is over. */
-async function sendOverIdle(walk: Walk): Promise<boolean> {
-  const first = walk.destination.hosts[0];
+async function sendOverIdle(attempt: Attempt): Promise<boolean> {
+  const first = attempt.destination.hosts[0];
   if (first === undefined) return true;
-  const policy = policyFor(walk, first.name);
-  const session = walk.pool.acquire(keyOf(walk, policy));
+  const policy = findPolicy(attempt, first.name);
+  const session = attempt.pool.acquire(getSessionKey(attempt, policy));
   if (session === null) return false;
-  const result = await sendOver(walk, session, policy);
+  const result = await sendOver(attempt, session, policy);
   const { host, address, tls } = session;
-  const dialogue = dialogueOf(result, session);
-  walk.tries.push({ host, address, isReused: true, tls, policy, result, dialogue, endedAt: walk.pool.now() });
+  const dialogue = getDialogue(result, session);
+  attempt.tries.push({ host, address, isReused: true, tls, policy, result, dialogue, endedAt: attempt.pool.now() });
   // A server may end an idle session, or one with enough messages, just as MAIL is on its way.
   // That says nothing about the site: a fresh connection gets the word.
   if (result.kind === "refused" && result.stage === "mail" && result.reply.code === 421) return false;
   return isFinal(result);
 }
 
-async function walkHosts(walk: Walk): Promise<void> {
-  const hosts = reachableFirst(walk.destination.hosts, walk.pool.unreachable);
+async function walkHosts(attempt: Attempt): Promise<void> {
+  const hosts = putReachableFirst(attempt.destination.hosts, attempt.pool.unreachable);
   let addresses = 0;
   let sessions = 0;
   for (const [at, host] of hosts.entries()) {
     for (const [nth, address] of host.addresses.entries()) {
       const isLast = addresses === MAX_ADDRESSES - 1 || (at === hosts.length - 1 && nth === host.addresses.length - 1);
-      const result = await tryAddress(walk, { host: host.name, address, isLast });
+      const result = await tryAddress(attempt, { host: host.name, address, isLast });
       addresses += 1;
       if (hasAnswered(result)) {
         sessions += 1;
-        walk.pool.unreachable.clear(address);
-      } else if (walk.mail.signal?.aborted !== true) walk.pool.unreachable.note(address);
-      if (isFinal(result) || walk.mail.signal?.aborted) return;
+        attempt.pool.unreachable.delete(address);
+      } else if (attempt.mail.signal?.aborted !== true) attempt.pool.unreachable.add(address, UNREACHABLE_MS);
+      if (isFinal(result) || attempt.mail.signal?.aborted) return;
       if (addresses === MAX_ADDRESSES || sessions === MAX_SESSIONS) return;
       if (result.kind !== "broken") break;
     }
   }
 }
 
-async function tryAddress(walk: Walk, target: { host: string; address: string; isLast: boolean }): Promise<SendResult> {
-  const { pool, destination, mail } = walk;
-  const policy = policyFor(walk, target.host);
+async function tryAddress(
+  attempt: Attempt,
+  target: { host: string; address: string; isLast: boolean },
+): Promise<SendResult> {
+  const { pool, destination, mail } = attempt;
+  const policy = findPolicy(attempt, target.host);
   const { access } = destination;
   const open = (tls: TlsMode) =>
     pool.open({ ...target, tls, access, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
   const note = (result: SendResult, tls: SmtpSession["tls"], dialogue: string | null) => {
     const { host, address } = target;
-    walk.tries.push({ host, address, isReused: false, tls, policy, result, dialogue, endedAt: pool.now() });
+    attempt.tries.push({ host, address, isReused: false, tls, policy, result, dialogue, endedAt: pool.now() });
     return result;
   };
-  const mode = policy.mode === "opportunistic" && pool.tlsMemory.isBroken(target.host) ? "never" : policy.mode;
+  const mode = policy.mode === "opportunistic" && pool.withoutTls.has(target.host) ? "never" : policy.mode;
   let opened = await open(mode);
-  const tlsFailure = mode === "opportunistic" && opened.kind !== "open" ? tlsFailureOf(opened) : null;
+  const tlsFailure = mode === "opportunistic" && opened.kind !== "open" ? findTlsFailure(opened) : null;
   if (tlsFailure !== null && opened.kind !== "open") {
     note(failure(opened), null, opened.dialogue);
     opened = await open("never");
     // Only a host that does answer in clear has broken TLS; else it may have been the network.
-    if (opened.kind === "open") pool.tlsMemory.remember(target.host, tlsFailure);
+    if (opened.kind === "open") pool.withoutTls.add(target.host, WITHOUT_TLS_MS[tlsFailure]);
   }
   if (opened.kind !== "open") return note(failure(opened), null, opened.dialogue);
   const { session } = opened;
-  const result = await sendOver(walk, session, policy);
-  return note(result, session.tls, dialogueOf(result, session));
+  const result = await sendOver(attempt, session, policy);
+  return note(result, session.tls, getDialogue(result, session));
 }
 
-async function sendOver(walk: Walk, session: SmtpSession, policy: TlsPolicy): Promise<SendResult> {
-  const { envelope, content, beforeDot, signal } = walk.mail;
+async function sendOver(attempt: Attempt, session: SmtpSession, policy: TlsPolicy): Promise<SendResult> {
+  const { envelope, content, beforeDot, signal } = attempt.mail;
   const abort = () => session.destroy();
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted) abort();
   try {
     const result = await session.send(envelope, content, beforeDot);
-    const missed = tlsMissed(session, policy, result, (refusal) => hearRefusal(walk.mail, refusal));
+    const missed = explainMissingTls(session, policy, result, (refusal) => hearRefusal(attempt.mail, refusal));
     if (missed === null) return result;
-    walk.pool.tlsMemory.forget(session.host);
+    attempt.pool.withoutTls.delete(session.host);
     session.destroy();
     return { kind: "broken", stage: "starttls", reason: missed, isDotSent: false };
   } finally {
     signal?.removeEventListener("abort", abort);
-    walk.pool.release(keyOf(walk, policy), session, walk.destination.messagesPerSession);
+    attempt.pool.release(getSessionKey(attempt, policy), session, attempt.destination.messagesPerSession);
   }
 }
 
 /** Of most messages nobody will ask: what was taken keeps none. */
-function dialogueOf(result: SendResult, session: SmtpSession): string | null {
+function getDialogue(result: SendResult, session: SmtpSession): string | null {
   return result.kind === "accepted" ? null : session.dialogue;
 }
 
-function policyFor({ pool, destination }: Walk, host: string): TlsPolicy {
+function findPolicy({ pool, destination }: Attempt, host: string): TlsPolicy {
   return destination.access?.policy ?? pool.findTlsPolicy(host, destination.site);
 }
 
-function keyOf({ pool, destination }: Walk, policy: TlsPolicy): string {
+function getSessionKey({ pool, destination }: Attempt, policy: TlsPolicy): string {
   return pool.key(destination.site, policy, destination.access);
 }
 
-/** How TLS failed, where it alone did. */
-function tlsFailureOf(opened: Unopened): TlsFailure | null {
+/** How TLS failed, where only TLS did. */
+function findTlsFailure(opened: Unopened): TlsFailure | null {
   if (opened.kind === "broken") return opened.isTlsFailure ? "broken" : null;
   if (opened.kind === "unfit" || opened.stage !== "starttls" || opened.reply.code === 421) return null;
   return opened.reply.code < 500 ? "not_now" : "broken";
@@ -239,11 +242,11 @@ function isReached(result: SendResult): boolean {
   return result.kind === "accepted" || ENVELOPE_ANSWERED.has(result.stage);
 }
 
-function hearRefusal({ envelope, header }: Mail, refusal: Extract<SendResult, { kind: "refused" }>): Heard {
-  return hear(refusal.reply, refusal.stage, { from: envelope.from, to: envelope.to, header });
+function hearRefusal({ envelope, header }: Mail, refusal: Extract<SendResult, { kind: "refused" }>): OwnReply {
+  return removeEcho(refusal.reply, refusal.stage, { from: envelope.from, to: envelope.to, header });
 }
 
-function conclude({ tries, mail }: Walk): Transmission {
+function conclude({ tries, mail }: Attempt): Transmission {
   const last = tries.at(-1);
   const told = last !== undefined && isFinal(last.result) ? last : mostTelling(tries);
   const result = told?.result ?? {
@@ -272,6 +275,11 @@ function mostTelling(tries: Try[]): Try | undefined {
     if (best === undefined || weight(each.result) >= weight(best.result)) best = each;
   }
   return best;
+}
+
+/** The server answered, and be it with what it offers: it stands there, whatever it takes. */
+export function isAnswered(transmission: Transmission): boolean {
+  return transmission.isReached || transmission.result.kind !== "broken";
 }
 
 /** One line for logs and records: `550 5.1.1 No such user (mx1.example.net)`, or in our words why there is no answer. */

@@ -1,4 +1,4 @@
-import { recordsOf } from "../../modules/domains/records.ts";
+import { buildRecords } from "../../modules/domains/records.ts";
 import type { DomainStore } from "../../modules/domains/store.ts";
 import type { AnswerQuery, ZoneRecord } from "./server.ts";
 
@@ -38,7 +38,7 @@ function publishedAt(name: string, domains: DomainStore | null): ZoneRecord[] | 
     const holders = domains.everyByName(name.slice(at + 1));
     const domain = holders.find((row) => row.status === "verified") ?? holders[0];
     if (domain === undefined) continue;
-    const records = recordsOf(domain, domains.keysOf(domain.id), { bounceHost: SANDBOX_HOST, dmarcRua: null });
+    const records = buildRecords(domain, domains.keysOf(domain.id), { bounceHost: SANDBOX_HOST, dmarcRua: null });
     const all = [...records.dkim, records.spf, records.dmarc].filter((record) => record.name === name);
     if (all.length > 0) return all.map(({ type, value }) => ({ type, value }));
   }

@@ -4,14 +4,14 @@
  * taken: a dropped connection or a refusal for now (0x64) only puts it off, for a while.
  */
 import type { Clock } from "../../platform/clock.ts";
-import type { Deliver } from "./pdu.ts";
+import type { Deliver } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { SmscSession } from "./session.ts";
 
 /** Without an answer, at most. */
 const WINDOW = 50;
 const AGAIN_MS = 1_000;
 const MAX_TRIES = 60;
-/** More are not kept: nobody reads so many. */
+/** More are not kept. */
 const MAX_WAITING = 100_000;
 
 interface Waiting {
@@ -28,7 +28,7 @@ export class SmscAccount {
   #isStopped = false;
   #cancel: (() => void) | null = null;
 
-  /** `lost`: told of what is given up. */
+  /** `lost`: called for what is given up. */
   constructor(clock: Clock, lost: (message: Deliver) => void) {
     this.#clock = clock;
     this.#lost = lost;

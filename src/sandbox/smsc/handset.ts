@@ -5,10 +5,10 @@
 import type { Clock } from "../../platform/clock.ts";
 import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { type InboundPart, readPart, reassemble, textKey } from "../../modules/sms/encoding/reassemble.ts";
-import type { Submit } from "./pdu.ts";
+import type { Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { TextEncoding, Texts } from "./message-store.ts";
 
-/** Texts of which parts are missing, over all phones; the oldest are forgotten. */
+/** Incomplete messages of all phones; the oldest are forgotten. */
 export const MAX_INCOMPLETE = 500;
 /** A part that is as late belongs to another text: references begin anew after 256. */
 const INCOMPLETE_MS = 5 * 60_000;
@@ -34,16 +34,16 @@ export class Handsets {
   arrive(submit: Submit): void {
     const { esmClass, dataCoding, message, sar, destination } = submit;
     const part = readPart({ esmClass, dataCoding, message, sar });
-    const parts = this.#join(`${senderOf(submit)} ${destination}`, part);
+    const parts = this.#join(`${formatSender(submit)} ${destination}`, part);
     const text = parts === null ? null : reassemble(parts, false, "gsm7");
     if (parts === null || text === null) return;
-    const encoding = text.text === null ? "binary" : encodingOf(dataCoding);
+    const encoding = text.text === null ? "binary" : findEncoding(dataCoding);
     const octets = parts.reduce((sum, { userData }) => sum + userData.length, 0);
     this.#texts.add({
-      from: senderOf(submit),
+      from: formatSender(submit),
       to: toE164(destination),
       body: text.text ?? `(${octets} octets that are no text)`,
-      segments: part.place?.total ?? segmentsOf(octets, encoding),
+      segments: part.place?.total ?? countSegments(octets, encoding),
       encoding,
       receivedAt: this.#clock.now(),
       direction: "in",
@@ -70,19 +70,19 @@ export class Handsets {
 }
 
 /** As a phone shows it: numbers with their `+`. */
-function senderOf({ source, sourceTon }: Pick<Submit, "source" | "sourceTon">): string {
+function formatSender({ source, sourceTon }: Pick<Submit, "source" | "sourceTon">): string {
   return sourceTon === 1 && /^\d+$/.test(source) ? `+${source}` : source;
 }
 
 /** Of text that could be read. */
-function encodingOf(dataCoding: number): TextEncoding {
+function findEncoding(dataCoding: number): TextEncoding {
   if (dataCoding === 1 || dataCoding === 3) return "latin1";
   const isUcs2 = dataCoding === 8 || (dataCoding >= 0x10 && dataCoding < 0x40 && (dataCoding & 0x0c) === 8);
   return isUcs2 ? "ucs2" : "gsm7";
 }
 
 /** Of a text that came in one piece, in message_payload perhaps: the SMSC splits it. */
-function segmentsOf(octets: number, encoding: TextEncoding): number {
+function countSegments(octets: number, encoding: TextEncoding): number {
   const [alone, part] = CAPACITY[encoding];
   return octets <= alone ? 1 : Math.ceil(octets / part);
 }

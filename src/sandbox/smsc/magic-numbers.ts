@@ -1,12 +1,12 @@
 /**
  * Magic numbers: phone numbers to which texts meet a certain end in the sandbox, whatever the operator's prefix,
  * so that a customer can watch each of them. This table is the only one: the SMSC acts by it, the docs, the
- * page and the terminal tell it, the tests go through it. What a text ends as holds for the settings below. Pure.
+ * page and the terminal show it, the tests go through it. The ends hold for the settings below. Pure.
  */
 
-/** The sandbox's own in `[sms]`: nobody waits a day here to see what becomes of a receipt that does not come. */
+/** The sandbox's own in `[sms]`: a day is too long to wait here for a receipt that does not come. */
 export const SANDBOX_TIMES = {
-  /** How long a text may wait to be sent, whatever its priority; the least that an SMSC is ever told. */
+  /** How long a message may wait to be sent, whatever its priority; the least validity that an SMSC is given. */
   lifetimeMs: 60_000,
   receiptGraceMs: 5_000,
   lostResponseWaitMs: 5_000,
@@ -27,7 +27,7 @@ export type Behaviour =
   | { kind: "takes"; steps: readonly Step[] }
   /** Taken, and the receipt is sent before the answer. */
   | { kind: "reports_first" }
-  /** Refused so often, null: always; then delivered. `part`: of a text in several, that one alone. */
+  /** Refused so often, null: always; then delivered. `part`: of several, only that one. */
   | { kind: "refuses"; status: number; times: number | null; part: number | null }
   /** Never answered, and not taken. */
   | { kind: "is_silent" }
@@ -190,17 +190,17 @@ const BY_ENDING = new Map(MAGIC_NUMBERS.map((each) => [each.ending, each]));
 const MAGIC = /^\+?2588[2-7]00000(\d\d)$/;
 
 /** What is done with texts to a number. */
-export function behaviourOfNumber(number: string): Behaviour {
+export function findBehaviour(number: string): Behaviour {
   return BY_ENDING.get(MAGIC.exec(number)?.[1] ?? "")?.does ?? DELIVERED;
 }
 
 /** A row's number, by an operator's first digits. */
-export function numberOf({ ending }: Pick<MagicNumber, "ending">, prefix = "25884"): string {
+export function buildNumber({ ending }: Pick<MagicNumber, "ending">, prefix = "25884"): string {
   return `+${prefix}00000${ending}`;
 }
 
 /** What it ends as, as people read it: `failed, unknown_subscriber, after about 15 s`. */
-export function endOf({ ends, seconds }: MagicNumber): string {
+export function findEnd({ ends, seconds }: MagicNumber): string {
   const { status, deliveryState, failureCategory } = ends;
   const state = deliveryState === status || deliveryState === null ? [] : [deliveryState];
   const words = [

@@ -32,7 +32,7 @@ export interface StoredText extends PhoneText {
 }
 
 export interface TextFilter {
-  /** The phone: who got a text, and of those that went back who wrote it. */
+  /** The phone that got a message, or that wrote it. */
   phone?: string | undefined;
   limit?: number | undefined;
   /** Those that were written on the phones too. */

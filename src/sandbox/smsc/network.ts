@@ -8,10 +8,10 @@ import type { Random } from "../../platform/random.ts";
 import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { readPart } from "../../modules/sms/encoding/reassemble.ts";
 import type { Handsets } from "./handset.ts";
-import { behaviourOfNumber, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
-import { receiptOf, type Reported } from "./receipt.ts";
-import type { Deliver, Submit } from "./pdu.ts";
-import type { Answering } from "./session.ts";
+import { findBehaviour, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
+import { buildReceipt, type Reported } from "./receipt.ts";
+import type { Deliver, Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
+import type { SubmitReply } from "./session.ts";
 
 /** Destination addresses that phones have (E.164, without `+`). */
 const NUMBER = /^\d{3,15}$/;
@@ -37,7 +37,7 @@ export interface NetworkDeps {
 export interface Submission {
   account: string;
   submit: Submit;
-  answering: Answering;
+  reply: SubmitReply;
 }
 
 export class Network {
@@ -53,9 +53,9 @@ export class Network {
   }
 
   take(submission: Submission): void {
-    const { submit, answering } = submission;
-    if (!NUMBER.test(submit.destination)) return answering.refuse(INVALID_DESTINATION);
-    const does = behaviourOfNumber(submit.destination);
+    const { submit, reply } = submission;
+    if (!NUMBER.test(submit.destination)) return reply.refuse(INVALID_DESTINATION);
+    const does = findBehaviour(submit.destination);
     switch (does.kind) {
       case "takes":
         return this.#accept(submission, does.steps);
@@ -63,12 +63,12 @@ export class Network {
         return this.#reportFirst(submission);
       case "refuses": {
         const key = segmentKey(submission);
-        const isConcerned = does.part === null || does.part === placeOf(submit).seq;
+        const isConcerned = does.part === null || does.part === findPlace(submit).seq;
         const isOver = does.times !== null && isConcerned && this.#tries.count(key) > does.times;
         if (isOver) this.#tries.forget(key);
         if (!isConcerned || isOver) return this.#accept(submission, DELIVERED_STEPS);
         this.#tell(submit, `refused with 0x${does.status.toString(16).padStart(2, "0").toUpperCase()}`);
-        return answering.refuse(does.status);
+        return reply.refuse(does.status);
       }
       case "is_silent":
         return this.#tell(submit, "not answered");
@@ -80,7 +80,7 @@ export class Network {
         }
         this.#deps.handsets.arrive(submit);
         this.#tell(submit, "arrived, and the connection dropped before the answer");
-        return answering.drop();
+        return reply.drop();
       }
       case "writes_back":
         this.#accept(submission, DELIVERED_STEPS);
@@ -95,16 +95,16 @@ export class Network {
   }
 
   #accept(submission: Submission, steps: readonly Step[]): void {
-    const { submit, answering } = submission;
+    const { submit, reply } = submission;
     const reported = this.#report(submit);
-    answering.accept(reported.id);
+    reply.accept(reported.id);
     for (const step of steps) this.#later(step.afterMs, () => this.#follow(submission, reported, step));
   }
 
   #reportFirst(submission: Submission): void {
     const reported = this.#report(submission.submit);
     for (const step of DELIVERED_STEPS) this.#follow(submission, reported, step);
-    submission.answering.accept(reported.id);
+    submission.reply.accept(reported.id);
   }
 
   #follow({ account, submit }: Submission, reported: Reported, { isShown, receipt }: Step): void {
@@ -112,13 +112,13 @@ export class Network {
     if (isShown) handsets.arrive(submit);
     this.#tell(submit, receipt?.stat ?? "arrived, no receipt");
     if (receipt === null) return;
-    const message = receiptOf(reported, receipt, clock.now());
+    const message = buildReceipt(reported, receipt, clock.now());
     if (message !== null) deliver(account, message);
   }
 
   #writeBack(submit: Submit, body: string): void {
-    // Of a long text the first part alone is answered.
-    if (placeOf(submit).seq > 1) return;
+    // Only the first part of a long message is answered.
+    if (findPlace(submit).seq > 1) return;
     if (!NUMBER.test(submit.source))
       return this.#tell(submit, `nothing is written back: "${submit.source}" is a name, which no phone can answer`);
     const [phone, to] = [toE164(submit.destination), submit.source];
@@ -127,7 +127,7 @@ export class Network {
 
   #report(submit: Submit): Reported {
     this.#count += 1;
-    // Letters beyond F: nobody takes it for a number that could be written otherwise.
+    // Letters beyond F: it cannot be taken for a number that could be written otherwise.
     return { submit, id: `sx-${this.#run}-${this.#count}`, takenAt: this.#deps.clock.now() };
   }
 
@@ -141,7 +141,7 @@ export class Network {
   }
 
   #tell(submit: Submit, what: string): void {
-    const { seq, total } = placeOf(submit);
+    const { seq, total } = findPlace(submit);
     const part = total > 1 ? ` (${seq} of ${total})` : "";
     this.#deps.onEvent(`${what}  ${toE164(submit.destination)}${part}`);
   }
@@ -149,13 +149,13 @@ export class Network {
 
 const DELIVERED_STEPS = DELIVERED.kind === "takes" ? DELIVERED.steps : [];
 
-function placeOf({ esmClass, dataCoding, message, sar }: Submit): { seq: number; total: number } {
+function findPlace({ esmClass, dataCoding, message, sar }: Submit): { seq: number; total: number } {
   return readPart({ esmClass, dataCoding, message, sar }).place ?? { seq: 1, total: 1 };
 }
 
 /** What is the same of a segment that is sent again, and of no other. */
 function segmentKey({ account, submit }: Submission): string {
   const { source, destination, reference, message } = submit;
-  const own = reference?.toString("hex") ?? Bun.hash(message).toString(16);
-  return `${account} ${source} ${destination} ${own} ${placeOf(submit).seq}`;
+  const own = reference?.toString(16) ?? Bun.hash(message).toString(16);
+  return `${account} ${source} ${destination} ${own} ${findPlace(submit).seq}`;
 }

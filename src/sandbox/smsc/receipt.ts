@@ -2,7 +2,7 @@
  * Delivery receipts as most SMSCs write them: the text of SMPP 3.4's appendix B, and the same in TLVs. Pure.
  */
 import { readPart, reassemble } from "../../modules/sms/encoding/reassemble.ts";
-import type { Deliver, Submit } from "./pdu.ts";
+import type { Deliver, Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 
 /** A segment that was taken under this id; `takenAt` Unix ms. */
 export interface Reported {
@@ -27,7 +27,7 @@ const RECEIPT = 0x04;
 const TEXT_CHARACTERS = 20;
 
 /** The receipt that says so; null: none was asked for (§5.2.17), of this kind or at all. */
-export function receiptOf(
+export function buildReceipt(
   { submit, id, takenAt }: Reported,
   { stat, err }: { stat: string; err: string },
   at: number,
@@ -36,8 +36,8 @@ export function receiptOf(
   if (wanted === 0 || wanted === 3 || (wanted === 2 && stat === "DELIVRD")) return null;
   const arrived = stat === "DELIVRD" ? "001" : "000";
   const words = [
-    `id:${id} sub:001 dlvrd:${arrived} submit date:${dateOf(takenAt)} done date:${dateOf(at)}`,
-    `stat:${stat} err:${err} text:${beginningOf(submit)}`,
+    `id:${id} sub:001 dlvrd:${arrived} submit date:${formatDate(takenAt)} done date:${formatDate(at)}`,
+    `stat:${stat} err:${err} text:${readBeginning(submit)}`,
   ];
   return {
     source: { ton: 1, npi: 1, address: submit.destination },
@@ -50,11 +50,11 @@ export function receiptOf(
 }
 
 /** `YYMMDDhhmm`. */
-function dateOf(at: number): string {
+function formatDate(at: number): string {
   return new Date(at).toISOString().replaceAll(/\D/g, "").slice(2, 12);
 }
 
-function beginningOf({ esmClass, dataCoding, message, sar }: Submit): string {
+function readBeginning({ esmClass, dataCoding, message, sar }: Submit): string {
   const part = readPart({ esmClass, dataCoding, message, sar });
   const text = reassemble([{ ...part, place: null }], true, "gsm7")?.text ?? "";
   return text.slice(0, TEXT_CHARACTERS).replaceAll(/[^\x20-\x7e]/g, "?");

@@ -6,13 +6,14 @@
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
-import { submissionsOf, splitText } from "../../modules/sms/encoding/segment.ts";
+import { toSubmissions, splitText } from "../../modules/sms/encoding/segment.ts";
 import { normalForm } from "../../modules/sms/encoding/encoding.ts";
 import { Handsets } from "./handset.ts";
 import { Network } from "./network.ts";
 import { SmscAccount } from "./account.ts";
-import { SmscSession, STATUS } from "./session.ts";
-import type { Deliver } from "./pdu.ts";
+import { STATUS } from "../../protocols/smpp/pdu/status.ts";
+import { SmscSession } from "./session.ts";
+import type { Deliver } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { Texts } from "./message-store.ts";
 
 const MAX_SESSIONS = 200;
@@ -55,9 +56,9 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
   const sessions = new Set<SmscSession>();
   let reference = 0;
 
-  const partsOf = ({ from, to, body }: { from: string; to: string; body: string }): Deliver[] => {
+  const buildParts = ({ from, to, body }: { from: string; to: string; body: string }): Deliver[] => {
     reference = (reference + 1) & 0xff;
-    return deliveriesOf({ from, to, body }, reference);
+    return splitDeliveries({ from, to, body }, reference);
   };
   const keep = ({ from, to, body }: { from: string; to: string; body: string }, segments: number) => {
     const { encoding } = splitText(normalForm(body), CODING);
@@ -69,7 +70,7 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
     random,
     deliver: (account, message) => accounts.get(account)?.deliver(message),
     writeBack(from, to, body) {
-      const parts = partsOf({ from, to, body });
+      const parts = buildParts({ from, to, body });
       keep({ from, to, body }, parts.length);
       tell(`writes back "${body}" to ${to}  ${from}`);
       for (const part of parts) accounts.get(main)?.deliver(part);
@@ -87,7 +88,7 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
         return given === password ? STATUS.ok : STATUS.invalidPassword;
       },
       bound: (each) => accounts.get(each.systemId ?? "")?.join(each),
-      submitted: (each, submit, answering) => network.take({ account: each.systemId ?? "", submit, answering }),
+      submitted: (each, submit, reply) => network.take({ account: each.systemId ?? "", submit, reply }),
       closed(each) {
         sessions.delete(each);
         accounts.get(each.systemId ?? "")?.leave(each);
@@ -102,7 +103,7 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
     async writeBack(text) {
       const account = accounts.get(main);
       if (account?.isConnected !== true) return "not_connected";
-      const parts = partsOf(text);
+      const parts = buildParts(text);
       for (const part of parts) if (!(await account.deliverNow(part))) return "refused";
       keep(text, parts.length);
       return "taken";
@@ -120,9 +121,9 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
 }
 
 /** What a subscriber writes, cut as a phone cuts it. */
-function deliveriesOf({ from, to, body }: { from: string; to: string; body: string }, reference: number): Deliver[] {
+function splitDeliveries({ from, to, body }: { from: string; to: string; body: string }, reference: number): Deliver[] {
   const split = splitText(normalForm(body), CODING);
-  return submissionsOf(split, { method: "udh8", defaultCharset: "gsm7", reference }).map((part) => ({
+  return toSubmissions(split, { method: "udh8", defaultCharset: "gsm7", reference }).map((part) => ({
     source: { ton: 1, npi: 1, address: from.replace(/^\+/, "") },
     destination: { ton: to.startsWith("+") ? 1 : 3, npi: to.startsWith("+") ? 1 : 0, address: to.replace(/^\+/, "") },
     esmClass: part.hasHeader ? 0x40 : 0,

@@ -5,7 +5,7 @@ import mail from "./mail.js" with { type: "text" };
 import page from "./page.js" with { type: "text" };
 import phones from "./phones.js" with { type: "text" };
 import reader from "./reader.js" with { type: "text" };
-import { endOf, MAGIC_NUMBERS, type MagicNumber, numberOf } from "../smsc/magic-numbers.ts";
+import { findEnd, MAGIC_NUMBERS, type MagicNumber, buildNumber } from "../smsc/magic-numbers.ts";
 
 // The sandbox's page, its style and its scripts. It works offline and asks no other server.
 
@@ -52,5 +52,5 @@ export function buildPage({ domain, ownNumber }: { domain: string; ownNumber: st
 }
 
 function describeNumber(row: MagicNumber): string {
-  return `<dt>${numberOf(row)}</dt><dd>${Bun.escapeHTML(row.told)} <span class="end">→ ${Bun.escapeHTML(endOf(row))}</span></dd>`;
+  return `<dt>${buildNumber(row)}</dt><dd>${Bun.escapeHTML(row.told)} <span class="end">→ ${Bun.escapeHTML(findEnd(row))}</span></dd>`;
 }

@@ -1,9 +1,9 @@
 import type { SiteDepth } from "../../modules/emails/queue/depth-sampler.ts";
-import { registerTexts, type TextFigures } from "./sms.ts";
+import { registerSms, type SmsFigures } from "./sms.ts";
 import type { Reading, Registry, Sample } from "../../platform/metrics/registry.ts";
 
-// What is read when somebody asks. Each source is a function handed in by the composition root; it
-// must be quick, since the loop stands still meanwhile.
+// The gauges, read at each scrape. Each source is a function of the composition root; it must be quick, since the event
+// loop stands still meanwhile.
 
 export interface Sources {
   /** Unix ms. */
@@ -14,8 +14,7 @@ export interface Sources {
   backlog: () => SiteDepth[] | null;
   runningAttempts: () => number;
   sessions: () => { busy: number; idle: number };
-  /** Connected to the inbound port. */
-  inboundClients: () => number;
+  inboundConnections: () => number;
   /** Sites that nothing is sent to for now. */
   blockedSites: () => number;
   files: () => { databaseBytes: number; walBytes: number };
@@ -24,10 +23,10 @@ export interface Sources {
   process: () => { residentBytes: number; heapBytes: number; cpuSeconds: number };
   /** Unix ms. */
   startedAt: number;
-  texts: () => TextFigures;
+  sms: () => SmsFigures;
 }
 
-/** Registers all that is read. */
+/** Registers all of them. */
 export function registerGauges(registry: Registry, sources: Sources): void {
   const gauge = (name: string, help: string, read: () => Reading) => registry.read({ name, help, type: "gauge" }, read);
   gauge("pombo_ready", "1 while the instance can accept and send, else 0: /ready says why.", () =>
@@ -38,8 +37,8 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     () => [{ labels: [sources.build.version, sources.build.commit], value: 1 }],
   );
   registerQueue(registry, sources);
-  registerTexts(registry, sources.texts, sources.now);
-  gauge("pombo_attempts_running", "Attempts under way.", () => sources.runningAttempts());
+  registerSms(registry, sources.sms, sources.now);
+  gauge("pombo_email_attempts_in_progress", "Delivery attempts under way.", () => sources.runningAttempts());
   registry.read(
     {
       name: "pombo_smtp_sessions",
@@ -49,20 +48,20 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     },
     () => Object.entries(sources.sessions()).map(([state, value]) => ({ labels: [state], value })),
   );
-  gauge("pombo_inbound_clients", "Clients connected to the inbound port.", () => sources.inboundClients());
-  gauge("pombo_sites_blocked", "Destinations left alone for now: they do not answer, or asked for it.", () =>
+  gauge("pombo_inbound_connections", "Open connections to the inbound port.", () => sources.inboundConnections());
+  gauge("pombo_sites_blocked", "Destinations that get no mail for now: they do not answer, or asked for it.", () =>
     sources.blockedSites(),
   );
   gauge("pombo_database_size_bytes", "Size of the database file.", () => sources.files().databaseBytes);
-  gauge("pombo_database_wal_size_bytes", "Size of its write-ahead log.", () => sources.files().walBytes);
+  gauge("pombo_database_wal_size_bytes", "Size of the database's write-ahead log.", () => sources.files().walBytes);
   gauge("pombo_disk_free_bytes", "Free space on the disk of the data directory.", () => sources.freeDiskBytes());
-  gauge("pombo_process_resident_memory_bytes", "Memory in use, of every kind.", () => sources.process().residentBytes);
-  gauge("pombo_process_heap_bytes", "Of that, what JavaScript objects use.", () => sources.process().heapBytes);
+  gauge("process_resident_memory_bytes", "Resident memory size.", () => sources.process().residentBytes);
+  gauge("process_heap_bytes", "Memory used by JavaScript objects.", () => sources.process().heapBytes);
   registry.read(
-    { name: "pombo_process_cpu_seconds_total", help: "Time of processors used.", type: "counter" },
+    { name: "process_cpu_seconds_total", help: "CPU time used.", type: "counter" },
     () => sources.process().cpuSeconds,
   );
-  gauge("pombo_process_start_time_seconds", "When it started, Unix time.", () => sources.startedAt / 1_000);
+  gauge("process_start_time_seconds", "When pombo started, Unix time.", () => sources.startedAt / 1_000);
 }
 
 function registerQueue(registry: Registry, { now, backlog }: Sources): void {
@@ -71,7 +70,7 @@ function registerQueue(registry: Registry, { now, backlog }: Sources): void {
   registry.read(
     {
       name: "pombo_queue_depth",
-      help: "Emails not delivered yet, by site; the smaller sites together are other.",
+      help: "Emails in the queue, by site; the smaller sites together are other.",
       labels: ["site"],
       type: "gauge",
     },
@@ -79,8 +78,8 @@ function registerQueue(registry: Registry, { now, backlog }: Sources): void {
   );
   registry.read(
     {
-      name: "pombo_queue_oldest_seconds",
-      help: "How long the oldest of them has been waiting since it was accepted.",
+      name: "pombo_queue_oldest_message_age_seconds",
+      help: "Time since the oldest email in the queue was accepted, by site.",
       labels: ["site"],
       type: "gauge",
     },

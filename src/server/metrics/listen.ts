@@ -1,6 +1,6 @@
 import type { HostPort } from "../../platform/ip/address.ts";
 import { bind, type Listener } from "../../platform/http/listen.ts";
-import { pathOf } from "../../platform/http/path.ts";
+import { getPath } from "../../platform/http/path.ts";
 import type { Log } from "../../platform/log.ts";
 
 // /metrics has an address of its own ([metrics] listen, by default on loopback): it needs no key, and
@@ -26,7 +26,7 @@ export function listenForMetrics({ listen, text, log }: MetricsDeps): Listener {
     portHint: 'choose another port ([metrics] listen; "" turns the metrics off)',
   };
   return bind(place, async (request) => {
-    if (pathOf(request) !== PATH) return plain(404, `The metrics are at ${PATH}.`);
+    if (getPath(request) !== PATH) return plain(404, `The metrics are at ${PATH}.`);
     if (request.method !== "GET" && request.method !== "HEAD") {
       const refusal = plain(405, `${PATH} knows GET.`);
       refusal.headers.set("allow", "GET, HEAD");

@@ -7,7 +7,7 @@ import { QueueDepthSampler } from "../../modules/emails/queue/depth-sampler.ts";
 import type { Counters } from "../../platform/metrics/counters.ts";
 import { registerGauges, type Sources } from "./gauges.ts";
 import { listenForMetrics } from "./listen.ts";
-import { watchLoop } from "../../platform/metrics/event-loop-lag.ts";
+import { watchEventLoop } from "../../platform/metrics/event-loop-lag.ts";
 import { readFileSizes, readProcess } from "../../platform/metrics/process.ts";
 import type { Registry } from "../../platform/metrics/registry.ts";
 import { openCensusStore } from "../../modules/emails/queue/depth-store.ts";
@@ -27,7 +27,7 @@ export interface ServeOptions {
   siteOf: (laneId: number) => string | null;
   sources: Pick<
     Sources,
-    "isReady" | "runningAttempts" | "sessions" | "inboundClients" | "blockedSites" | "freeDiskBytes" | "texts"
+    "isReady" | "runningAttempts" | "sessions" | "inboundConnections" | "blockedSites" | "freeDiskBytes" | "sms"
   >;
   clock: Clock;
   log: Log;
@@ -65,7 +65,7 @@ export function serveMetrics(options: ServeOptions): MetricsServer {
       return registry.text();
     },
   });
-  const endWatch = watchLoop((seconds) => counters.loop.late(seconds));
+  const endWatch = watchEventLoop((seconds) => counters.eventLoop.lagged(seconds));
   return {
     url: `${listener.url}/metrics`,
     async stop() {

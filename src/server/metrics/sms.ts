@@ -1,6 +1,6 @@
 import type { Registry, Sample } from "../../platform/metrics/registry.ts";
 
-// What is read of SMS when somebody asks. Its labels are the routes and links of the configuration.
+// The metrics of SMS, read at each scrape. Their labels are the routes and links of the configuration.
 
 interface LinkFigures {
   route: string;
@@ -19,7 +19,7 @@ interface LinkFigures {
   };
 }
 
-export interface TextFigures {
+export interface SmsFigures {
   links: LinkFigures[];
   routes: {
     route: string;
@@ -37,8 +37,13 @@ export interface TextFigures {
 
 const LINK = ["route", "link"];
 
-/** Registers all of it; `read` is called once for each metric that is asked for. */
-export function registerTexts(registry: Registry, read: () => TextFigures, now: () => number): void {
+/** Registers all of them; `read` is called once for each. */
+export function registerSms(registry: Registry, read: () => SmsFigures, now: () => number): void {
+  registerLinks(registry, read);
+  registerRoutes(registry, read, now);
+}
+
+function registerLinks(registry: Registry, read: () => SmsFigures): void {
   const gauge = (name: string, help: string, value: (link: LinkFigures) => number) =>
     registry.read({ name, help, labels: LINK, type: "gauge" }, () => read().links.map((link) => sample(link, value)));
   const counter = (name: string, help: string, value: (link: LinkFigures) => number) =>
@@ -52,49 +57,58 @@ export function registerTexts(registry: Registry, read: () => TextFigures, now: 
         })),
       ),
     );
-  const ofRoute = (name: string, help: string, value: (route: TextFigures["routes"][number]) => number) =>
-    registry.read({ name, help, labels: ["route"], type: "gauge" }, () =>
-      read().routes.map((each) => ({ labels: [each.route], value: value(each) })),
-    );
 
   gauge("pombo_sms_link_bound", "1 while the link to the SMSC is bound, else 0.", ({ isBound }) => (isBound ? 1 : 0));
-  gauge("pombo_sms_link_window_size", "Segments that may wait for their answers.", ({ window }) => window);
-  gauge("pombo_sms_link_window_used", "Segments that do.", ({ inUse }) => inUse);
+  gauge("pombo_sms_link_window_size", "Segments that may wait for their responses at once.", ({ window }) => window);
+  gauge("pombo_sms_link_window_used", "Segments that wait for their responses.", ({ inUse }) => inUse);
   gauge(
-    "pombo_sms_link_rate",
-    "Segments a second that may be sent now: less after the SMSC throttled.",
+    "pombo_sms_link_rate_limit",
+    "Segments a second that may be sent now; lower after the SMSC throttled.",
     (link) => Math.round(link.ratePerSecond * 10) / 10,
   );
   byWord(
     "pombo_sms_submits_total",
-    { help: "Submits by how they ended; unanswered and lost: their outcome is unknown.", label: "outcome" },
+    { help: "Submits by outcome; unanswered and lost: nobody knows whether the SMSC took them.", label: "outcome" },
     ({ counts }) => counts.submits,
   );
   byWord(
     "pombo_sms_receipts_total",
-    { help: "Receipts, by what they say.", label: "state" },
+    { help: "Delivery receipts by state.", label: "state" },
     ({ counts }) => counts.receipts,
   );
   byWord(
-    "pombo_sms_link_ends_total",
-    { help: "Connections that ended or could not be made, and binds that were refused.", label: "why" },
+    "pombo_sms_link_disconnects_total",
+    { help: "Connections that ended or could not be made, and binds that were refused.", label: "reason" },
     ({ counts }) => counts.ends,
   );
   counter(
     "pombo_sms_link_throttled_total",
-    "Times that the SMSC slowed the link down.",
+    "Times that the SMSC throttled the link.",
     ({ counts }) => counts.throttled,
   );
-  counter("pombo_sms_inbound_total", "Texts from subscribers, and parts of them.", ({ counts }) => counts.texts);
-  ofRoute("pombo_sms_waiting", "Segments that wait to be sent, counted up to 100,000.", ({ waiting }) => waiting);
-  ofRoute("pombo_sms_oldest_seconds", "How long the oldest of them has been waiting.", ({ oldestAt }) =>
-    oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000,
+  counter(
+    "pombo_sms_inbound_messages_total",
+    "Messages from subscribers; each part of a long one counts.",
+    ({ counts }) => counts.texts,
   );
-  ofRoute("pombo_sms_receipts_unmatched", "Receipts kept that fit no text.", ({ unmatched }) => unmatched);
+}
+
+function registerRoutes(registry: Registry, read: () => SmsFigures, now: () => number): void {
+  const ofRoute = (name: string, help: string, value: (route: SmsFigures["routes"][number]) => number) =>
+    registry.read({ name, help, labels: ["route"], type: "gauge" }, () =>
+      read().routes.map((each) => ({ labels: [each.route], value: value(each) })),
+    );
+  ofRoute("pombo_sms_queue_depth", "Segments in the queue, counted up to 100,000.", ({ waiting }) => waiting);
+  ofRoute(
+    "pombo_sms_queue_oldest_message_age_seconds",
+    "Time since the oldest message in the queue was accepted.",
+    ({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000),
+  );
+  ofRoute("pombo_sms_receipts_unmatched", "Stored receipts that match no message.", ({ unmatched }) => unmatched);
   registry.read(
     {
-      name: "pombo_sms_ended_total",
-      help: "Changes of texts by their new status.",
+      name: "pombo_sms_messages_total",
+      help: "Messages by the status that they reached; one that is sent may be delivered later.",
       labels: ["status"],
       type: "counter",
     },
@@ -103,7 +117,7 @@ export function registerTexts(registry: Registry, read: () => TextFigures, now: 
   registry.read(
     {
       name: "pombo_sms_possible_duplicates_total",
-      help: "Texts sent again because an answer was lost.",
+      help: "Messages sent again because a response was lost.",
       type: "counter",
     },
     () => read().possibleDuplicates,

@@ -1,14 +1,14 @@
 import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../../config/config.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
-import { MAGIC_NUMBERS, type MagicNumber, numberOf, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
+import { MAGIC_NUMBERS, type MagicNumber, buildNumber, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";
 
-// How the pombo of `pombo dev` is configured.
+// The configuration of `pombo dev`.
 
-/** What the sandbox's texts come from: a name, and a number that phones can write back to. */
+/** The sandbox's sender ids: a name, and a number that phones can reply to. */
 export const SANDBOX_SENDERS = { name: "Sandbox", number: "84000" } as const;
 
-/** Sooner than in the world outside: a developer watches. */
+/** Sooner than in production: a developer watches. */
 const RETRY_MS = [5_000, 10_000, 30_000, 60_000, 300_000];
 const MAIN_ACCOUNT = "sandbox";
 const WINDOW = 50;
@@ -17,9 +17,9 @@ const SEGMENTS_A_SECOND = 10_000;
 export function sandboxConfig(directory: string, port: number, dnsServer: string): Config {
   const config = defaultConfig({ hostname: SANDBOX_HOST, dataDir: directory });
   config.http.listen.port = port;
-  // Nobody watches a sandbox, and several may run beside each other.
+  // Several sandboxes may run on one machine.
   config.metrics.listen = null;
-  // Whatever the machine's port 25 is for.
+  // Port 25 may be in use.
   config.inbound.listen = { address: "127.0.0.1", port: 0 };
   config.dns.servers = [dnsServer];
   config.email.retryScheduleMs = RETRY_MS;
@@ -28,14 +28,14 @@ export function sandboxConfig(directory: string, port: number, dnsServer: string
   config.rateLimits = NO_RATE_LIMITS;
   config.webhooks.allowHttp = true;
   config.webhooks.allowPrivateRanges = ["127.0.0.0/8", "::1/128"];
-  // Developers' machines run full; the sandbox stops only when nothing can be written.
+  // Developers' disks are often full; the sandbox stops only when nothing can be written.
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;
   config.log.addresses = "full";
   return config;
 }
 
-/** What of `[sms]` leads to the sandbox's SMSC: one route for all, and one for each number that would harm the others. */
+/** The `[sms]` settings for the sandbox's SMSC: one route for all, and one for each number that would disturb the others. */
 export function textingConfig(smsc: { port: number; password: string }): Partial<Config["sms"]> {
   const { lifetimeMs, receiptGraceMs, lostResponseWaitMs } = SANDBOX_TIMES;
   const apart = MAGIC_NUMBERS.filter(({ isApart }) => isApart);
@@ -48,19 +48,19 @@ export function textingConfig(smsc: { port: number; password: string }): Partial
     routes: [
       route(MAIN_ACCOUNT, [], smsc),
       ...apart.map((each) => {
-        const prefixes = DEFAULT_SMS_PREFIXES.map((prefix) => numberOf(each, prefix).slice(1));
-        return route(accountOf(each), prefixes, smsc);
+        const prefixes = DEFAULT_SMS_PREFIXES.map((prefix) => buildNumber(each, prefix).slice(1));
+        return route(toAccount(each), prefixes, smsc);
       }),
     ],
   };
 }
 
-/** The accounts of those routes; phones write back by the first. */
+/** The accounts of those routes; phones reply over the first. */
 export function smscAccounts(): [string, ...string[]] {
-  return [MAIN_ACCOUNT, ...MAGIC_NUMBERS.filter(({ isApart }) => isApart).map(accountOf)];
+  return [MAIN_ACCOUNT, ...MAGIC_NUMBERS.filter(({ isApart }) => isApart).map(toAccount)];
 }
 
-function accountOf({ ending }: MagicNumber): string {
+function toAccount({ ending }: MagicNumber): string {
   return `${MAIN_ACCOUNT}-${ending}`;
 }
 

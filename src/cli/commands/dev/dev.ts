@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type App, startApp } from "../../../server/server.ts";
+import { startApp } from "../../../server/server.ts";
+import type { App } from "../../../server/app.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { createResolver } from "../../../protocols/dns/client.ts";
@@ -23,29 +24,29 @@ import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../../../sandbox/dns/zone.
 import type { Terminal } from "../../framework/terminal.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./config.ts";
-import { furnish, type SandboxKeys } from "./seed.ts";
+import { seed, type SandboxKeys } from "./seed.ts";
 import { setUpInstance } from "../setup/setup.ts";
 import { anotherPort, dataDirHeld, sandboxLog, welcome } from "./messages.ts";
 
-// `pombo dev`: a whole pombo beside a world of its own (DNS, a mail server with an inbox, an SMSC with phones), all
-// on loopback. The mail takes the real way through it: queue, DKIM, DNS, SMTP with STARTTLS; texts theirs: SMPP.
+// `pombo dev`: a whole pombo with its own DNS, mail server with an inbox, and SMSC with phones, all on loopback. Mail
+// really goes through queue, DKIM, DNS and SMTP with STARTTLS, and SMS through SMPP.
 
 export interface DevOptions {
   port: number;
-  /** Kept between runs; undefined: a temporary one. */
+  /** The data directory; undefined: a temporary one. */
   data: string | undefined;
   json: boolean;
 }
 
-/** Enough for slow@ to answer. */
+/** Long enough for slow@ to answer. */
 const STOP_GRACE_MS = 6_000;
 const TEXTS_FILE = "sandbox-texts.db";
 const SMSC_PASSWORD_OCTETS = 4;
-/** What is logged while the sandbox furnishes itself. */
-const OWN_EVENTS = ["workspace.created", "sender_id.added", "credits.granted"];
+/** Events of the sandbox's own set-up. */
+const SETUP_EVENTS = ["workspace.created", "sender_id.added", "credits.granted"];
 
-/** Of the links to its SMSC, which itself tells of what it drops. */
-const OWN_LINKS_EVENTS = ["smpp.bound", "smpp.unbound", "smpp.throttled"];
+/** Events of the links to its SMSC, which logs them itself. */
+const LINK_EVENTS = ["smpp.bound", "smpp.unbound", "smpp.throttled"];
 
 export async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
   if (options.data !== undefined) becomeOwner(options.data);
@@ -70,15 +71,13 @@ export async function dev(options: DevOptions, terminal: Terminal): Promise<void
     }
     await terminal.stopSignal();
     const isBusy = app.worker.runningCount > 0;
-    terminal.err(
-      isBusy ? `Stopping … (up to ${STOP_GRACE_MS / 1_000} s for deliveries that are under way)` : "Stopping …",
-    );
+    terminal.err(isBusy ? `Stopping … (running deliveries get up to ${STOP_GRACE_MS / 1_000} s)` : "Stopping …");
   } finally {
     for (const close of closers.toReversed()) await close();
   }
   terminal.err(
     options.data === undefined
-      ? "Stopped. The sandbox's data is gone."
+      ? "Stopped. The sandbox's data is deleted."
       : `Stopped. The sandbox's data is kept in ${directory}.`,
   );
 }
@@ -87,7 +86,7 @@ interface WorldOptions {
   directory: string;
   port: number;
   log: Log;
-  /** Receives what ends each part, in the order of their start. */
+  /** Receives a function that closes each part, in the order of their start. */
   closers: (() => Promise<void> | void)[];
 }
 
@@ -124,7 +123,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   const reports = new Reports({
     host: MX_HOST,
     complaintAddress: `fbl@${config.email.bounceHost}`,
-    inbound: () => (inbound === null ? null : placeOf(inbound)),
+    inbound: () => (inbound === null ? null : parseAddress(inbound)),
     clock: systemClock,
     random: systemRandom,
     onEvent,
@@ -140,41 +139,41 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   closers.push(() => mx.close());
   config.email.destinationPort = mx.port;
 
-  let isFurnished = false;
+  let isSeeded = false;
   const app = await startApp({
     config,
     instanceKey,
-    environment: { clock: systemClock, random: systemRandom, log: withoutOwn(log, () => isFurnished) },
+    environment: { clock: systemClock, random: systemRandom, log: withoutSetup(log, () => isSeeded) },
     isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone: { texts, smsc, ownNumber: SANDBOX_SENDERS.number } }),
     exampleDomain: SANDBOX_DOMAIN,
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });
   closers.push(() => app.stop(STOP_GRACE_MS));
-  // Of numbers that are never answered a stop would wait for the answers.
+  // Otherwise a stop waits for responses to numbers that never get one.
   closers.push(() => smsc.hangUp());
   inbound = app.inbound;
   domains = openDomainStore(app.db);
-  const keys = operatorKey === null ? readKeys(directory) : await furnish(app.url, operatorKey);
-  isFurnished = true;
+  const keys = operatorKey === null ? readKeys(directory) : await seed(app.url, operatorKey);
+  isSeeded = true;
   if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
   return { app, keys };
 }
 
-/** That the sandbox makes its own workspace, verifies its own domain and binds to its own SMSC is no news to anybody. */
-function withoutOwn(log: Log, isFurnished: () => boolean): Log {
+/** Leaves out the events of the sandbox's own set-up. */
+function withoutSetup(log: Log, isSeeded: () => boolean): Log {
   return {
     event(name, fields, level) {
       const isOwnDomain = name === "domain.verified" && fields?.["domain"] === SANDBOX_DOMAIN;
-      const isOwn = OWN_EVENTS.includes(name) && !isFurnished();
-      if (!isOwnDomain && !isOwn && !OWN_LINKS_EVENTS.includes(name)) log.event(name, fields, level);
+      const isOwn = SETUP_EVENTS.includes(name) && !isSeeded();
+      if (!isOwnDomain && !isOwn && !LINK_EVENTS.includes(name)) log.event(name, fields, level);
     },
     error: (where, error) => log.error(where, error),
   };
 }
 
-/** `127.0.0.1:2525` in its parts. */
-function placeOf(place: string): { address: string; port: number } {
+/** Splits `127.0.0.1:2525`. */
+function parseAddress(place: string): { address: string; port: number } {
   const at = place.lastIndexOf(":");
   return { address: place.slice(0, at), port: Number(place.slice(at + 1)) };
 }
@@ -187,7 +186,7 @@ function makeDirectory(directory: string): string {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The data directory ${directory} cannot be made (${reason}). Choose another with --data, or make it as root and give it to this user.`,
+      `The data directory ${directory} cannot be created (${reason}). Choose another with --data, or create it as root and give it to this user.`,
     );
   }
 }
@@ -197,15 +196,14 @@ function makeTemporary(): string {
     return mkdtempSync(join(tmpdir(), "pombo-dev-"));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`A temporary data directory cannot be made (${reason}). Name one with --data DIR.`);
+    throw new StartError(`A temporary data directory cannot be created (${reason}). Name one with --data DIR.`);
   }
 }
 
 /**
- * True when the directory holds no sandbox yet. Throws StartError when a pombo runs on it, or when it
- * is a real instance's. What the first start of a sandbox left that was cut off before its keys were
- * kept is of no use and removed; a sandbox makes its inbox before its database, so that only its own
- * is ever removed.
+ * True if the directory holds no sandbox yet. Throws StartError if a pombo runs on it, or if it belongs to a real
+ * instance. The files of a first start that was interrupted before the keys were saved are removed. A sandbox creates
+ * its inbox before its database, so a directory with an inbox is always a sandbox's.
  */
 function claimDirectory(directory: string): boolean {
   const lock = takeLock(directory);
@@ -217,7 +215,7 @@ function claimDirectory(directory: string): boolean {
         rmSync(join(directory, file), { force: true });
     } else if (existsSync(databaseFile(directory))) {
       throw new StartError(
-        `${directory} holds a pombo that is not a sandbox: nothing in it was touched. Name another directory with --data.`,
+        `${directory} belongs to a pombo that is not a sandbox; it was not changed. Choose another directory with --data.`,
       );
     }
     return true;
@@ -238,6 +236,6 @@ function readKeys(directory: string): SandboxKeys {
   try {
     return JSON.parse(readFileSync(keysFile(directory), "utf8")) as SandboxKeys;
   } catch {
-    throw new StartError(`${keysFile(directory)} cannot be read. Delete ${directory} to start the sandbox afresh.`);
+    throw new StartError(`${keysFile(directory)} cannot be read. Delete ${directory} to start with a new sandbox.`);
   }
 }

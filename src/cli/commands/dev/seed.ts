@@ -1,9 +1,9 @@
 import { SANDBOX_DOMAIN } from "../../../sandbox/dns/zone.ts";
 import { SANDBOX_SENDERS } from "./config.ts";
 
-// What a new sandbox has when it is ready, made over its own API.
+// Creates the workspace, domain, sender ids and credits of a new sandbox over its own API.
 
-/** What the sandbox hands to its user, kept in the data directory for the next run. */
+/** Saved in the data directory for the next run. */
 export interface SandboxKeys {
   operatorKey: string;
   apiKey: string;
@@ -13,8 +13,7 @@ export interface SandboxKeys {
 const WORKSPACE_NAME = "Sandbox";
 const SANDBOX_CREDITS = 1_000_000;
 
-/** The ready workspace with its verified domain, sender ids and credits, made as a user would make it. */
-export async function furnish(url: string, operatorKey: string): Promise<SandboxKeys> {
+export async function seed(url: string, operatorKey: string): Promise<SandboxKeys> {
   const workspace = await post<{ workspaceId: string; apiKey: { key: string } }>(
     `${url}/api/v1/workspaces`,
     operatorKey,
@@ -30,10 +29,10 @@ export async function furnish(url: string, operatorKey: string): Promise<Sandbox
     apiKey,
     null,
   );
-  const ofWorkspace = `${url}/api/v1/operator/workspaces/${workspace.workspaceId}`;
+  const base = `${url}/api/v1/operator/workspaces/${workspace.workspaceId}`;
   const { name, number } = SANDBOX_SENDERS;
-  for (const sender of [name, number]) await post(`${ofWorkspace}/sender-ids`, operatorKey, { name: sender });
-  await post(`${ofWorkspace}/credits`, operatorKey, { amount: SANDBOX_CREDITS, note: "Sandbox" });
+  for (const sender of [name, number]) await post(`${base}/sender-ids`, operatorKey, { name: sender });
+  await post(`${base}/credits`, operatorKey, { amount: SANDBOX_CREDITS, note: "Sandbox" });
   if (checked.verifiedAt === null) throw new Error("the sandbox's own domain could not be verified");
   return { operatorKey, apiKey, workspaceId: workspace.workspaceId };
 }

@@ -1,98 +1,89 @@
 import { isId } from "../../../platform/uuid.ts";
 import type { QueueChanged } from "../../../modules/operator/queue-schema.ts";
 import { CommandError, UsageError } from "../../framework/failure.ts";
-import { type Choice, choiceOf, kindsOf } from "./filter.ts";
+import { type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { count, plain } from "../../framework/text.ts";
 
-// `pombo queue retry` and `pombo queue drop`. The instance does a part with each call, and says where to go on: a
-// million messages take their time, and a terminal sees how far it is.
+// `pombo queue retry` and `pombo queue drop`. Each request changes a part of the messages and says where to go on, so
+// that a terminal sees the progress over a million of them.
 
 type Part = typeof QueueChanged.static;
 type Counts = Part["changed"];
 type Done = Pick<Part, "changed" | "running" | "unknown" | "ended">;
 
-/** Ids that one call takes. */
-const IDS = 100;
+/** Ids in one request. */
+const MAX_IDS = 100;
 const KINDS = ["email", "sms", "webhook"] as const;
-const NOUNS = { email: "email", sms: "text", webhook: "webhook call" };
+const NOUNS = { email: ["email", "emails"], sms: ["SMS", "SMS"], webhook: ["webhook call", "webhook calls"] } as const;
 
-/** What is meant, as the API takes it. */
-interface Meant extends Choice {
-  ids?: string[];
-  kinds?: string[];
-  all?: true;
-}
+/** The chosen messages, as the API takes them. */
+type Selection = { ids: string[] } | (QueueFilter & { kinds: string[] | undefined; all: true | undefined });
 
 export async function retryMessages(work: Work): Promise<Shown> {
-  const { given } = work;
-  const meant = await meantBy(work, "--all");
-  if (given.isSet("all")) {
-    if (Object.keys(meant).some((name) => name !== "kinds"))
-      throw new UsageError("--all goes with nothing that says which.");
-    meant.all = true;
-  }
-  const done = await change(work, "retry", meant);
-  const what = numbered(done.changed);
+  const done = await change(work, "retry", await readSelection(work, "--all"));
+  const what = formatCounts(done.changed);
   const words =
     what === null
-      ? "Nothing of that waits for a later attempt."
+      ? "No such message waits for a later attempt."
       : `${what} ${isOne(done.changed) ? "is" : "are"} due now.`;
   return finish(done, [words]);
 }
 
 export async function dropMessages(work: Work): Promise<Shown> {
-  const { given, terminal, isJson } = work;
-  const meant = await meantBy(work, null);
-  const reason = given.text("reason");
-  const counted = await change(work, "drop", meant, { dryRun: true });
-  const what = numbered(counted.changed);
-  if (what === null) return finish(counted, ["Nothing of that waits: nothing was dropped."]);
-  if (!given.isSet("yes")) {
-    const question = `This drops ${what}: they become failed, and are not sent.`;
+  const { args, terminal, isJson } = work;
+  const selection = await readSelection(work, null);
+  const counted = await change(work, "drop", selection, { dryRun: true });
+  const what = formatCounts(counted.changed);
+  if (what === null) return finish(counted, ["No such message waits: nothing was dropped."]);
+  if (!args.isSet("yes")) {
+    const question = `This drops ${what}: they will not be sent, and their status becomes failed.`;
     if (!terminal.isInteractive || isJson)
       throw new CommandError(`${question} Nothing was dropped. To confirm, repeat the command with --yes.`, 2);
-    terminal.err(`${question}${runningWords(counted.running)}\nType yes to drop them:`);
-    if ((await answerOf(work)) !== "yes") throw new CommandError("Nothing was dropped.", 2);
+    terminal.err(`${question}${formatRunning(counted.running)}\nType yes to drop them:`);
+    if ((await readAnswer(work)) !== "yes") throw new CommandError("Nothing was dropped.", 2);
   }
-  const done = await change(work, "drop", meant, reason === undefined ? {} : { reason });
-  const dropped = numbered(done.changed);
+  const done = await change(work, "drop", selection, { reason: args.text("reason") });
+  const dropped = formatCounts(done.changed);
   return finish(done, [dropped === null ? "Nothing was dropped." : `${dropped} dropped.`]);
 }
 
-async function meantBy(work: Work, everything: string | null): Promise<Meant> {
-  const { given } = work;
-  const ids = given.several("ID");
+/** `allOption`: the option that chooses every message, null: there is none. */
+async function readSelection(work: Work, allOption: "--all" | null): Promise<Selection> {
+  const { args } = work;
+  const ids = args.several("ID");
   const wrong = ids.find((id) => !isId(id));
   if (wrong !== undefined)
-    throw new UsageError(`${plain(JSON.stringify(wrong))} is no id: pombo queue list and pombo trace show them whole.`);
-  const kinds = kindsOf(work);
-  const options = ["to", "workspace", "queued-before"].filter((name) => given.text(name) !== undefined);
+    throw new UsageError(
+      `${plain(JSON.stringify(wrong))} is not an id: pombo queue list and pombo trace show whole ids.`,
+    );
+  const kinds = readKinds(work);
+  const options = ["to", "workspace", "queued-before"].filter((name) => args.text(name) !== undefined);
+  const isAll = allOption !== null && args.isSet("all");
   if (ids.length > 0) {
-    if (options.length + kinds.length > 0)
-      throw new UsageError("Ids say exactly which messages are meant: give nothing beside them.");
+    if (options.length + kinds.length > 0 || isAll)
+      throw new UsageError("Ids cannot be combined with other options that choose messages.");
     return { ids };
   }
-  const isAll = everything !== null && given.isSet("all");
-  if (options.length === 0 && !isAll) {
-    const all = everything ?? "--queued-before now";
+  if (isAll && options.length > 0)
+    throw new UsageError("--all cannot be combined with --to, --workspace or --queued-before.");
+  if (options.length === 0 && !isAll)
     throw new UsageError(
-      `Say which messages are meant: ids, --to, --workspace, --queued-before, or ${all} for every one.`,
+      `Choose messages by ids, --to, --workspace or --queued-before; ${allOption ?? "--queued-before now"} means all.`,
     );
-  }
-  return { ...(await choiceOf(work)), ...(kinds.length === 0 ? {} : { kinds }) };
+  return { ...(await readFilter(work)), kinds: kinds.length === 0 ? undefined : kinds, all: isAll || undefined };
 }
 
-/** Calls until all is done; what was done in all. */
-async function change(work: Work, verb: "retry" | "drop", meant: Meant, more: object = {}): Promise<Done> {
+/** Sends requests until all is done, and adds up their answers. */
+async function change(work: Work, verb: "retry" | "drop", selection: Selection, more: object = {}): Promise<Done> {
   const { api, terminal } = work;
   const done: Done = { changed: none(), running: none(), unknown: [], ended: [] };
-  const bodies = meant.ids === undefined ? [meant] : shares(meant.ids).map((ids) => ({ ids }));
+  const bodies = "ids" in selection ? toBatches(selection.ids).map((ids) => ({ ids })) : [selection];
   for (const body of bodies) {
     let cursor: string | null = null;
     do {
-      const given: object = { ...body, ...more, ...(cursor === null ? {} : { cursor }) };
-      const part: Part = await api.call<Part>("POST", `/operator/queue/${verb}`, given);
+      const request: object = { ...body, ...more, cursor: cursor ?? undefined };
+      const part: Part = await api.call<Part>("POST", `/operator/queue/${verb}`, request);
       for (const kind of KINDS) {
         done.changed[kind] += part.changed[kind];
         done.running[kind] += part.running[kind];
@@ -100,33 +91,37 @@ async function change(work: Work, verb: "retry" | "drop", meant: Meant, more: ob
       done.unknown.push(...part.unknown);
       done.ended.push(...part.ended);
       cursor = part.next;
-      if (cursor !== null && terminal.isInteractive) terminal.err(`${numbered(done.changed) ?? "nothing"} so far …`);
+      if (cursor !== null && terminal.isInteractive)
+        terminal.err(`${formatCounts(done.changed) ?? "nothing"} so far …`);
     } while (cursor !== null);
   }
   return done;
 }
 
-/** What was done is said; ids that nothing has are a failure all the same. */
+/** Unknown ids make it a failure, whatever else was done. */
 function finish(done: Done, words: string[]): Shown {
-  const said = [
+  const lines = [
     ...words,
-    ...[runningWords(done.running).trim()].filter((each) => each !== ""),
-    ...(done.ended.length === 0 ? [] : [`Nothing waits any more of ${done.ended.map(plain).join(", ")}.`]),
-    ...(done.unknown.length === 0 ? [] : [`Nothing has the id ${done.unknown.map(plain).join(", ")}.`]),
+    ...[formatRunning(done.running).trim()].filter((each) => each !== ""),
+    ...(done.ended.length === 0 ? [] : [`No longer waiting: ${done.ended.map(plain).join(", ")}.`]),
+    ...(done.unknown.length === 0 ? [] : [`Unknown ids: ${done.unknown.map(plain).join(", ")}.`]),
   ];
-  const shown = record(done, said.join("\n"));
+  const shown = record(done, lines.join("\n"));
   return shown.kind === "words" && done.unknown.length > 0 ? { ...shown, exitCode: 1 } : shown;
 }
 
-function runningWords(running: Counts): string {
-  const what = numbered(running);
+function formatRunning(running: Counts): string {
+  const what = formatCounts(running);
   if (what === null) return "";
-  return ` ${what} ${isOne(running) ? "is" : "are"} being delivered at this moment and left alone.`;
+  return ` ${what} ${isOne(running) ? "is" : "are"} being delivered now, and left alone.`;
 }
 
-/** "3 emails and 1 text"; null: none. */
-function numbered(counts: Counts): string | null {
-  const parts = KINDS.filter((kind) => counts[kind] > 0).map((kind) => count(counts[kind], NOUNS[kind]));
+/** "3 emails and 1 SMS"; null: none. */
+function formatCounts(counts: Counts): string | null {
+  const parts = KINDS.filter((kind) => counts[kind] > 0).map((kind) => {
+    const [one, many] = NOUNS[kind];
+    return count(counts[kind], one, many);
+  });
   return parts.length === 0 ? null : new Intl.ListFormat("en").format(parts);
 }
 
@@ -135,7 +130,7 @@ function isOne(counts: Counts): boolean {
 }
 
 /** The first line of standard input. */
-async function answerOf({ terminal }: Work): Promise<string> {
+async function readAnswer({ terminal }: Work): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();
   for await (const bytes of terminal.input()) {
@@ -145,8 +140,10 @@ async function answerOf({ terminal }: Work): Promise<string> {
   return (text.split("\n")[0] ?? "").trim().toLowerCase();
 }
 
-function shares(ids: string[]): string[][] {
-  return Array.from({ length: Math.ceil(ids.length / IDS) }, (_, index) => ids.slice(index * IDS, (index + 1) * IDS));
+function toBatches(ids: string[]): string[][] {
+  return Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
+    ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
+  );
 }
 
 function none(): Counts {

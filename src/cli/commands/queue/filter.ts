@@ -7,57 +7,57 @@ import type { OperatorApi } from "../../client/instance-client.ts";
 import type { Work } from "../../client/operator-command.ts";
 import { plain } from "../../framework/text.ts";
 
-// Which messages a command of the queue means, from its options.
+// The options of `pombo queue` that choose messages.
 
-export const CHOICE_OPTIONS: Readonly<Record<string, Option>> = {
-  to: { value: "TO", about: "emails to a domain or an address, or texts to a number or what it begins with (+258…)" },
-  workspace: { value: "WORKSPACE", about: "of this workspace alone" },
+export const FILTER_OPTIONS: Readonly<Record<string, Option>> = {
+  to: { value: "TO", about: "emails to a domain or an address; SMS to a number, or to numbers that begin so (+258…)" },
+  workspace: { value: "WORKSPACE", about: "only those of this workspace" },
   "queued-before": {
     value: "TIME",
-    about: "accepted before: 2026-11-21T12:00Z, 2026-11-21, 2h (so long ago), now or restore-point",
+    about: "accepted before: 2026-11-21T12:00Z, 2026-11-21, 2h (ago), now or restore-point",
   },
 };
 
 export const KIND_OPTIONS: Readonly<Record<string, Option>> = {
-  emails: { about: "emails alone" },
-  sms: { about: "texts alone" },
-  webhooks: { about: "calls to webhooks alone" },
+  emails: { about: "only emails" },
+  sms: { about: "only SMS" },
+  webhooks: { about: "only webhook calls" },
 };
 
-export interface Choice {
-  to?: string;
-  workspaceId?: string;
-  queuedBefore?: string;
+/** As the API takes it. */
+export interface QueueFilter {
+  to: string | undefined;
+  workspaceId: string | undefined;
+  queuedBefore: string | undefined;
 }
 
-/** As the API takes it; what was not given is not there. */
-export async function choiceOf({ api, given }: Work): Promise<Choice> {
-  const [to, workspace, before] = ["to", "workspace", "queued-before"].map((option) => given.text(option));
+export async function readFilter({ api, args }: Work): Promise<QueueFilter> {
+  const [workspace, before] = [args.text("workspace"), args.text("queued-before")];
   return {
-    ...(to === undefined ? {} : { to }),
-    ...(before === undefined ? {} : { queuedBefore: await readBefore(before, api) }),
-    ...(workspace === undefined ? {} : { workspaceId: await findWorkspace(api, workspace) }),
+    to: args.text("to"),
+    queuedBefore: before === undefined ? undefined : await readBefore(before, api),
+    workspaceId: workspace === undefined ? undefined : await findWorkspace(api, workspace),
   };
 }
 
-export function kindsOf({ given }: Pick<Work, "given">): ("email" | "sms" | "webhook")[] {
+export function readKinds({ args }: Pick<Work, "args">): ("email" | "sms" | "webhook")[] {
   const kinds = [
     ["emails", "email"],
     ["sms", "sms"],
     ["webhooks", "webhook"],
   ] as const;
-  return kinds.filter(([option]) => given.isSet(option)).map(([, kind]) => kind);
+  return kinds.filter(([option]) => args.isSet(option)).map(([, kind]) => kind);
 }
 
-/** "restore point" is when the database was put back that delivery now waits for. */
+/** The restore point is the time of the restore because of which delivery is paused. */
 async function readBefore(text: string, api: OperatorApi): Promise<string> {
   if (!/^restore[ -]point$/i.test(text)) return readTime(text, systemClock.now());
   const { paused } = await api.call<typeof InstanceStatus.static>("GET", "/operator/status");
   if (paused !== null && paused.restorePoint !== null) return paused.restorePoint;
-  throw new UsageError("Delivery is not paused after a restore, so there is no restore point: give a time.");
+  throw new UsageError("There is no restore point, as delivery is not paused after a restore: give a time.");
 }
 
-/** The option, and what else it takes. */
+/** The option, and its other values. */
 const BEFORE: [string, string] = ["queued-before", ", now, or restore-point"];
 const AGO_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?(Z|[+-]\d\d:\d\d)?$/;
@@ -74,6 +74,6 @@ export function readTime(text: string, now: number, [option, others]: [string, s
         : Date.parse(`${date}T${time}${offset}`);
   if (Number.isFinite(at) && at >= 0) return new Date(at).toISOString();
   throw new UsageError(
-    `--${option} must be a time like 2026-11-21T12:00Z, a day like 2026-11-21, 2h for so long ago${others}; not ${plain(JSON.stringify(text))}.`,
+    `--${option} must be a time like 2026-11-21T12:00Z, a day like 2026-11-21, 2h for two hours ago${others}; not ${plain(JSON.stringify(text))}.`,
   );
 }

@@ -1,12 +1,12 @@
 import type { DeliveryState, QueuedMessage, QueueOverview } from "../../../modules/operator/queue-schema.ts";
 import { UsageError } from "../../framework/failure.ts";
-import { type Choice, CHOICE_OPTIONS, choiceOf, KIND_OPTIONS, kindsOf } from "./filter.ts";
+import { FILTER_OPTIONS, KIND_OPTIONS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { dropMessages, retryMessages } from "./change.ts";
 import { type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
 import { type Column, tableLines } from "../../framework/table.ts";
 import { count, plain, timeCell, timeText } from "../../framework/text.ts";
 
-// `pombo queue …`: what waits, why, and the operator's hand in it.
+// `pombo queue …`: waiting messages and the reasons; pause, resume, retry and drop.
 
 type Overview = typeof QueueOverview.static;
 type Destination = Overview["destinations"][number];
@@ -22,65 +22,62 @@ export const QUEUE_COMMANDS: OperatorCommand[] = [
   {
     name: "queue",
     options: { limit: { value: "N", about: "how many destinations are shown (50)" } },
-    about: "Shows what waits by destination, and why: emails by recipient domain, texts by route, calls by webhook.",
-    async run({ api, given, terminal }) {
-      const limit = wholeNumber(given.text("limit"), 1_000);
+    about: "Show how much waits and why: emails by recipient domain, SMS by route, calls by webhook.",
+    async run({ api, args, terminal }) {
+      const limit = wholeNumber(args.text("limit"), 1_000);
       const seen = await api.call<Overview>("GET", `/operator/queue${limit === undefined ? "" : `?limit=${limit}`}`);
-      return { kind: "words", data: seen, words: overviewWords(seen, terminal.width) };
+      return { kind: "words", data: seen, words: formatOverview(seen, terminal.width) };
     },
   },
   {
     name: "queue list",
     options: {
-      ...CHOICE_OPTIONS,
+      ...FILTER_OPTIONS,
       ...KIND_OPTIONS,
       limit: { value: "N", about: `how many are shown (${DEFAULT_LIST})` },
     },
-    about: "Lists single messages, oldest first: emails, unless --sms, --webhooks or a number asks for others.",
+    about: "List messages that wait, oldest first: emails, or others with --sms, --webhooks or a number.",
     run: listMessages,
   },
   {
     name: "queue pause",
-    options: { reason: { value: "TEXT", about: "why; shown wherever the pause is" } },
+    options: { reason: { value: "TEXT", about: "the reason; shown with the pause" } },
     about:
-      "Pauses all delivery, of emails, texts and webhook calls, also over a restart. What is under way ends; what is accepted waits.",
-    async run({ api, given }) {
-      const reason = given.text("reason");
-      const seen = await api.call<State>("POST", "/operator/queue/pause", reason === undefined ? {} : { reason });
-      return record(seen, "Delivery is paused. pombo queue resume lets it go on.");
+      "Pause all delivery of emails, SMS and webhook calls, across restarts too. Running deliveries end; accepted messages wait.",
+    async run({ api, args }) {
+      const state = await api.call<State>("POST", "/operator/queue/pause", { reason: args.text("reason") });
+      return record(state, "Delivery is paused. Resume it with pombo queue resume.");
     },
   },
   {
     name: "queue resume",
-    about: "Lets delivery go on after a pause, be it yours or that of a restore.",
+    about: "Resume delivery after a pause, also the one after a restore.",
     async run({ api }) {
-      return record(await api.call<State>("POST", "/operator/queue/resume"), "Delivery goes on.");
+      return record(await api.call<State>("POST", "/operator/queue/resume"), "Delivery is resumed.");
     },
   },
   {
     name: "queue retry",
     arguments: ["[ID...]"],
-    options: { ...CHOICE_OPTIONS, ...KIND_OPTIONS, all: { about: "every one that waits for its next attempt" } },
-    about:
-      "Has messages tried now that wait for their next attempt. What a blocked site, a hold or a pause keeps stays kept.",
+    options: { ...FILTER_OPTIONS, ...KIND_OPTIONS, all: { about: "all messages that wait for their next attempt" } },
+    about: "Retry messages now that wait for their next attempt. A blocked site, a hold or a pause still delays them.",
     run: retryMessages,
   },
   {
     name: "queue drop",
     arguments: ["[ID...]"],
     options: {
-      ...CHOICE_OPTIONS,
+      ...FILTER_OPTIONS,
       ...KIND_OPTIONS,
-      reason: { value: "TEXT", about: "why; it stands in the record of each" },
-      yes: { about: "do it without asking" },
+      reason: { value: "TEXT", about: "the reason, kept in the record of each" },
+      yes: { about: "do not ask for confirmation" },
     },
     about:
-      "Takes messages off the queue: they become failed, and SMS credits come back. It says first how many, and asks. What is being delivered at that moment is left alone. Broken off, it has done a part; the same command does the rest.",
+      "Drop messages from the queue: their status becomes failed, and SMS credits are refunded. It shows the number first, and asks. Messages that are being delivered are left alone. If it is interrupted, the same command does the rest.",
     run: dropMessages,
   },
 ];
 
-/** A line of the overview. */
 interface Line {
   kind: string;
   to: string;
@@ -101,10 +98,10 @@ const COLUMNS: Column<Line>[] = [
   { title: "WHY", of: ({ why }) => why },
 ];
 
-function overviewWords(seen: Overview, width: number | null): string {
+function formatOverview(seen: Overview, width: number | null): string {
   const { paused, waiting, running, others } = seen;
   const lines = [
-    ...seen.destinations.map(emailLine),
+    ...seen.destinations.map(toEmailLine),
     ...seen.sms.map((route) => ({
       kind: "sms",
       to: route.route,
@@ -112,7 +109,7 @@ function overviewWords(seen: Overview, width: number | null): string {
       running: route.running,
       oldestAt: route.oldestAt,
       nextAttemptAt: route.nextAttemptAt,
-      why: keptWhy(route, paused),
+      why: explain(route, paused),
     })),
     ...seen.webhooks.map((webhook) => ({
       kind: "webhook",
@@ -121,11 +118,11 @@ function overviewWords(seen: Overview, width: number | null): string {
       running: 0,
       oldestAt: null,
       nextAttemptAt: webhook.nextAttemptAt,
-      why: keptWhy(webhook, paused),
+      why: explain(webhook, paused),
     })),
   ];
   const table = tableLines(lines, COLUMNS, width);
-  // Another program gets the lines and nothing else.
+  // A program gets only the lines.
   if (width === null) return table.join("\n");
   const pause =
     paused === null ? [] : [`All delivery is paused since ${timeText(paused.since)}: ${plain(paused.reason)}`];
@@ -137,33 +134,33 @@ function overviewWords(seen: Overview, width: number | null): string {
   return [...pause, head, ...(lines.length === 0 ? [] : ["", ...table]), ...more].join("\n");
 }
 
-function emailLine(row: Destination): Line {
+function toEmailLine(row: Destination): Line {
   const { to, waiting, running, oldestAt, nextAttemptAt } = row;
-  return { kind: "email", to, waiting, running, oldestAt, nextAttemptAt, why: whyOf(row) };
+  return { kind: "email", to, waiting, running, oldestAt, nextAttemptAt, why: explainEmails(row) };
 }
 
-/** Of texts and calls. */
-function keptWhy({ waiting, reason }: { waiting: number; reason: string | null }, paused: Overview["paused"]): string {
-  const kept = paused !== null && waiting > 0 ? ["all delivery is paused"] : [];
-  return [...kept, ...(reason === null ? [] : [reason])].join("; ") || "-";
+/** For SMS and calls. */
+function explain({ waiting, reason }: { waiting: number; reason: string | null }, paused: Overview["paused"]): string {
+  const pause = paused !== null && waiting > 0 ? ["all delivery is paused"] : [];
+  return [...pause, ...(reason === null ? [] : [reason])].join("; ") || "-";
 }
 
-function whyOf({ state, reason, held, waiting, blockedUntil }: Destination): string {
-  const said = reason === null ? "" : `: ${reason}`;
+function explainEmails({ state, reason, held, waiting, blockedUntil }: Destination): string {
+  const reply = reason === null ? "" : `: ${reason}`;
   const some = held > 0 && held < waiting ? ` (${held.toLocaleString("en")} of them held)` : "";
   switch (state) {
     case "paused":
       return "all delivery is paused";
     case "held":
-      return "you hold the queue of its workspaces";
+      return "you hold the queue of their workspaces";
     case "blocked":
-      return `the site is left alone until ${blockedUntil === null ? "later" : timeCell(blockedUntil)}${said}${some}`;
+      return `the site is blocked until ${blockedUntil === null ? "later" : timeCell(blockedUntil)}${reply}${some}`;
     case "running":
-      return `goes out now${some}`;
+      return `being delivered now${some}`;
     case "due":
-      return `its turn comes${said}${some}`;
+      return `due, waiting for a slot${reply}${some}`;
     case "delayed":
-      return `waits for its next attempt${said}${some}`;
+      return `waiting for the next attempt${reply}${some}`;
   }
 }
 
@@ -174,17 +171,17 @@ const MESSAGE_COLUMNS: Column<Message>[] = [
   { title: "ATTEMPTS", of: ({ attempts }) => attempts },
   { title: "NEXT", of: ({ nextAttemptAt }) => nextAttemptAt, isTime: true },
   { title: "TO", of: ({ to }) => to },
-  { title: "SAID LAST", of: ({ lastReply }) => lastReply },
+  { title: "LAST REPLY", of: ({ lastReply }) => lastReply },
 ];
 
 async function listMessages(work: Work): Promise<Shown> {
-  const { api, given, terminal } = work;
-  const { to, ...choice } = await choiceOf(work);
-  const kinds = kindsOf(work);
-  if (kinds.length > 1) throw new UsageError("One queue is listed at a time: give one of --emails, --sms, --webhooks.");
-  const limit = wholeNumber(given.text("limit"), MAX_LIST) ?? DEFAULT_LIST;
+  const { api, args, terminal } = work;
+  const filter = await readFilter(work);
+  const kinds = readKinds(work);
+  if (kinds.length > 1) throw new UsageError("Only one queue can be listed: give one of --emails, --sms, --webhooks.");
+  const limit = wholeNumber(args.text("limit"), MAX_LIST) ?? DEFAULT_LIST;
   const rows: Message[] = [];
-  for await (const page of api.pages<Message>("/operator/queue/messages", { ...choice, to, kind: kinds[0] })) {
+  for await (const page of api.pages<Message>("/operator/queue/messages", { ...filter, kind: kinds[0] })) {
     rows.push(...page);
     if (rows.length < limit) continue;
     terminal.err(`These are the first ${limit.toLocaleString("en")}; --limit N shows more.`);
@@ -192,34 +189,40 @@ async function listMessages(work: Work): Promise<Shown> {
   }
   const shown = rows.slice(0, limit);
   const lines = (width: number | null) => tableLines(shown, MESSAGE_COLUMNS, width);
-  const empty = shown.length === 0 && to === undefined ? await othersWords(work, choice, kinds[0]) : NOTHING;
+  const empty = shown.length === 0 && filter.to === undefined ? await suggestKinds(work, filter, kinds[0]) : NOTHING;
   return { kind: "list", data: shown, lines, empty };
 }
 
-const NOTHING = "Nothing of that waits.";
+const NOTHING = "No such message waits.";
 const LISTED = {
-  email: { noun: "email", option: "--emails" },
-  sms: { noun: "text", option: "--sms" },
-  webhook: { noun: "webhook call", option: "--webhooks" },
+  email: { nouns: ["email", "emails"], option: "--emails" },
+  sms: { nouns: ["SMS", "SMS"], option: "--sms" },
+  webhook: { nouns: ["webhook call", "webhook calls"], option: "--webhooks" },
 } as const;
 
-/** "No email waits; 2 texts do: add --sms." */
-async function othersWords({ api }: Work, choice: Choice, asked: keyof typeof LISTED | undefined): Promise<string> {
+/** "No email waits; 2 SMS do: add --sms." */
+async function suggestKinds(
+  { api }: Work,
+  filter: QueueFilter,
+  asked: keyof typeof LISTED | undefined,
+): Promise<string> {
   const others: string[] = [];
   const options: string[] = [];
   for (const kind of ["email", "sms", "webhook"] as const) {
     if (kind === (asked ?? "email")) continue;
-    for await (const page of api.pages<Message>("/operator/queue/messages", { ...choice, kind })) {
+    for await (const page of api.pages<Message>("/operator/queue/messages", { ...filter, kind })) {
       if (page.length === 0) break;
       const least = page.length >= PAGE_ROWS ? "at least " : "";
-      others.push(`${least}${count(page.length, LISTED[kind].noun)} ${page.length === 1 ? "does" : "do"}`);
+      const [one, many] = LISTED[kind].nouns;
+      others.push(`${least}${count(page.length, one, many)} ${page.length === 1 ? "does" : "do"}`);
       options.push(LISTED[kind].option);
       break;
     }
   }
   if (others.length === 0) return NOTHING;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const how = `${asked === undefined ? "add" : `instead of ${LISTED[asked].option} give`} ${options.join(" or ")}`;
-  return `No ${LISTED[asked ?? "email"].noun}${Object.keys(choice).length > 0 ? " of that" : ""} waits; ${others.join(", ")}: ${how}.`;
+  return `No ${isFiltered ? "such " : ""}${LISTED[asked ?? "email"].nouns[0]} waits; ${others.join(", ")}: ${how}.`;
 }
 
 function wholeNumber(text: string | undefined, maximum: number): number | undefined {

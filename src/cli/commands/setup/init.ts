@@ -21,27 +21,24 @@ export interface InitOptions {
   json: boolean;
 }
 
-/**
- * `pombo init`: makes the data directory of a new instance and shows its keys once. Writes the configuration,
- * unless there is one by hand already: then that is used.
- */
+/** `pombo init`: creates the data directory of a new instance and shows its keys once. An existing configuration is used. */
 export function init(options: InitOptions, terminal: Terminal): void {
   const file = resolve(options.config ?? terminal.env["POMBO_CONFIG"] ?? DEFAULT_CONFIG);
-  const isByHand = existsSync(file);
-  const plan = isByHand ? existing(file, options, terminal) : freshConfig(file, options, terminal);
+  const isExisting = existsSync(file);
+  const plan = isExisting ? existing(file, options, terminal) : freshConfig(file, options, terminal);
   const { config } = plan;
   const givenKey = terminal.env["POMBO_INSTANCE_KEY"] === "" ? undefined : terminal.env["POMBO_INSTANCE_KEY"];
-  // First of all: keys that are shown once must not be made before everything else has worked.
+  // First: keys that are shown once must not be created before everything else has worked.
   if (plan.text !== null) writeConfig(file, plan.text, { dataDir: config.dataDir, terminal });
   becomeOwner(config.dataDir);
-  let made: NewInstance;
+  let created: NewInstance;
   try {
-    made = setUpInstance(config, { random: systemRandom, now: systemClock.now(), givenKey });
+    created = setUpInstance(config, { random: systemRandom, now: systemClock.now(), givenKey });
   } catch (error) {
-    if (!isByHand) forgetConfig(file, terminal);
+    if (!isExisting) forgetConfig(file, terminal);
     throw error;
   }
-  const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...made };
+  const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...created };
   terminal.out(options.json ? jsonLine(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
 }
 
@@ -49,7 +46,7 @@ function existing(file: string, options: InitOptions, terminal: Terminal): Plan 
   const config = readConfig(file, terminal.env);
   if (existsSync(databaseFile(config.dataDir))) {
     throw new StartError(
-      `${file} and its data directory ${config.dataDir} are set up already. Start that instance with pombo serve --config ${file}, or name another file with --config.`,
+      `${file} and its data directory ${config.dataDir} are set up already. Start this instance with pombo serve --config ${file}, or name another file with --config.`,
     );
   }
   const { hostname, dataDir, listen } = options;
@@ -59,7 +56,7 @@ function existing(file: string, options: InitOptions, terminal: Terminal): Plan 
     (listen === undefined || Bun.deepEquals(parseHostPort(listen), config.http.listen));
   if (!isSame) {
     throw new StartError(
-      `${file} exists already and says something else than --hostname, --data-dir and --listen. Leave them out to set up what the file says, or name another file with --config.`,
+      `${file} exists already, and differs from --hostname, --data-dir or --listen. Leave them out to use the file as it is, or name another file with --config.`,
     );
   }
   return { config, text: null };
@@ -77,19 +74,19 @@ function summary(made: {
   Configuration  ${made.config}
   Data           ${made.dataDir}
 
-Operator key, shown only now. Programs on other machines make workspaces with it; commands on this one
-need none. Keep it in a password manager:
+Operator key, shown only now. Programs on other machines create workspaces with it; commands on this one
+need no key. Keep it in a password manager:
   ${made.operatorKey}
 
-Recovery key, shown only now. Without it a backup of the database cannot be used;
-keep it somewhere else than on this server:
+Recovery key, shown only now. Without it a backup of the database cannot be used.
+Do not keep it on this server only:
   ${made.recoveryKey}
 
 Start it:
   ${existsSync(SERVICE) ? "sudo systemctl enable --now pombo" : `pombo serve --config ${made.config}`}
 
-Bounces come back by mail to ${made.bounceHost}: its A or MX record must lead here, and port 25 be open (or see [inbound]).
+Bounces arrive by mail at ${made.bounceHost}: its A or MX record must point here, and port 25 must be open (or see [inbound]).
 
-Then make the first workspace, which shows its API key:
+Then create the first workspace, which shows its API key:
   ${existsSync(SERVICE) ? "sudo -u pombo " : ""}pombo workspace create "My company" --plan starter --config ${made.config}`;
 }

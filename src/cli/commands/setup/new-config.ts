@@ -8,12 +8,12 @@ import type { Terminal } from "../../framework/terminal.ts";
 import { isRoot, ownerBesideRoot, requireRootsPlace } from "../../client/data-owner.ts";
 import { plain } from "../../framework/text.ts";
 
-// The configuration of an instance that has none yet: the example, with what was said on the command line.
+// Writes the configuration of a new instance: the example, with values from the command line.
 
 export const DEFAULT_CONFIG = "pombo.toml";
 const DEFAULT_DATA_DIR = "/var/lib/pombo";
 const LISTEN = "http.listen";
-/** Made by install.sh. */
+/** Created by install.sh. */
 export const SERVICE = "/etc/systemd/system/pombo.service";
 
 /** `text` null: the file stays as it is. */
@@ -27,11 +27,11 @@ interface Fresh {
   dataDir: string | undefined;
   /** Address and port of the API. */
   listen?: string | undefined;
-  /** Of keys that stand once in the example. */
+  /** Other keys; each must appear only once in the example. */
   more?: Record<string, string>;
 }
 
-/** A configuration for `file`, with the defaults for what is not given. Throws StartError. */
+/** A configuration for `file`, with defaults. Throws StartError. */
 export function freshConfig(file: string, options: Fresh, terminal: Pick<Terminal, "env">): Plan {
   const name = options.hostname ?? machineName();
   const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
@@ -41,20 +41,20 @@ export function freshConfig(file: string, options: Fresh, terminal: Pick<Termina
   if (parsed.kind === "config") return { config: parsed.config, text };
   if (options.hostname === undefined && parsed.errors.every(({ key }) => key === "hostname")) {
     throw new StartError(
-      `This machine calls itself "${name}", which is no full host name. Name it with --hostname mail.example.net: the reverse DNS name of its address.`,
+      `The name of this machine, "${name}", is not a full host name. Give one with --hostname mail.example.net: the reverse DNS name of its address.`,
     );
   }
   const lines = parsed.errors.map(
-    ({ key, found, expected }) => `--${optionOf(key)}: found ${found}; expected ${expected}`,
+    ({ key, found, expected }) => `--${toOption(key)}: found ${found}; expected ${expected}`,
   );
   throw new StartError(lines.join("\n"));
 }
 
-function optionOf(key: string): string {
+function toOption(key: string): string {
   return key === LISTEN ? "listen" : key.replaceAll("_", "-");
 }
 
-/** Writes it where there is none; a folder that is made for it is told. Throws StartError. */
+/** Writes a new file; reports a folder that is created for it. Throws StartError. */
 export function writeConfig(
   file: string,
   text: string,
@@ -66,14 +66,14 @@ export function writeConfig(
     const made = mkdirSync(dirname(file), { recursive: true });
     const descriptor = openSync(file, "wx", 0o640);
     try {
-      // A password may be written into it. Of root's it stays root's; who runs pombo may read it.
+      // It may hold a password. It belongs to root; the user that runs pombo may read it.
       if (owner !== null) fchownSync(descriptor, 0, owner.gid);
       else if (isRoot()) fchmodSync(descriptor, 0o644);
       writeFileSync(descriptor, text);
     } finally {
       closeSync(descriptor);
     }
-    if (made !== undefined) err(`There was no folder ${plain(dirname(file))}: it was made for the configuration.`);
+    if (made !== undefined) err(`Created the folder ${plain(dirname(file))} for the configuration.`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
@@ -82,17 +82,17 @@ export function writeConfig(
   }
 }
 
-/** Removes what a failed set-up has written: the next one may get other answers. */
+/** Removes the configuration of a failed set-up: the next one may use other values. */
 export function forgetConfig(file: string, { err }: Pick<Terminal, "err">): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // Root wrote it, and has become the owner of the data directory since.
-    err(`The configuration ${plain(file)} was written: correct it there where it is wrong, or delete it.`);
+    // Root wrote it, and this process has become the owner of the data directory since.
+    err(`The configuration ${plain(file)} was written: correct it there, or delete it.`);
   }
 }
 
-/** The example with these keys set; one with a dot is that of a table. */
+/** The example with these keys set; `table.key` for a key of a table. */
 function fill(template: string, values: Record<string, string>): string {
   let text = template;
   for (const [path, value] of Object.entries(values)) {

@@ -8,31 +8,31 @@ import { readRecoveryKey } from "../../../platform/keyring/key-file.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Restored, restoreInstance } from "../../../backup/restore.ts";
 import type { Terminal } from "../../framework/terminal.ts";
-import type { Command, Given } from "../../framework/definition.ts";
+import type { Command, Arguments } from "../../framework/definition.ts";
 import { CommandError, UsageError } from "../../framework/failure.ts";
 import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
 import { readTime } from "../queue/filter.ts";
-import { errorsOnly } from "../../client/instance-client.ts";
+import { createErrorLog } from "../../client/instance-client.ts";
 import { PLACES, readConfig } from "../../client/settings.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { count, jsonLine, plain, timeText } from "../../framework/text.ts";
 
-// `pombo restore`: the machine is gone, and there is a replica and the recovery key. The configuration is not in
-// the replica: it is used where there is one, else a new one is written as by pombo init.
+// `pombo restore`: rebuilds an instance from its replica and the recovery key. The replica does not hold the
+// configuration: an existing one is used, else a new one is written as by pombo init.
 
 const OPTIONS: Command["options"] = {
   from: { value: "URL", about: "the replica ([replication] url of the configuration)" },
-  at: { value: "TIME", about: "as it was then: 2026-11-21T12:00Z, or 2h for so long ago; without it as it was last" },
-  "key-file": { value: "FILE", about: "the recovery key that pombo init printed, in a file (chmod 600)" },
-  "new-key": { about: "it is lost: go on without; every domain's DKIM records must be published again" },
-  config: { value: "FILE", about: "the configuration, as for serve; where there is none it is written" },
+  at: { value: "TIME", about: "the state at this time: 2026-11-21T12:00Z, or 2h for two hours ago (the latest state)" },
+  "key-file": { value: "FILE", about: "a file (chmod 600) with the recovery key that pombo init printed" },
+  "new-key": { about: "continue without the lost recovery key; all DKIM records must be published again" },
+  config: { value: "FILE", about: "the configuration, as for serve; it is written if there is none" },
   hostname: { value: "NAME", about: "for a new configuration: the name of this server" },
-  "data-dir": { value: "DIR", about: "for a new configuration: where everything is kept (/var/lib/pombo)" },
-  endpoint: { value: "URL", about: "for a new configuration: the address of an S3 service that is not Amazon's" },
-  "sftp-key-file": { value: "FILE", about: "for a new configuration: the private key for sftp" },
-  "sftp-host-key": { value: "KEY", about: "for a new configuration: the sftp server's public key, ssh-ed25519 AAAA…" },
-  drill: { about: "only see whether it could be: into a folder beside the database, compared with it, and removed" },
-  json: { about: "one line of JSON for programs" },
+  "data-dir": { value: "DIR", about: "for a new configuration: the data directory (/var/lib/pombo)" },
+  endpoint: { value: "URL", about: "for a new configuration: the URL of an S3 service other than Amazon's" },
+  "sftp-key-file": { value: "FILE", about: "for a new configuration: the private key for SFTP" },
+  "sftp-host-key": { value: "KEY", about: "for a new configuration: the SFTP server's public key, ssh-ed25519 AAAA…" },
+  drill: { about: "only test it: restore into a temporary folder, and compare with the database" },
+  json: { about: "print one line of JSON, for programs" },
 };
 
 export const restore: Command = {
@@ -40,7 +40,7 @@ export const restore: Command = {
   arguments: [],
   options: OPTIONS,
   about:
-    "Brings the database back from its replica into an empty data directory. Delivery stays paused until you say what becomes of what was in the queue.",
+    "Restore the database from its replica into an empty data directory. Delivery stays paused until you decide about the messages in the queue.",
   run: restoreDatabase,
 };
 
@@ -50,105 +50,104 @@ interface RecoveryKey {
   isKeyOfEnvironment: boolean;
 }
 
-async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> {
-  if (given.isSet("drill")) return drill(given, terminal);
-  const at = given.text("at");
-  const from = readUrl(given.text("from"));
+async function restoreDatabase(args: Arguments, terminal: Terminal): Promise<void> {
+  if (args.isSet("drill")) return drill(args, terminal);
+  const at = args.text("at");
+  const from = readUrl(args.text("from"));
   const atMs = at === undefined ? null : Date.parse(readTime(at, systemClock.now(), ["at", ""]));
-  const named = given.text("config") ?? terminal.env["POMBO_CONFIG"] ?? PLACES.find((place) => existsSync(place));
+  const named = args.text("config") ?? terminal.env["POMBO_CONFIG"] ?? PLACES.find((place) => existsSync(place));
   const file = resolve(named ?? DEFAULT_CONFIG);
-  const plan = existsSync(file) ? existing(file, given, terminal) : planned(file, given, terminal);
+  const plan = existsSync(file) ? useConfig(file, args, terminal) : planConfig(file, args, terminal);
   const url = from ?? plan.config.replication.url;
-  if (url === null) throw new UsageError(`${file} names no replica ([replication] url): name it with --from URL.`);
+  if (url === null) throw new UsageError(`${file} has no replica ([replication] url): name one with --from URL.`);
   const config: Config = { ...plan.config, replication: { ...plan.config.replication, url } };
-  const key = keyOf(given, config, terminal);
-  // First of all, as pombo init does: it is of use without the rest.
+  const key = chooseKey(args, config, terminal);
+  // First, as for pombo init.
   if (plan.text !== null) writeConfig(file, plan.text, { dataDir: config.dataDir, terminal });
   becomeOwner(config.dataDir);
   terminal.err(`Restoring from ${plain(url)} into ${plain(config.dataDir)} …`);
   let restored: Restored;
   try {
-    const environment = { clock: systemClock, random: systemRandom, log: errorsOnly(terminal.err) };
+    const environment = { clock: systemClock, random: systemRandom, log: createErrorLog(terminal.err) };
     const { isKeyOfEnvironment } = key;
     restored = await restoreInstance({ config, at: atMs, recoveryKey: key.read(), isKeyOfEnvironment, environment });
   } catch (error) {
     if (plan.text !== null) forgetConfig(file, terminal);
     throw error;
   }
-  const shown = { config: file, dataDir: config.dataDir, ...jsonOf(restored) };
-  terminal.out(given.isSet("json") ? jsonLine(shown) : summary(restored, { file, config, isNew: plan.text !== null }));
+  const shown = { config: file, dataDir: config.dataDir, ...toJson(restored) };
+  terminal.out(args.isSet("json") ? jsonLine(shown) : summary(restored, { file, config, isNew: plan.text !== null }));
 }
 
-/** Ends with 0 when it went well. */
-async function drill(given: Given, terminal: Terminal): Promise<void> {
+/** Exits with 0 after a good drill. */
+async function drill(args: Arguments, terminal: Terminal): Promise<void> {
   const others = Object.keys(OPTIONS).filter((name) => !["drill", "config", "json"].includes(name));
-  const idle = others.find((name) => given.isSet(name) || given.text(name) !== undefined);
-  if (idle !== undefined)
-    throw new UsageError(`--${idle} does not go with --drill, which is of the configuration's replica.`);
-  const config = readConfig(given.text("config"), terminal.env);
+  const unused = others.find((name) => args.isSet(name) || args.text(name) !== undefined);
+  if (unused !== undefined)
+    throw new UsageError(`--${unused} cannot be combined with --drill, which tests the replica of the configuration.`);
+  const config = readConfig(args.text("config"), terminal.env);
   becomeOwner(config.dataDir);
-  if (config.replication.url === null) throw new CommandError("Nothing is replicated: there is no [replication] url.");
-  const made = await drillReplica({ config, environment: { clock: systemClock }, openThread });
-  const { outcome, words, tookMs } = made;
-  if (outcome !== "good") terminal.ends(1);
+  if (config.replication.url === null)
+    throw new CommandError("Replication is not set up: there is no [replication] url.");
+  const drilled = await drillReplica({ config, environment: { clock: systemClock }, openThread });
+  const { outcome, words, tookMs } = drilled;
+  if (outcome !== "good") terminal.setExitCode(1);
   const seconds = (tookMs / 1_000).toLocaleString("en", { maximumFractionDigits: 1 });
-  terminal.out(given.isSet("json") ? jsonLine(made) : `${outcome}: ${plain(words)} It took ${seconds} s.`);
+  terminal.out(args.isSet("json") ? jsonLine(drilled) : `${outcome}: ${plain(words)} It took ${seconds} s.`);
 }
 
-function existing(file: string, given: Given, terminal: Terminal): Plan {
-  const idle = ["hostname", "data-dir", "endpoint", "sftp-key-file", "sftp-host-key"].find(
-    (option) => given.text(option) !== undefined,
+function useConfig(file: string, args: Arguments, terminal: Terminal): Plan {
+  const unused = ["hostname", "data-dir", "endpoint", "sftp-key-file", "sftp-host-key"].find(
+    (option) => args.text(option) !== undefined,
   );
-  if (idle !== undefined) {
-    throw new UsageError(`--${idle} is for a new configuration, and there is one at ${file}: change it there.`);
+  if (unused !== undefined) {
+    throw new UsageError(`--${unused} is only for a new configuration, but there is one at ${file}: change it there.`);
   }
   return { config: readConfig(file, terminal.env), text: null };
 }
 
-function planned(file: string, given: Given, terminal: Terminal): Plan {
-  const [hostname, dataDir] = [given.text("hostname"), given.text("data-dir")];
+function planConfig(file: string, args: Arguments, terminal: Terminal): Plan {
+  const [hostname, dataDir] = [args.text("hostname"), args.text("data-dir")];
   const more = Object.entries({
-    url: given.text("from"),
-    endpoint: given.text("endpoint"),
-    sftp_key_file: given.text("sftp-key-file"),
-    sftp_host_key: given.text("sftp-host-key"),
+    url: args.text("from"),
+    endpoint: args.text("endpoint"),
+    sftp_key_file: args.text("sftp-key-file"),
+    sftp_host_key: args.text("sftp-host-key"),
   });
-  const given_ = Object.fromEntries(more.filter((entry): entry is [string, string] => entry[1] !== undefined));
-  if (given_["url"] === undefined) {
+  const values = Object.fromEntries(more.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  if (values["url"] === undefined) {
     throw new UsageError(
-      `There is no configuration at ${file}: name it with --config FILE, or the replica with --from URL.`,
+      `There is no configuration at ${file}: name one with --config FILE, or the replica with --from URL.`,
     );
   }
-  return freshConfig(file, { hostname, dataDir, more: given_ }, terminal);
+  return freshConfig(file, { hostname, dataDir, more: values }, terminal);
 }
 
-/** As the configuration would have it. */
+/** In the form of the configuration. */
 function readUrl(from: string | undefined): string | undefined {
   if (from === undefined) return undefined;
   const url = readReplicaUrl(from);
   if (url !== undefined) return url;
   const parsed = parseConfig(`[replication]\nurl = ${JSON.stringify(from)}\n`, { file: "", env: {} });
-  const mistake = parsed.kind === "config" ? undefined : parsed.errors.find(({ key }) => key === "replication.url");
-  throw new UsageError(`--from must be ${mistake?.expected ?? "a replica"}; not ${plain(from)}.`);
+  const error = parsed.kind === "config" ? undefined : parsed.errors.find(({ key }) => key === "replication.url");
+  throw new UsageError(`--from must be ${error?.expected ?? "a replica"}; not ${plain(from)}.`);
 }
 
-/** Which key it is; what is in the data directory is for its owner to read, what was named elsewhere perhaps for root alone. */
-function keyOf(given: Given, { secrets, dataDir }: Config, { env }: Terminal): RecoveryKey {
+/** Chooses the key. One in the data directory is read later, by its owner; another file may be readable only by root. */
+function chooseKey(args: Arguments, { secrets, dataDir }: Config, { env }: Terminal): RecoveryKey {
   const ofEnvironment = env["POMBO_INSTANCE_KEY"] ?? "";
-  const keyFile = given.text("key-file");
-  const ways = [given.isSet("new-key"), keyFile !== undefined, ofEnvironment !== ""].filter(Boolean).length;
+  const keyFile = args.text("key-file");
+  const ways = [args.isSet("new-key"), keyFile !== undefined, ofEnvironment !== ""].filter(Boolean).length;
   if (ways > 1) {
-    throw new UsageError(
-      "Say in one way alone which key it is: --key-file, --new-key or the variable POMBO_INSTANCE_KEY.",
-    );
+    throw new UsageError("Give only one of --key-file, --new-key and the variable POMBO_INSTANCE_KEY.");
   }
-  if (given.isSet("new-key")) return { read: () => null, isKeyOfEnvironment: false };
+  if (args.isSet("new-key")) return { read: () => null, isKeyOfEnvironment: false };
   if (ofEnvironment !== "") return { read: () => ofEnvironment, isKeyOfEnvironment: true };
   const inPlace = existsSync(secrets.instanceKeyFile) ? secrets.instanceKeyFile : undefined;
   const file = keyFile ?? inPlace;
   if (file === undefined) {
     throw new UsageError(
-      "The recovery key is needed, which pombo init printed when the instance was made: put it into a file (chmod 600) and name that with --key-file. If it is lost, --new-key goes on without it.",
+      "The recovery key is required, which pombo init printed: put it into a file (chmod 600), and name the file with --key-file. If the key is lost, continue without it with --new-key.",
     );
   }
   if (file === inPlace || resolve(file).startsWith(join(dataDir, "/")))
@@ -157,16 +156,16 @@ function keyOf(given: Given, { secrets, dataDir }: Config, { env }: Terminal): R
   return { read: () => text, isKeyOfEnvironment: false };
 }
 
-function jsonOf({ contents, restorePoint, at, mayRun, newKey }: Restored) {
+function toJson({ contents, restorePoint, at, mayRun, newKey }: Restored) {
   return {
-    asOf: isoOf(at),
-    restorePoint: isoOf(restorePoint),
+    asOf: toIso(at),
+    restorePoint: toIso(restorePoint),
     emails: contents.emails,
     texts: contents.texts,
     workspaces: contents.workspaces,
     domains: contents.domains,
     waiting: contents.waiting,
-    mayRun: mayRun === null ? null : { host: mayRun.host, startedAt: isoOf(mayRun.startedAt), isSeen: mayRun.isSeen },
+    mayRun: mayRun === null ? null : { host: mayRun.host, startedAt: toIso(mayRun.startedAt), isSeen: mayRun.isSeen },
     newKey,
   };
 }
@@ -176,57 +175,54 @@ function summary(
   to: { file: string; config: Config; isNew: boolean },
 ): string {
   const { emails, texts, calls } = contents.waiting;
-  const waiting = [count(emails, "email"), count(texts, "text"), count(calls, "webhook call")];
+  const waiting = [count(emails, "email"), count(texts, "SMS", "SMS"), count(calls, "webhook call")];
   const user = existsSync(SERVICE) ? "sudo -u pombo " : "";
   const command = (words: string) => `${user}pombo ${words} --config ${plain(to.file)}`;
   return [
-    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(isoOf(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "text")} of ${count(contents.workspaces, "workspace")}.`,
+    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(toIso(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "SMS", "SMS")} of ${count(contents.workspaces, "workspace")}.`,
     "",
     ...(mayRun === null
       ? []
       : [
-          `pombo on ${plain(mayRun.host)} (since ${timeText(isoOf(mayRun.startedAt))}) wrote to this replica and has not said that it ended${mayRun.isSeen ? ": IT RUNS, and has written to it just now" : ""}.`,
-          "Make sure that it never runs again before you start this one.",
+          `pombo on ${plain(mayRun.host)} (since ${timeText(toIso(mayRun.startedAt))}) wrote to this replica and has not recorded a stop${mayRun.isSeen ? ": IT IS RUNNING, and wrote to it just now" : ""}.`,
+          "Make sure that it never runs again, then start this one.",
           "",
         ]),
-    ...(newKey === null ? [] : [newKeyWords(newKey), ""]),
+    ...(newKey === null ? [] : [formatNewKey(newKey), ""]),
     ...(to.isNew
-      ? [
-          `The configuration was not in the replica; ${plain(to.file)} is a new one. Bring over what the old one said.`,
-          "",
-        ]
+      ? [`The replica does not hold the configuration; ${plain(to.file)} is a new one. Copy your settings into it.`, ""]
       : []),
-    "Start it; it accepts, and delivers nothing yet:",
+    "Start it; it accepts messages, and delivers nothing yet:",
     `  ${existsSync(SERVICE) ? "sudo systemctl enable --now pombo" : `pombo serve --config ${plain(to.file)}`}`,
     "",
-    `In the queue were ${new Intl.ListFormat("en").format(waiting)}. Some may have been delivered since. Drop them:`,
+    `The queue held ${new Intl.ListFormat("en").format(waiting)}. Some may have been delivered since. To drop them:`,
     `  ${command("queue drop --queued-before restore-point")}`,
     "",
-    "Then, or instead, to send what waits:",
+    "Then, or instead, to send the waiting messages:",
     `  ${command("queue resume")}`,
   ].join("\n");
 }
 
-function newKeyWords({ recoveryKey, domains, webhooks }: NonNullable<Restored["newKey"]>): string {
+function formatNewKey({ recoveryKey, domains, webhooks }: NonNullable<Restored["newKey"]>): string {
   return [
-    "The new recovery key, shown only now. Keep it somewhere else than on this server:",
+    "The new recovery key, shown only now. Do not keep it on this server only:",
     `  ${recoveryKey}`,
     "",
-    "Bounces and complaints about mail sent before are not accepted any more.",
+    "Bounces and complaints about mail sent before are no longer accepted.",
     ...(webhooks === 0
       ? []
       : [
-          `${count(webhooks, "webhook")} have new secrets that nobody knows: have them rotated before delivery is resumed.`,
+          `${count(webhooks, "webhook has a new secret", "webhooks have new secrets")} that nobody knows: rotate them before you resume delivery.`,
         ]),
     ...(domains.length === 0
       ? []
       : [
-          "These domains have new DKIM keys and are not verified. Publish their records again (the API shows them) before delivery is resumed:",
+          "These domains have new DKIM keys and are not verified. Publish their records again (the API shows them) before you resume delivery:",
           ...domains.map((name) => `  ${plain(name)}`),
         ]),
   ].join("\n");
 }
 
-function isoOf(at: number): string {
+function toIso(at: number): string {
   return new Date(at).toISOString();
 }

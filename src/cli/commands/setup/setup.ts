@@ -12,21 +12,21 @@ import { takeLock } from "../../../platform/instance-lock.ts";
 import type { Random } from "../../../platform/random.ts";
 import { openInstanceSettings } from "../../../platform/db/instance-settings.ts";
 
-/** What is shown once and kept nowhere in the clear. */
+/** The keys, shown once and stored nowhere in the clear. */
 export interface NewInstance {
   operatorKey: string;
-  /** The instance key in the form a person keeps. */
+  /** The instance key in the form that people keep. */
   recoveryKey: string;
 }
 
 export interface SetUpDeps {
   random: Random;
   now: number;
-  /** An instance key to use instead of a new one written to a file: it comes from the environment. */
+  /** An instance key from the environment, instead of a new one in a file. */
   givenKey: string | undefined;
 }
 
-/** Makes the data directory of a new instance: instance key, database, operator key. Never touches an existing one. */
+/** Creates the data directory of a new instance: instance key, database, operator key. Never changes an existing one. */
 export function setUpInstance(config: Config, deps: SetUpDeps): NewInstance {
   makeDirectory(config.dataDir);
   const lock = takeLock(config.dataDir);
@@ -42,10 +42,10 @@ function setUpLocked(config: Config, { random, now, givenKey }: SetUpDeps): NewI
   const file = databaseFile(config.dataDir);
   if (existsSync(file)) {
     throw new StartError(
-      `${config.dataDir} holds a pombo already. Start it with pombo serve, or choose another data_dir.`,
+      `${config.dataDir} already holds an instance. Start it with pombo serve, or choose another data_dir.`,
     );
   }
-  // The key first: a database whose key was never written could not be opened again.
+  // The key first: a database whose key was not saved could not be opened again.
   const recoveryKey = givenKey ?? createInstanceKey(random);
   const parsed = parseInstanceKey(recoveryKey);
   if (parsed.kind === "fault")
@@ -73,7 +73,7 @@ function makeDirectory(directory: string): void {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The data directory ${directory} cannot be made (${reason}). Choose another with --data-dir, or make it as root and give it to this user.`,
+      `The data directory ${directory} cannot be created (${reason}). Choose another with --data-dir, or create it as root and give it to this user.`,
     );
   }
 }

@@ -1,11 +1,11 @@
-import type { LinkHistory, OperatorLink, TrialRecord } from "../../../modules/sms/api/operator-schema.ts";
-import { count, facts, plain, timeCell, timeText } from "../../framework/text.ts";
+import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
+import { count, labelledLines, plain, timeCell, timeText } from "../../framework/text.ts";
 
-// What the commands about SMS say. Words of SMSCs are shown as text that no terminal obeys.
+// The output of `pombo sms`. Text from SMSCs is shown without control characters.
 
 type Link = typeof OperatorLink.static;
 type History = typeof LinkHistory.static;
-type Line = (typeof TrialRecord.static)["lines"][number];
+type Line = (typeof LinkTestRecord.static)["lines"][number];
 
 const STATES: Record<Link["state"], string> = {
   bound: "bound",
@@ -18,52 +18,52 @@ const STATES: Record<Link["state"], string> = {
 };
 
 /** "bound since 2026-01-31 08:15:00", "refused, again at 08:16:00". */
-export function stateText({ state, since, retryAt }: Link): string {
+export function formatLinkState({ state, since, retryAt }: Link): string {
   const words = STATES[state];
   if (retryAt !== null) return `${words}, again at ${timeCell(retryAt).slice(11)}`;
   return since === null || state === "closed" ? words : `${words} since ${timeCell(since)}`;
 }
 
-export function errorText({ lastError }: Link): string | null {
+export function formatLastError({ lastError }: Link): string | null {
   if (lastError === null) return null;
   const { at, reason, statusName } = lastError;
   return `${timeCell(at)} ${reason}${statusName === null ? "" : ` (${statusName})`}`;
 }
 
-/** What a link's operator can do; only while it is not bound. */
-export function adviceText({ state, lastError }: Link): string | null {
+/** Advice for the operator, while the link is not bound. */
+export function getAdvice({ state, lastError }: Link): string | null {
   return state === "bound" || lastError === null ? null : lastError.advice;
 }
 
-export function linkText(link: Link, { events, pdus }: History): string {
+export function formatLink(link: Link, { events, pdus }: History): string {
   const { submits } = link;
-  const head = facts([
+  const head = labelledLines([
     ["Link", plain(`${link.name} of route ${link.route}`)],
     ["SMSC", plain(`${link.host}:${link.port}, ${TLS[link.tls] ?? link.tls}`)],
-    ["State", stateText(link)],
+    ["State", formatLinkState(link)],
     ["Window", `${link.window.used} of ${link.window.size}`],
     ["Rate", `${link.rate.now} of ${link.rate.configured} segments a second`],
-    ["Ids", idsText(link.ids)],
+    ["Message ids", formatIdFormat(link.ids)],
     [
       "Submits",
-      `${submits.accepted} accepted, ${submits.refused} refused, ${submits.later} put off, ${submits.throttled} throttled`,
+      `${submits.accepted} accepted, ${submits.refused} refused, ${submits.later} deferred, ${submits.throttled} throttled`,
     ],
-    ["In doubt", `${submits.unanswered} not answered, ${submits.lost} lost with a connection`],
-    ["Received", `${count(link.receipts, "receipt")}, ${count(link.inbound, "text")}`],
+    ["Uncertain", `${submits.unanswered} not answered, ${submits.lost} lost with a connection`],
+    ["Received", `${count(link.receipts, "receipt")}, ${count(link.inbound, "message")}`],
     ["Reconnects", String(link.reconnects)],
-    ["Last error", plain(errorText(link) ?? "none")],
-    ...(adviceText(link) === null ? [] : [["What to do", plain(adviceText(link) ?? "")] as const]),
+    ["Last error", plain(formatLastError(link) ?? "none")],
+    ...(getAdvice(link) === null ? [] : [["Advice", plain(getAdvice(link) ?? "")] as const]),
   ]);
-  const happened = events.map(({ at, kind, detail }) =>
+  const history = events.map(({ at, kind, detail }) =>
     plain(`  ${timeCell(at)}  ${kind.padEnd(9)}  ${detail ?? ""}`).trimEnd(),
   );
-  const seen = pdus.map(({ at, direction, command, sequence, statusName, raw }) =>
+  const traffic = pdus.map(({ at, direction, command, sequence, statusName, raw }) =>
     [
       `  ${timeCell(at)}  ${direction === "out" ? "->" : "<-"} ${command}  sequence ${sequence}${statusName === null ? "" : `  ${plain(statusName)}`}`,
       `    ${plain(raw)}`,
     ].join("\n"),
   );
-  return [head, section("What happened (UTC)", happened), section("Last PDUs", seen)].join("\n\n");
+  return [head, section("History (UTC)", history), section("Last PDUs", traffic)].join("\n\n");
 }
 
 const TLS: Record<string, string> = { verified: "TLS", unverified: "TLS, not verified", none: "no TLS" };
@@ -73,28 +73,28 @@ function section(title: string, lines: string[]): string {
 }
 
 const IDS: Record<string, string> = {
-  same: "the same in answers and receipts",
-  hex_to_decimal: "decimal in answers, hexadecimal in receipts",
-  decimal_to_hex: "hexadecimal in answers, decimal in receipts",
+  same: "the same in responses and receipts",
+  hex_to_decimal: "decimal in responses, hexadecimal in receipts",
+  decimal_to_hex: "hexadecimal in responses, decimal in receipts",
 };
 
-export function idsText(ids: string | null): string {
-  return ids === null ? "not known yet" : (IDS[ids] ?? ids);
+export function formatIdFormat(ids: string | null): string {
+  return ids === null ? "unknown yet" : (IDS[ids] ?? ids);
 }
 
-const TEXTS = { gsm: "GSM", ucs2: "UCS-2", two_parts: "two parts" } as const;
+const MESSAGES = { gsm: "GSM", ucs2: "UCS-2", two_parts: "two parts" } as const;
 
-/** A step of a test: what it was, and the PDU behind it. */
-export function lineText(line: Line): string {
+/** A step of a link test, with its PDU. */
+export function formatTestLine(line: Line): string {
   const text =
-    line.text === null ? "" : `${TEXTS[line.text]}${line.text === "two_parts" ? `, part ${line.part ?? 1}` : ""}`;
-  const head = [timeText(line.at).slice(11, 19), line.kind.padEnd(7), text.padEnd(17), ...detailsOf(line)];
+    line.text === null ? "" : `${MESSAGES[line.text]}${line.text === "two_parts" ? `, part ${line.part ?? 1}` : ""}`;
+  const head = [timeText(line.at).slice(11, 19), line.kind.padEnd(7), text.padEnd(17), ...formatDetails(line)];
   const lines = [plain(head.join("  ").trimEnd())];
   if (line.raw !== null) lines.push(`    ${line.raw}`);
   return lines.join("\n");
 }
 
-function detailsOf(line: Line): string[] {
+function formatDetails(line: Line): string[] {
   const { kind, sequence, dataCoding, esmClass, statusName, status, messageId, ms, receipt, words } = line;
   switch (kind) {
     case "submit":
@@ -118,8 +118,8 @@ function detailsOf(line: Line): string[] {
 }
 
 const BASES: Record<string, string> = {
-  hex_to_decimal: "hexadecimal of the answer's decimal",
-  decimal_to_hex: "decimal of the answer's hexadecimal",
+  hex_to_decimal: "hexadecimal of the response's decimal",
+  decimal_to_hex: "decimal of the response's hexadecimal",
 };
 
 function hex(octet: number | null): string {

@@ -5,13 +5,13 @@ import type { Shown, Work } from "../../client/operator-command.ts";
 import { CSV_HEADER } from "./file.ts";
 import { jsonLine } from "../../framework/text.ts";
 
-/** Page by page, so that a list of any length goes through; no more is asked for than the reader takes. */
-export async function exportSuppressions({ api, given, terminal, isJson }: Work): Promise<Shown> {
-  const id = await findWorkspace(api, given.argument("WORKSPACE"));
+/** `pombo suppression export`: page by page, and no faster than the reader takes them. */
+export async function exportSuppressions({ api, args, terminal, isJson }: Work): Promise<Shown> {
+  const id = await findWorkspace(api, args.argument("WORKSPACE"));
   // RFC 4180: a line ends with CRLF. The terminal adds the LF.
   const line = (fields: readonly string[]) => `${csvLine(fields)}\r`;
   const pages = api.pages<typeof Suppression.static>(`/operator/workspaces/${id}/suppressions`, {
-    channel: given.text("channel"),
+    channel: args.text("channel"),
   });
   let isFirst = true;
   for await (const page of pages) {

@@ -1,15 +1,15 @@
 import { type CsvRecord, readCsv, UNCLOSED } from "../../framework/csv.ts";
 import { count } from "../../framework/text.ts";
 
-// The file of an import: CSV with a header, lines of JSON, or an address a line. What it is shows in its first line.
+// The file of an import: CSV with a header, lines of JSON, or an address a line. Its first line decides which.
 
 /** The columns, as export writes them. */
 export const CSV_HEADER = ["address", "channel", "reason", "suppressedAt"] as const;
 
-/** What a line says, for the API to judge; or why it says nothing. Lines count from 1. */
+/** An item for the API to check, or why the line holds none. Lines count from 1. */
 export type ImportLine = { line: number; item: Record<string, unknown> } | { line: number; fault: string };
 
-/** The lines that are not blank; or what is wrong with the file as a whole. */
+/** The lines that are not blank, or what is wrong with the whole file. */
 export type ImportFile = { kind: "lines"; lines: ImportLine[] } | { kind: "fault"; message: string };
 
 /** Reads the bytes of a file. */
@@ -17,13 +17,13 @@ export function readImport(bytes: Uint8Array): ImportFile {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
     return { kind: "fault", message: "The file is UTF-16. Save it as UTF-8." };
-  // A byte order mark at its beginning is left out.
+  // This drops a byte order mark.
   const text = new TextDecoder().decode(bytes);
   const file = /^\s*\{/.test(text) ? { kind: "lines" as const, lines: readJsonLines(text) } : readRecords(text);
   return file.kind === "fault" ? file : { kind: "lines", lines: file.lines.map(refuseOtherEncodings) };
 }
 
-/** What bytes became that are no UTF-8. */
+/** Stands for bytes that are not UTF-8. */
 const REPLACEMENT = "\ufffd";
 
 function refuseOtherEncodings(line: ImportLine): ImportLine {
@@ -48,7 +48,7 @@ function readJson(source: string, line: number): ImportLine {
     return { line, fault: "it is not JSON" };
   }
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? { line, item: value as Record<string, unknown> } : { line, fault: "it is no JSON object" };
+  return isObject ? { line, item: value as Record<string, unknown> } : { line, fault: "it is not a JSON object" };
 }
 
 function readRecords(text: string): ImportFile {
@@ -70,7 +70,7 @@ function readRecords(text: string): ImportFile {
 
 type Header = { kind: "header"; columns: string[]; isHeader: boolean } | { kind: "fault"; message: string };
 
-/** The first record names the columns, in any order; when it is one value that names none, it is an address. */
+/** The first record names the columns, in any order; a single value that names none is an address. */
 function readHeader(fields: string[]): Header {
   const columns = fields.map((field) => CSV_HEADER.find((name) => name.toLowerCase() === field.toLowerCase()) ?? null);
   const known = columns.filter((name) => name !== null);
@@ -79,7 +79,7 @@ function readHeader(fields: string[]): Header {
     if (isBare) return { kind: "header", columns: ["address"], isHeader: false };
     return {
       kind: "fault",
-      message: `the first line must name the columns, separated by commas: ${CSV_HEADER.join(",")}, of which only address is needed`,
+      message: `the first line must name the columns, separated by commas: ${CSV_HEADER.join(",")}, of which only address is required`,
     };
   }
   const unknown = fields.filter((_, index) => columns[index] === null);
@@ -92,7 +92,7 @@ function readHeader(fields: string[]): Header {
   return { kind: "header", columns: known, isHeader: true };
 }
 
-/** Columns that are empty are left out. */
+/** Empty columns are left out. */
 function itemOf(record: Extract<CsvRecord, { fields: string[] }>, columns: string[]): ImportLine {
   const { line, fields } = record;
   if (fields.length !== columns.length) {

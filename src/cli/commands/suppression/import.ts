@@ -3,20 +3,20 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { systemClock } from "../../../platform/clock.ts";
 import type { ErrorItem } from "../../../platform/errors.ts";
 import { validationError } from "../../../platform/http/errors.ts";
-import { faultsOf as faultsIn } from "../../../platform/http/rules.ts";
+import { findFieldErrors as faultsIn } from "../../../platform/http/request-schemas.ts";
 import { suppressionImport } from "../../../modules/suppressions/operator-schema.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { findWorkspace } from "../../client/find.ts";
-import { type OperatorApi, Refusal, sentencesOf } from "../../client/instance-client.ts";
+import { type OperatorApi, ApiError, formatError } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { type ImportLine, readImport } from "./file.ts";
 import { count, plain } from "../../framework/text.ts";
 
-// `pombo suppression import`: reads the whole file, judges every line as the API would, and only then sends them,
-// in shares. It can be repeated: what is on the list already stays as it is.
+// `pombo suppression import`: reads the whole file, checks every line as the API does, then sends them in batches. It
+// can be repeated: an address that is on the list already stays as it is.
 
 /** The API's own limit. */
-const SHARE = 500;
+const BATCH = 500;
 /** Over a million addresses. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -25,31 +25,30 @@ interface Item {
   item: Record<string, unknown>;
 }
 
-/** `fault`: whole sentences. */
 interface Fault {
   line: number;
   fault: string;
 }
 
 export async function importSuppressions(work: Work): Promise<Shown> {
-  const { api, given, terminal } = work;
-  // Before anything is asked: what runs on this directory should not wait for somebody's typing.
-  const read = readImport(await readBytes(given.argument("FILE"), work));
+  const { api, args, terminal } = work;
+  // Before the first request: an instance should not wait for a person who types the addresses.
+  const read = readImport(await readBytes(args.argument("FILE"), work));
   if (read.kind === "fault") throw new CommandError(`Nothing was imported: ${plain(read.message)}.`);
-  const { items, faults } = judge(read.lines);
-  const isSkipping = given.isSet("skip-invalid");
-  const tell = (faulty: readonly Fault[]) => {
+  const { items, faults } = check(read.lines);
+  const isSkipping = args.isSet("skip-invalid");
+  const report = (faulty: readonly Fault[]) => {
     if (faulty.length > 0) terminal.err(faulty.map(faultText).join("\n"));
   };
-  tell(faults);
+  report(faults);
   const skipped = linesOf(faults).size;
   if (skipped > 0 && !isSkipping) throw refused(skipped);
-  const id = await findWorkspace(api, given.argument("WORKSPACE"));
+  const id = await findWorkspace(api, args.argument("WORKSPACE"));
   const sum = { imported: 0, alreadyThere: 0, skipped };
   try {
-    for (const share of sharesOf(items)) {
-      const done = await send(api, id, share, isSkipping);
-      tell(done.faults);
+    for (const batch of toBatches(items)) {
+      const done = await send(api, id, batch, isSkipping);
+      report(done.faults);
       sum.imported += done.imported;
       sum.alreadyThere += done.alreadyThere;
       sum.skipped += linesOf(done.faults).size;
@@ -57,31 +56,31 @@ export async function importSuppressions(work: Work): Promise<Shown> {
   } catch (error) {
     if (!(error instanceof CommandError) || sum.imported === 0) throw error;
     throw new CommandError(
-      `${error.message}\nBefore that ${count(sum.imported, "address was", "addresses were")} imported. Import the same file again once this is mended.`,
+      `${error.message}\nBefore that, ${count(sum.imported, "address was", "addresses were")} imported. Correct this, and import the same file again.`,
     );
   }
   return record(sum, importWords(sum));
 }
 
-/** Every line as the API would judge it, so that one that it refuses is known before any is sent. */
-function judge(lines: readonly ImportLine[]): { items: Item[]; faults: Fault[] } {
+/** Checks every line as the API does, so that a faulty one is known before any is sent. */
+function check(lines: readonly ImportLine[]): { items: Item[]; faults: Fault[] } {
   const checker = TypeCompiler.Compile(suppressionImport(() => systemClock.now()));
   const faults: Fault[] = lines.filter((line) => "fault" in line);
   const items: Item[] = [];
-  for (const share of sharesOf(lines.filter((line) => "item" in line))) {
-    const body = { suppressions: share.map(({ item }) => item) };
-    const found = checker.Check(body) ? [] : faultsOf(validationError(faultsIn(checker, body)).faults ?? [], share);
+  for (const batch of toBatches(lines.filter((line) => "item" in line))) {
+    const body = { suppressions: batch.map(({ item }) => item) };
+    const found = checker.Check(body) ? [] : faultsOf(validationError(faultsIn(checker, body)).faults ?? [], batch);
     if (found === null) throw new Error("a fault of an import that belongs to no line");
     const faulty = linesOf(found);
-    for (const item of share) if (!faulty.has(item.line)) items.push(item);
+    for (const item of batch) if (!faulty.has(item.line)) items.push(item);
     for (const fault of found) faults.push(fault);
   }
   return { items, faults: faults.sort((a, b) => a.line - b.line) };
 }
 
-function sharesOf<T>(all: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(all.length / SHARE) }, (_, index) =>
-    all.slice(index * SHARE, (index + 1) * SHARE),
+function toBatches<T>(all: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(all.length / BATCH) }, (_, index) =>
+    all.slice(index * BATCH, (index + 1) * BATCH),
   );
 }
 
@@ -102,14 +101,14 @@ function importWords({
   alreadyThere: number;
   skipped: number;
 }): string {
-  const there = alreadyThere === 0 ? "" : `; ${count(alreadyThere, "was", "were")} there already`;
-  const left = skipped === 0 ? "" : `; ${count(skipped, "faulty line", "faulty lines")} left out`;
+  const there = alreadyThere === 0 ? "" : `; ${count(alreadyThere, "was", "were")} on the list already`;
+  const left = skipped === 0 ? "" : `; ${count(skipped, "faulty line", "faulty lines")} skipped`;
   return `${count(imported, "address", "addresses")} imported${there}${left}.`;
 }
 
 function refused(faults: number): CommandError {
   return new CommandError(
-    `Nothing was imported. Mend ${faults === 1 ? "this line" : `these ${faults.toLocaleString("en")} lines`}, or leave them out with --skip-invalid.`,
+    `Nothing was imported. Correct ${faults === 1 ? "this line" : `these ${faults.toLocaleString("en")} lines`}, or skip them with --skip-invalid.`,
   );
 }
 
@@ -119,7 +118,7 @@ interface Sent {
   faults: Fault[];
 }
 
-/** A share; what the API refuses of it is left out where that is wanted. */
+/** Sends a batch; with `isSkipping` again without the items that the API refused. */
 async function send(api: OperatorApi, id: string, items: Item[], isSkipping: boolean): Promise<Sent> {
   const none = { imported: 0, alreadyThere: 0 };
   if (items.length === 0) return { ...none, faults: [] };
@@ -130,7 +129,7 @@ async function send(api: OperatorApi, id: string, items: Item[], isSkipping: boo
     });
     return { imported: done.imported, alreadyThere: done.alreadyThere, faults: [] };
   } catch (error) {
-    const faults = error instanceof Refusal ? faultsOf(error.items, items) : null;
+    const faults = error instanceof ApiError ? faultsOf(error.items, items) : null;
     if (faults === null) throw error;
     if (!isSkipping) throw new CommandError(faults.map(faultText).join("\n"));
     const faulty = linesOf(faults);
@@ -140,14 +139,14 @@ async function send(api: OperatorApi, id: string, items: Item[], isSkipping: boo
   }
 }
 
-/** The faults of a share by line; null when one is not of a line. */
+/** The faults of a batch by line; null if one belongs to no line. */
 function faultsOf(errors: readonly ErrorItem[], items: readonly Item[]): Fault[] | null {
   const faults: Fault[] = [];
   for (const error of errors) {
     const index = /^suppressions\[(\d+)\]/.exec(error.path ?? "")?.[1];
     const line = index === undefined ? undefined : items[Number(index)]?.line;
     if (line === undefined) return null;
-    faults.push({ line, fault: sentencesOf(error) });
+    faults.push({ line, fault: formatError(error) });
   }
   return faults.length > 0 ? faults : null;
 }

@@ -8,7 +8,7 @@ import { importSuppressions } from "./import.ts";
 import type { Column } from "../../framework/table.ts";
 import { count } from "../../framework/text.ts";
 
-// `pombo suppression …`: who gets no messages, and bounces that wait for the operator's decision.
+// `pombo suppression …`: suppressed recipients, and held bounces that wait for the operator's decision.
 
 type SuppressionEntry = typeof Suppression.static;
 type Held = typeof HeldSuppression.static;
@@ -29,17 +29,17 @@ const HELD_COLUMNS: Column<Held>[] = [
   { title: "ADDRESS", of: ({ address }) => address },
 ];
 
-const CHANNEL = { value: "CHANNEL", about: "email or sms alone" };
+const CHANNEL = { value: "CHANNEL", about: "only email, or only sms" };
 
 export const SUPPRESSION_COMMANDS: OperatorCommand[] = [
   {
     name: "suppression list",
     arguments: ["WORKSPACE"],
     options: { channel: CHANNEL },
-    about: "Lists who gets no messages from a workspace, newest first.",
-    async run({ api, given }) {
-      const id = await findWorkspace(api, given.argument("WORKSPACE"));
-      const channel = given.text("channel");
+    about: "List the recipients that get no messages from a workspace, newest first.",
+    async run({ api, args }) {
+      const id = await findWorkspace(api, args.argument("WORKSPACE"));
+      const channel = args.text("channel");
       const all = await api.all<SuppressionEntry>(`/operator/workspaces/${id}/suppressions`, { channel });
       return list(all, COLUMNS, "Nobody is suppressed. Add a list with pombo suppression import WORKSPACE FILE.");
     },
@@ -47,76 +47,72 @@ export const SUPPRESSION_COMMANDS: OperatorCommand[] = [
   {
     name: "suppression import",
     arguments: ["WORKSPACE", "FILE"],
-    options: { "skip-invalid": { about: "leave faulty lines out, instead of importing nothing" } },
+    options: { "skip-invalid": { about: "skip faulty lines, instead of importing nothing" } },
     about:
-      "Suppresses the addresses of a file (- reads standard input): CSV with the header address,channel,reason,suppressedAt, " +
-      "of which only the first is needed; lines of JSON with the same members; or an address a line.",
+      "Suppress the addresses of a file (- reads standard input): CSV with the header address,channel,reason,suppressedAt, " +
+      "of which only the first is required; lines of JSON with the same members; or one address a line.",
     run: importSuppressions,
   },
   {
     name: "suppression export",
     arguments: ["WORKSPACE"],
     options: { channel: CHANNEL },
-    about: "Writes a workspace's suppressions as CSV, or with --json as a line of JSON each; import reads both.",
+    about: "Write a workspace's suppressions as CSV, or with --json as lines of JSON; import reads both.",
     run: exportSuppressions,
   },
   {
     name: "suppression held",
     arguments: ["[WORKSPACE]"],
     options: {
-      apply: { about: "suppress them: the addresses are bad" },
-      drop: { about: "forget them: the receiver refused in masses, and the addresses are good" },
-      site: { value: "SITE", about: "those of one receiving site alone" },
-      workspace: { value: "WORKSPACE", about: "those of one workspace alone" },
-      all: { about: "all of them; --apply and --drop need this, or one of the two above" },
+      apply: { about: "suppress the addresses: they are bad" },
+      drop: { about: "discard the bounces: the site refused everybody, and the addresses are good" },
+      site: { value: "SITE", about: "only those of one receiving site" },
+      workspace: { value: "WORKSPACE", about: "only those of one workspace" },
+      all: { about: "all of them; --apply and --drop need --all, --workspace or --site" },
     },
     about:
-      "Lists hard bounces that have suppressed nobody, because their site refused recipients in masses; --apply or --drop decides on them.",
+      "List hard bounces that suppressed nobody, because their site refused recipients in masses. Decide on them with --apply or --drop.",
     run: held,
   },
 ];
 
 async function held(work: Work): Promise<ReturnType<typeof record>> {
-  const { api, given } = work;
-  const verb = verbOf(work);
-  const [named, option] = [given.optional("WORKSPACE"), given.text("workspace")];
-  if (named !== undefined && option !== undefined) throw new UsageError("The workspace is named twice.");
+  const { api, args } = work;
+  const verb = readVerb(work);
+  const [named, option] = [args.optional("WORKSPACE"), args.text("workspace")];
+  if (named !== undefined && option !== undefined) throw new UsageError("The workspace is given twice.");
   const wanted = named ?? option;
-  const site = given.text("site");
-  const isAll = given.isSet("all");
+  const site = args.text("site");
+  const isAll = args.isSet("all");
   if (isAll && (wanted !== undefined || site !== undefined))
-    throw new UsageError("--all goes with neither a workspace nor --site.");
+    throw new UsageError("--all cannot be combined with a workspace or --site.");
   if (verb !== null && !isAll && wanted === undefined && site === undefined)
-    throw new UsageError(`--${verb} needs --workspace, --site, or --all for every one of them.`);
+    throw new UsageError(`--${verb} needs --workspace, --site or --all.`);
   const workspaceId = wanted === undefined ? undefined : await findWorkspace(api, wanted);
   if (verb === null) {
     const all = await api.all<Held>("/operator/held-suppressions", { workspaceId, site });
     const old = all.filter(({ hint }) => hint !== undefined).length;
     if (old > 0 && !work.isJson)
       work.terminal.err(
-        `${count(old, "of these waits", "of these wait")} for more than 30 days: --apply or --drop decides.`,
+        `${count(old, "of these is", "of these are")} older than 30 days: decide with --apply or --drop.`,
       );
-    return list(all, HELD_COLUMNS, "No bounces are held: there is nothing to decide.");
+    return list(all, HELD_COLUMNS, "No bounces are held.");
   }
-  const chosen = {
-    ...(workspaceId === undefined ? {} : { workspaceId }),
-    ...(site === undefined ? {} : { site }),
-    ...(isAll ? { all: true } : {}),
-  };
+  const body = { workspaceId, site, all: isAll || undefined };
   const done = await api.call<{ applied?: number; dropped?: number }>(
     "POST",
     `/operator/held-suppressions/${verb}`,
-    chosen,
+    body,
   );
   const words =
     verb === "apply"
-      ? `${count(done.applied ?? 0, "address is", "addresses are")} suppressed now.`
+      ? `${count(done.applied ?? 0, "address is", "addresses are")} now suppressed.`
       : `${count(done.dropped ?? 0, "held bounce")} dropped: their addresses are not suppressed.`;
   return record(done, words);
 }
 
-function verbOf({ given }: Work): "apply" | "drop" | null {
-  const [isApply, isDrop] = [given.isSet("apply"), given.isSet("drop")];
-  if (isApply && isDrop) throw new UsageError("--apply and --drop exclude each other.");
+function readVerb({ args }: Work): "apply" | "drop" | null {
+  const [isApply, isDrop] = [args.isSet("apply"), args.isSet("drop")];
+  if (isApply && isDrop) throw new UsageError("--apply and --drop cannot be combined.");
   return isApply ? "apply" : isDrop ? "drop" : null;
 }

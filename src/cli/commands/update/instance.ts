@@ -4,64 +4,63 @@ import type { Clock } from "../../../platform/clock.ts";
 import { type Lock, takeLock } from "../../../platform/instance-lock.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { isAnswering } from "../health.ts";
-import type { Hands, Running } from "./service.ts";
+import type { HostActions, Running } from "./service.ts";
 
-// The instance that an update stops and starts. One that a systemd unit runs is stopped and started by systemd, which
-// would bring the old executable back in the middle else; one that was started by hand is sent SIGTERM and started
-// again as it was, by its own user: same arguments, directory, output, and of its environment what counts.
+// Stops and starts the instance of an update. One of a systemd unit is stopped and started by systemd, which would
+// otherwise restart the old executable meanwhile. One started by hand gets SIGTERM, and is started again by its own
+// user with the same arguments, directory, outputs, and the needed part of its environment.
 
 export interface Started {
-  /** Why it is gone for good, or null. */
-  gone(): Promise<string | null>;
-  /** Ends it. */
+  /** Why it has ended for good, or null. */
+  failure(): Promise<string | null>;
   stop(): Promise<void>;
 }
 
-const AGAIN_MS = 100;
-/** Longer than an instance takes to stop (22 s of grace, and what it writes then). */
+const POLL_MS = 100;
+/** Longer than an instance takes to stop (58 s, see server.ts). */
 const STOP_MS = 90_000;
 
 /** Null: nothing runs. Throws CommandError where it cannot be stopped and started from here. */
-export async function findRunning(dataDir: string, hands: Hands, clock: Clock): Promise<Running | null> {
-  for (let waitedMs = 0; ; waitedMs += AGAIN_MS) {
+export async function findRunning(dataDir: string, host: HostActions, clock: Clock): Promise<Running | null> {
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const lock = takeLock(dataDir, "command");
     if (lock.kind === "locked") {
       lock.release();
       return null;
     }
-    // A command is soon through; who has only just begun will soon be known.
-    if (lock.pid !== null && !lock.byCommand) return hands.inspect(lock.pid);
+    // A command ends soon; an instance that has just started writes its process id soon.
+    if (lock.pid !== null && !lock.byCommand) return host.inspect(lock.pid);
     if (waitedMs >= 10_000)
       throw new CommandError(
-        `Something holds ${dataDir}, and it is not known what: stop pombo yourself, then run this again. Nothing was changed.`,
+        `An unknown process holds the lock of ${dataDir}: stop pombo yourself, then run the command again. Nothing was changed.`,
       );
     await pause(clock);
   }
 }
 
-/** Ends it, and resolves with the directory's lock. Throws CommandError when it does not end. */
+/** Resolves with the directory's lock. Throws CommandError when the instance does not end. */
 export async function stopRunning(
   running: Running,
   dataDir: string,
-  by: { hands: Hands; clock: Clock },
+  by: { host: HostActions; clock: Clock },
 ): Promise<Extract<Lock, { kind: "locked" }>> {
   const { unit, pid } = running;
-  if (unit !== null) await by.hands.stop();
+  if (unit !== null) await by.host.stop();
   else signal(pid, "SIGTERM");
   const lock = await waitForLock(dataDir, STOP_MS, by.clock);
   if (lock !== null) return lock;
   throw new CommandError(
-    `pombo (process ${pid}) has not ended after ${STOP_MS / 1000} s: look at its log, end it, and start it again. Nothing was changed.`,
+    `pombo (process ${pid}) has not ended after ${STOP_MS / 1000} s: look at its log, stop it, and start it again. Nothing was changed.`,
   );
 }
 
-/** Null: somebody else has it for all that time. */
+/** Null: another process held it all that time. */
 export async function waitForLock(
   dataDir: string,
   patienceMs: number,
   clock: Clock,
 ): Promise<Extract<Lock, { kind: "locked" }> | null> {
-  for (let waitedMs = 0; ; waitedMs += AGAIN_MS) {
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const lock = takeLock(dataDir, "command");
     if (lock.kind === "locked") return lock;
     if (waitedMs >= patienceMs) return null;
@@ -72,11 +71,11 @@ export async function waitForLock(
 /** Open descriptors: standard output and standard error. */
 export type Outputs = readonly [number, number];
 
-/** Where an instance writes to, opened before it ends, by its own user: 1 and 2 of the next. */
-export function outputsOf(pid: number, say: (text: string) => void): Outputs {
+/** Opens the outputs of a running instance as its own user, for the next one. */
+export function openOutputs(pid: number, say: (text: string) => void): Outputs {
   const { O_WRONLY, O_APPEND, O_NOCTTY, O_NONBLOCK } = constants;
   const open = (file: string) => {
-    // First so: a pipe that nobody reads would be waited for. Not kept: what pombo writes may wait for who reads it.
+    // A test first: opening a pipe without a reader would block. pombo itself may block on a slow reader.
     closeSync(openSync(file, O_WRONLY | O_NOCTTY | O_NONBLOCK));
     return openSync(file, O_WRONLY | O_APPEND | O_NOCTTY);
   };
@@ -84,10 +83,10 @@ export function outputsOf(pid: number, say: (text: string) => void): Outputs {
     try {
       return open(`/proc/${pid}/fd/${number}`);
     } catch (error) {
-      // Another user's, or nobody reads it.
+      // It belongs to another user, or has no reader.
       const { code } = error as NodeJS.ErrnoException;
       say(
-        `The ${number === 1 ? "output" : "error output"} of pombo cannot be opened again (${code}): that of the next pombo is discarded.`,
+        `The ${number === 1 ? "output" : "error output"} of pombo cannot be opened again (${code}): the next pombo's is discarded.`,
       );
       return open("/dev/null");
     }
@@ -95,11 +94,11 @@ export function outputsOf(pid: number, say: (text: string) => void): Outputs {
   return [outputs[0] ?? 1, outputs[1] ?? 2];
 }
 
-export async function startUnit(unit: string, hands: Hands): Promise<Started> {
-  await hands.start();
+export async function startUnit(unit: string, host: HostActions): Promise<Started> {
+  await host.start();
   return {
-    gone: async () => ((await hands.hasFailed()) ? `systemd has given ${unit} up: journalctl -u ${unit}` : null),
-    stop: () => hands.stop(),
+    failure: async () => ((await host.hasFailed()) ? `the unit ${unit} has failed: journalctl -u ${unit}` : null),
+    stop: () => host.stop(),
   };
 }
 
@@ -107,7 +106,7 @@ export function startByHand(binary: string, running: Running, outputs: Outputs, 
   const child = spawn(binary, running.args, {
     cwd: running.cwd,
     env: running.env,
-    // A session of its own: it goes on when the update's screen is gone.
+    // A session of its own: it outlives the update's terminal.
     detached: true,
     stdio: ["ignore", ...outputs],
   });
@@ -124,7 +123,7 @@ export function startByHand(binary: string, running: Running, outputs: Outputs, 
   });
   child.unref();
   return {
-    gone: () => Promise.resolve(gone),
+    failure: () => Promise.resolve(gone),
     async stop() {
       if (gone !== null) return;
       child.kill("SIGTERM");
@@ -140,20 +139,20 @@ const SETTLED_MS = 3_000;
 const READY_MS = 30_000;
 
 /**
- * Resolves with null once the instance has answered its operator's socket for three seconds without a break, else
- * with why it is not well. DNS or a full disk do not count: they are not the executable's fault.
+ * Resolves with null once the instance has answered on its socket for three seconds without a break, else with the
+ * reason. Health issues such as DNS or a full disk do not count: the executable did not cause them.
  */
 export async function watchStart(dataDir: string, started: Started, clock: Clock): Promise<string | null> {
   const beganAt = clock.now();
-  let wellSince: number | null = null;
+  let answersSince: number | null = null;
   for (;;) {
-    const gone = await started.gone();
+    const gone = await started.failure();
     if (gone !== null) return gone;
-    const isWell = await isAnswering(dataDir, ASK_MS);
+    const isUp = await isAnswering(dataDir, ASK_MS);
     const now = clock.now();
-    wellSince = isWell ? (wellSince ?? now) : null;
-    if (wellSince !== null && now - wellSince >= SETTLED_MS) return null;
-    if (wellSince === null && now - beganAt >= READY_MS) return `it does not answer after ${READY_MS / 1000} s`;
+    answersSince = isUp ? (answersSince ?? now) : null;
+    if (answersSince !== null && now - answersSince >= SETTLED_MS) return null;
+    if (answersSince === null && now - beganAt >= READY_MS) return `it does not answer after ${READY_MS / 1000} s`;
     await pause(clock);
   }
 }
@@ -167,5 +166,5 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 function pause(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.after(AGAIN_MS, resolve));
+  return new Promise((resolve) => clock.after(POLL_MS, resolve));
 }

@@ -4,40 +4,44 @@ import type { Terminal } from "../../framework/terminal.ts";
 import { passedOn } from "../../client/child-environment.ts";
 import { CommandError, type FailureCode } from "../../framework/failure.ts";
 import type { Owner } from "../../client/data-owner.ts";
-import type { Hands } from "./service.ts";
+import type { HostActions } from "./service.ts";
 
-// An update of a service is two processes: this one becomes the owner of the data directory, and before that starts
-// one more, which stays root and has the hands of the update (service.ts). It is asked by lines of JSON.
+// An update of a service takes two processes: one becomes the owner of the data directory; the other stays root and
+// carries out the host actions (service.ts), which the first one requests in lines of JSON.
 
 /** Set for the process that stays root: the uid of the data directory's owner. */
-export const HANDS_FOR = "POMBO_UPDATE_HANDS_FOR";
+export const ACTIONS_FOR = "POMBO_UPDATE_FOR_UID";
 
-type Verb = keyof Hands;
+type Action = keyof HostActions;
 
-interface Question {
-  verb: Verb;
-  given?: number | string;
+interface Request {
+  action: Action;
+  argument?: number | string;
 }
 
 type Answer = { value: unknown } | { fault: string; exitCode: FailureCode };
 
-/** Starts them with the words that this command was started with. */
-export function startHands(binary: string, { uid }: Owner, { env, args }: Pick<Terminal, "env" | "args">): Hands {
+/** Starts the process that stays root, with the arguments of this command. */
+export function startRootProcess(
+  binary: string,
+  { uid }: Owner,
+  { env, args }: Pick<Terminal, "env" | "args">,
+): HostActions {
   const child = spawn(binary, args, {
-    // A session of its own: what a person breaks off must find hands to put things back.
+    // A session of its own: after Ctrl-C it is still needed to undo the update.
     detached: true,
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...passedOn(env), [HANDS_FOR]: String(uid) },
+    env: { ...passedOn(env), [ACTIONS_FOR]: String(uid) },
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise<void>((resolve) => {
     child.on("close", () => resolve());
     child.on("error", () => resolve());
   });
-  // Its end is told by its answers.
+  // Its end is noticed by a missing answer.
   child.stdin.on("error", () => undefined);
-  const ask = async (verb: Verb, given?: number | string): Promise<unknown> => {
-    child.stdin.write(`${JSON.stringify({ verb, given })}\n`);
+  const ask = async (action: Action, argument?: number | string): Promise<unknown> => {
+    child.stdin.write(`${JSON.stringify({ action, argument })}\n`);
     const { value, done } = await lines.next();
     if (done === true) throw new CommandError("The root process of the update has ended. Run the update again.");
     const answer = JSON.parse(value) as Answer;
@@ -45,10 +49,10 @@ export function startHands(binary: string, { uid }: Owner, { env, args }: Pick<T
     return answer.value;
   };
   return {
-    bring: () => ask("bring") as ReturnType<Hands["bring"]>,
-    inspect: (pid) => ask("inspect", pid) as ReturnType<Hands["inspect"]>,
-    adopt: (unit) => ask("adopt", unit) as ReturnType<Hands["adopt"]>,
-    hasFailed: () => ask("hasFailed") as ReturnType<Hands["hasFailed"]>,
+    bring: () => ask("bring") as ReturnType<HostActions["bring"]>,
+    inspect: (pid) => ask("inspect", pid) as ReturnType<HostActions["inspect"]>,
+    adopt: (unit) => ask("adopt", unit) as ReturnType<HostActions["adopt"]>,
+    hasFailed: () => ask("hasFailed") as ReturnType<HostActions["hasFailed"]>,
     stop: async () => void (await ask("stop")),
     start: async () => void (await ask("start")),
     replace: async () => void (await ask("replace")),
@@ -60,49 +64,52 @@ export function startHands(binary: string, { uid }: Owner, { env, args }: Pick<T
   };
 }
 
-/** In the process that stays root: until nobody asks any more. */
-export async function serveHands(hands: Hands, { input, out }: Pick<Terminal, "input" | "out">): Promise<void> {
+/** In the process that stays root: answers until its input ends. */
+export async function serveHostActions(
+  host: HostActions,
+  { input, out }: Pick<Terminal, "input" | "out">,
+): Promise<void> {
   try {
-    for await (const line of linesOf(input())) out(JSON.stringify(await answerOf(line, hands)));
+    for await (const line of readLines(input())) out(JSON.stringify(await reply(line, host)));
   } finally {
-    await hands.end();
+    await host.end();
   }
 }
 
-async function answerOf(line: string, hands: Hands): Promise<Answer> {
+async function reply(line: string, host: HostActions): Promise<Answer> {
   try {
-    const { verb, given } = JSON.parse(line) as Question;
-    return { value: (await obey(verb, given, hands)) ?? null };
+    const { action, argument } = JSON.parse(line) as Request;
+    return { value: (await perform(action, argument, host)) ?? null };
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     return { fault, exitCode: error instanceof CommandError ? error.exitCode : 1 };
   }
 }
 
-function obey(verb: Verb, given: unknown, hands: Hands): Promise<unknown> {
-  switch (verb) {
+function perform(action: Action, argument: unknown, host: HostActions): Promise<unknown> {
+  switch (action) {
     case "bring":
     case "stop":
     case "start":
     case "hasFailed":
     case "replace":
     case "putBack":
-      return hands[verb]();
+      return host[action]();
     case "inspect":
-      return hands.inspect(Number(given));
+      return host.inspect(Number(argument));
     case "adopt":
-      return hands.adopt(String(given));
+      return host.adopt(String(argument));
     case "end":
       return Promise.resolve();
     default:
-      throw new Error("there is no such verb");
+      throw new Error("there is no such action");
   }
 }
 
 const LINE_MAX = 4_096;
 
-/** What is asked is short: one that is not ends it. */
-async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** Requests are short: a longer one ends it. */
+async function* readLines(input: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of input) {

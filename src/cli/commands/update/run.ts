@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
 import { copyDatabase } from "../../../platform/db/snapshot.ts";
-import { endDaemonOf } from "../../../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import {
   type Journal,
@@ -15,10 +15,10 @@ import { isUntouched, putBack } from "../../../platform/update/recover.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { UPDATE_ID } from "../serve.ts";
 import { passedOn } from "../../client/child-environment.ts";
-import type { Hands, Running } from "./service.ts";
+import type { HostActions, Running } from "./service.ts";
 import {
   type Outputs,
-  outputsOf,
+  openOutputs,
   startByHand,
   type Started,
   startUnit,
@@ -27,7 +27,7 @@ import {
   watchStart,
 } from "./instance.ts";
 
-// The steps of `pombo update` on an instance, and their way back.
+// The steps of `pombo update` on an instance, and how they are undone.
 
 export interface Update {
   /** This executable's file, which is replaced. */
@@ -39,69 +39,70 @@ export interface Update {
   database: string;
   journal: Journal;
   running: Running | null;
-  /** To be started afterwards; also where an earlier update was cut off with it stopped. */
+  /** The unit to start afterwards; also if an earlier update was interrupted while it was stopped. */
   unit: string | null;
-  /** Of the probe, where nothing runs whose it could be. */
+  /** The probe's environment if no instance runs. */
   env: Record<string, string | undefined>;
-  hands: Hands;
+  host: HostActions;
   clock: Clock;
   say: (text: string) => void;
 }
 
 const SECOND = 1_000;
-/** Of migrations: they may rewrite the whole database. */
+/** Migrations may rewrite the whole database. */
 const PROBE_MS = 30 * 60 * SECOND;
-/** One that did not get ready is given so long to let go of the directory. */
-const LET_GO_MS = 10 * SECOND;
-const SAID_MAX = 2_000;
+/** How long a failed instance may take to release the directory's lock. */
+const RELEASE_MS = 10 * SECOND;
+const MAX_OUTPUT = 2_000;
 
-/** All of it, from the stop to the start. Throws CommandError when it ends with the old executable, or not well. */
+/** From the stop to the start. Throws CommandError if the old executable stays, or the instance does not run. */
 export async function runUpdate(update: Update): Promise<void> {
-  const { binary, dataDir, journal, running, unit, hands, clock, say } = update;
-  say(`From pombo ${journal.from} to ${journal.to}.`);
+  const { binary, dataDir, journal, running, unit, host, clock, say } = update;
+  say(`Updating pombo ${journal.from} to ${journal.to}.`);
   enter(update, "stopping");
-  const outputs = running !== null && unit === null ? outputsOf(running.pid, say) : null;
+  const outputs = running !== null && unit === null ? openOutputs(running.pid, say) : null;
   let started: Started | null;
   try {
     await copyAndProbe(update);
     enter(update, "starting");
-    await hands.replace();
+    await host.replace();
   } catch (error) {
     await undo(update);
     await restartOld(update, outputs);
     throw error;
   }
   if (unit === null && running === null) {
-    say(`pombo ${journal.to} is in its place: ${binary}. It did not run before, so it was not started.`);
+    say(`pombo ${journal.to} is installed at ${binary}. No instance was running, so none was started.`);
     return;
   }
   say(`Starting pombo ${journal.to} …`);
-  let trouble: string | null = null;
+  let failure: string | null = null;
   try {
-    started = await startIt(update, outputs);
-    trouble = await watchStart(dataDir, started, clock);
+    started = await startInstance(update, outputs);
+    failure = await watchStart(dataDir, started, clock);
   } catch (error) {
     started = null;
-    trouble = error instanceof Error ? error.message : String(error);
+    failure = error instanceof Error ? error.message : String(error);
   }
-  if (trouble !== null) return goBack(update, { started, outputs }, trouble);
+  if (failure !== null) return rollBack(update, { started, outputs }, failure);
   removeJournal(dataDir);
   say(
-    `pombo ${journal.to} runs. The executable of before is ${binary}.previous, the database of before ${snapshotFile(dataDir)}, which holds what that held and may be deleted.`,
+    `pombo ${journal.to} runs. The previous executable is ${binary}.previous. The previous database is ${snapshotFile(dataDir)}; it holds all data of that time, and may be deleted.`,
   );
 }
 
 async function copyAndProbe(update: Update): Promise<void> {
-  const { running, dataDir, database, hands, clock, say, journal } = update;
+  const { running, dataDir, database, host, clock, say, journal } = update;
   if (running !== null) say(`Stopping pombo (${running.unit ?? `process ${running.pid}`}) …`);
   const lock =
     running === null
-      ? await waitForLock(dataDir, LET_GO_MS, clock)
-      : await stopRunning(running, dataDir, { hands, clock });
-  if (lock === null) throw new CommandError("pombo was started in the middle: run this again. Nothing was changed.");
+      ? await waitForLock(dataDir, RELEASE_MS, clock)
+      : await stopRunning(running, dataDir, { host, clock });
+  if (lock === null)
+    throw new CommandError("pombo was started during the update: run the command again. Nothing was changed.");
   try {
-    // Of a pombo that was killed the daemon lives on, and has the database open.
-    await endDaemonOf(dataDir, database, clock);
+    // The replication daemon of a killed pombo lives on with the database open.
+    await endOrphanDaemon(dataDir, database, clock);
     say("Copying the database …");
     rmSync(snapshotFile(dataDir), { force: true });
     await copyDatabase(database, snapshotFile(dataDir));
@@ -113,21 +114,24 @@ async function copyAndProbe(update: Update): Promise<void> {
   const fault = await probe(update);
   if (fault !== null)
     throw new CommandError(
-      `pombo ${journal.to} cannot run this instance, so ${journal.from} stays, with the database as it was:\n${fault}`,
+      `pombo ${journal.to} cannot run this instance, so ${journal.from} stays, with its database unchanged:\n${fault}`,
     );
 }
 
-/** Everything is as it was. `held`: the data directory's lock, which it lets go of. */
+/** Restores the old state. `held`: the data directory's lock, which it releases. */
 async function undo(update: Update, held: Awaited<ReturnType<typeof waitForLock>> = null): Promise<void> {
-  const { dataDir, database, journal, hands, clock } = update;
+  const { dataDir, database, journal, host, clock } = update;
   if (journal.stage !== "stopping") {
-    const lock = held ?? (await waitForLock(dataDir, LET_GO_MS, clock));
-    if (lock === null) throw new CommandError(`Something holds ${dataDir}: end it, then start pombo. Nothing is lost.`);
+    const lock = held ?? (await waitForLock(dataDir, RELEASE_MS, clock));
+    if (lock === null)
+      throw new CommandError(
+        `Another process holds the lock of ${dataDir}: stop it, then start pombo. Nothing is lost.`,
+      );
     try {
       enter(update, "going-back");
-      const endDaemon = () => endDaemonOf(dataDir, database, clock);
+      const endDaemon = () => endOrphanDaemon(dataDir, database, clock);
       await putBack({ dataDir, databaseFile: database, endDaemon });
-      await hands.putBack();
+      await host.putBack();
     } finally {
       lock.release();
     }
@@ -135,66 +139,69 @@ async function undo(update: Update, held: Awaited<ReturnType<typeof waitForLock>
   removeJournal(dataDir);
 }
 
-async function startIt({ unit, binary, running, hands, clock }: Update, outputs: Outputs | null): Promise<Started> {
-  if (unit !== null) return startUnit(unit, hands);
-  if (running === null || outputs === null) throw new Error("what did not run is not to be started");
+async function startInstance(
+  { unit, binary, running, host, clock }: Update,
+  outputs: Outputs | null,
+): Promise<Started> {
+  if (unit !== null) return startUnit(unit, host);
+  if (running === null || outputs === null) throw new Error("no instance ran before");
   return startByHand(binary, running, outputs, clock);
 }
 
 async function restartOld(update: Update, outputs: Outputs | null): Promise<void> {
   if (update.unit === null && update.running === null) return;
-  // It may run still: the one step that fails with it running is the stop.
+  // It may still run if the stop failed.
   const lock = takeLock(update.dataDir, "command");
   if (lock.kind === "held") return;
   lock.release();
   update.say(`Starting pombo ${update.journal.from} again …`);
-  await startIt(update, outputs);
+  await startInstance(update, outputs);
 }
 
-/** The new one is not well. Throws CommandError in each case. */
-async function goBack(update: Update, start: { started: Started | null; outputs: Outputs | null }, trouble: string) {
+/** The new one does not run. Always throws CommandError. */
+async function rollBack(update: Update, start: { started: Started | null; outputs: Outputs | null }, failure: string) {
   const { started, outputs } = start;
   const { journal, dataDir, database, clock } = update;
   const stays = () => {
     removeJournal(dataDir);
-    return new CommandError(staysWords(update, trouble));
+    return new CommandError(explainStay(update, failure));
   };
-  // Asked before it is stopped: it may be at work, for all its trouble.
+  // Before it is stopped: it may work in spite of the failure.
   if (!isUntouched(database, journal.id)) throw stays();
   await started?.stop();
-  // Held from the last look on: whatever starts pombo meanwhile must not accept anything.
-  const lock = await waitForLock(dataDir, LET_GO_MS, clock);
+  // Held from this check on, so that a pombo that is started meanwhile accepts nothing.
+  const lock = await waitForLock(dataDir, RELEASE_MS, clock);
   if (lock === null || !isUntouched(database, journal.id)) {
     lock?.release();
-    if (lock !== null) await startIt(update, outputs);
+    if (lock !== null) await startInstance(update, outputs);
     throw stays();
   }
   await undo(update, lock);
   await restartOld(update, outputs);
   throw new CommandError(
-    `pombo ${journal.to} did not get ready (${trouble}). It had accepted and sent nothing, so ${journal.from} is back, with the database as it was.`,
+    `pombo ${journal.to} did not start (${failure}). It had accepted and sent nothing, so ${journal.from} is back, with its database unchanged.`,
   );
 }
 
-function staysWords({ journal, unit, binary }: Update, trouble: string): string {
+function explainStay({ journal, unit, binary }: Update, failure: string): string {
   const start = unit === null ? "start it again as before" : `systemctl start ${unit}`;
   return (
-    `pombo ${journal.to} is not well: ${trouble}. It has accepted or sent something already, so it stays: to go back would lose what was ` +
-    `accepted and send again what was sent. Nothing is lost; it goes on at its next start (${start}). Look at its log; a version ` +
-    `that mends it is installed by pombo update. Do not put ${binary}.previous back by hand.`
+    `pombo ${journal.to} does not run: ${failure}. It has accepted or sent messages already, so it stays: going back would lose accepted ` +
+    `messages and send others twice. Nothing is lost; it goes on at its next start (${start}). Look at its log, and install a fixed ` +
+    `version with pombo update. Do not put ${binary}.previous back by hand.`
   );
 }
 
-/** Null: it can. Else what it said. */
+/** Null: it can run the instance; else its error output. */
 function probe({ draft, configFile, journal, running, env, clock }: Update): Promise<string | null> {
   const child = spawn(draft, ["serve", "--probe", "--config", configFile], {
     env: { ...(running?.env ?? passedOn(env)), [UPDATE_ID]: journal.id },
-    // A session of its own: who can change the owner's processes must not reach the screen of root by this one.
+    // A session of its own: the owner's processes must not reach root's terminal through it.
     detached: true,
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let said = "";
-  child.stderr?.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-SAID_MAX)));
+  let output = "";
+  child.stderr?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-MAX_OUTPUT)));
   return new Promise((resolve) => {
     const cancel = clock.after(PROBE_MS, () => child.kill("SIGKILL"));
     const end = (fault: string | null) => {
@@ -202,7 +209,7 @@ function probe({ draft, configFile, journal, running, env, clock }: Update): Pro
       resolve(fault);
     };
     child.on("error", (error) => end(error.message));
-    child.on("close", (code, by) => end(code === 0 ? null : said.trim() || `it ended with ${by ?? code}`));
+    child.on("close", (code, by) => end(code === 0 ? null : output.trim() || `it ended with ${by ?? code}`));
   });
 }
 

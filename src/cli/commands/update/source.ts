@@ -25,15 +25,15 @@ import {
 import { CommandError } from "../../framework/failure.ts";
 import { plain } from "../../framework/text.ts";
 
-// Where the new executable of an update comes from: a file of this machine, or the network. It is copied beside the
-// one that it will replace, hashed as it passes, so that what was checked is what is run. What the network brings is
-// believed by its signature alone: by the key that this executable was built with, of this name, and not of a
-// version before this one. Nothing of it is run before that.
+// Fetches the new executable of an update from a local file or the network. It is copied beside the one that it will
+// replace and hashed while it is copied, so that the file that was checked is the file that is run. A download is only
+// run after its signature was verified: by the key that this executable was built with, for this file name, and not for
+// an older version.
 
 const LIMIT_BYTES = 1024 * 1024 * 1024;
 const DOWNLOAD_MS = 15 * 60_000;
 const SIGNATURE_LIMIT_BYTES = 16 * 1024;
-const MOST_HOPS = 5;
+const MAX_REDIRECTS = 5;
 const SHA256 = /^[0-9a-f]{64}$/;
 /** ELF: the magic, and the machine in bytes 18 and 19. */
 const ELF_MAGIC = "\x7fELF";
@@ -43,48 +43,48 @@ const MACHINES: Record<string, number> = { x64: 62, arm64: 183 };
 export interface Source {
   /** A path, or a URL. */
   from: string;
-  /** What the operator says that its SHA-256 is. */
+  /** As the operator gave it. */
   sha256: string | undefined;
-  /** Whether a URL may bring a version before this one. */
+  /** Whether a URL may lead to an older version. */
   allowDowngrade: boolean;
 }
 
 export interface Brought {
   draft: string;
   sha256: string;
-  /** The version that its signature is of; null: a file of this machine, taken as it is. */
+  /** The version in its signature; null: a local file, which needs none. */
   version: string | null;
 }
 
-export interface SourceEdges {
+export interface SourceEnvironment {
   fetch: (url: URL, init: RequestInit) => Promise<Response>;
-  /** The key of releases, as minisign prints it; null: this executable was built without one. */
+  /** The public key of releases, as minisign prints it; null: this executable was built without one. */
   releaseKey: string | null;
   /** Of this executable. */
   version: string;
 }
 
-const OWN_EDGES: SourceEdges = {
+const OWN_ENVIRONMENT: SourceEnvironment = {
   fetch: (url, init) => fetch(url, init),
   releaseKey: BUILD.releaseKey,
   version: BUILD.version,
 };
 
 /** Writes the executable to `draft`, checked and ready to run. Throws CommandError, and leaves no draft then. */
-export async function bringExecutable(source: Source, draft: string, environment = OWN_EDGES): Promise<Brought> {
-  const given = source.sha256?.trim().toLowerCase();
-  if (given !== undefined && !SHA256.test(given))
+export async function bringExecutable(source: Source, draft: string, environment = OWN_ENVIRONMENT): Promise<Brought> {
+  const expected = source.sha256?.trim().toLowerCase();
+  if (expected !== undefined && !SHA256.test(expected))
     throw new CommandError("--sha256 takes 64 hexadecimal digits, as sha256sum prints them.", 2);
-  const url = urlOf(source.from);
+  const url = parseUrl(source.from);
   const key = url === null ? null : requireKey(environment.releaseKey);
   try {
-    const signed = url === null || key === null ? null : await askSignature(url, source, key, environment);
+    const signed = url === null || key === null ? null : await fetchSignature(url, source, key, environment);
     const chunks =
       url === null ? createReadStream(source.from, { highWaterMark: 1024 * 1024 }) : await ask(url, environment);
     const found = await write(chunks as AsyncIterable<Uint8Array>, draft);
-    if (given !== undefined && found.sha256 !== given)
+    if (expected !== undefined && found.sha256 !== expected)
       throw new CommandError(
-        `${source.from} does not match its checksum: expected ${given}, found ${found.sha256}. It was not used; nothing was changed.`,
+        `${source.from} does not match its checksum: expected ${expected}, found ${found.sha256}. It was not used; nothing was changed.`,
       );
     if (signed !== null && key !== null) {
       const content = signed.signature.algorithm === "ED" ? found.blake2b : readFileSync(draft);
@@ -94,24 +94,24 @@ export async function bringExecutable(source: Source, draft: string, environment
     return { draft, sha256: found.sha256, version: signed?.release.version ?? null };
   } catch (error) {
     rmSync(draft, { force: true });
-    throw error instanceof CommandError ? error : notBrought(source.from, draft, error);
+    throw error instanceof CommandError ? error : toCommandError(source.from, draft, error);
   }
 }
 
 /** Null: it names a file. */
-function urlOf(from: string): URL | null {
+function parseUrl(from: string): URL | null {
   if (!/^https?:\/\//i.test(from)) return null;
-  if (!URL.canParse(from)) throw new CommandError(`${from} is no URL.`, 2);
+  if (!URL.canParse(from)) throw new CommandError(`${from} is not a URL.`, 2);
   const url = new URL(from);
   if (url.protocol === "https:") return url;
-  throw new CommandError(`${url.href} is not https: give an https URL, or a file of this machine.`, 2);
+  throw new CommandError(`${url.href} is not https: give an https URL, or a local file.`, 2);
 }
 
 function requireKey(releaseKey: string | null): PublicKey {
   const key = releaseKey === null ? null : readPublicKey(releaseKey);
   if (key !== null) return key;
   throw new CommandError(
-    "This pombo was built without the public key of its releases (POMBO_RELEASE_PUBLIC_KEY), so it cannot verify an executable from the network: download it yourself, verify it, and give its path. Nothing was changed.",
+    "This pombo was built without the public key of its releases (POMBO_RELEASE_PUBLIC_KEY), so it cannot verify a download: download and verify the executable yourself, and give its path. Nothing was changed.",
   );
 }
 
@@ -120,8 +120,13 @@ interface Signed {
   release: Release;
 }
 
-/** The signature beside it, of which the comment is believed already: it may not be of another file, or of the past. */
-async function askSignature(url: URL, source: Source, key: PublicKey, environment: SourceEdges): Promise<Signed> {
+/** Fetches the signature, and checks by its comment that it is for this file and not for an older version. */
+async function fetchSignature(
+  url: URL,
+  source: Source,
+  key: PublicKey,
+  environment: SourceEnvironment,
+): Promise<Signed> {
   const place = new URL(url);
   place.pathname += ".minisig";
   let text: string;
@@ -129,15 +134,13 @@ async function askSignature(url: URL, source: Source, key: PublicKey, environmen
     text = await readText(await ask(place, environment));
   } catch (error) {
     throw new CommandError(
-      `The signature at ${place.href} could not be fetched (${plain(reasonOf(error))}), and pombo uses nothing without a signature. Nothing was changed.`,
+      `The signature at ${place.href} could not be fetched (${plain(getReason(error))}), and pombo installs no download without one. Nothing was changed.`,
     );
   }
   const signature = readSignature(text);
   if (signature === null) throw new CommandError(`${place.href} holds no minisign signature. Nothing was changed.`);
   if (!signature.keyId.equals(key.id))
-    throw new CommandError(
-      `${place.href} was made with another key than the one that this pombo was built with. Nothing was changed.`,
-    );
+    throw new CommandError(`${place.href} was made with another key than this pombo trusts. Nothing was changed.`);
   const release = readRelease(signature.trustedComment);
   const name = decodeURIComponent(url.pathname.split("/").at(-1) ?? "");
   if (release === null || release.file !== name)
@@ -146,22 +149,22 @@ async function askSignature(url: URL, source: Source, key: PublicKey, environmen
     );
   if (Bun.semver.order(release.version, environment.version) < 0 && !source.allowDowngrade)
     throw new CommandError(
-      `${url.href} is pombo ${release.version}, and this is ${environment.version}: the older version lacks the fixes made since. To install it all the same, add --allow-downgrade. Nothing was changed.`,
+      `${url.href} is pombo ${release.version}, and this is ${environment.version}: the older version lacks later fixes. To install it anyway, add --allow-downgrade. Nothing was changed.`,
     );
   return { signature, release };
 }
 
 function forged(from: string): CommandError {
   return new CommandError(
-    `${from} does not match its signature: it was changed or cut off on the way. It was not used; nothing was changed.`,
+    `${from} does not match its signature: it was modified or truncated. It was not used; nothing was changed.`,
   );
 }
 
 /** Follows redirects itself: each must be https. */
-async function ask(start: URL, environment: SourceEdges): Promise<AsyncIterable<Uint8Array>> {
+async function ask(start: URL, environment: SourceEnvironment): Promise<AsyncIterable<Uint8Array>> {
   let url = start;
-  for (let hops = 0; hops <= MOST_HOPS; hops += 1) {
-    if (url.protocol !== "https:") throw new Error(`it leads to ${url.href}, which is not https`);
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
+    if (url.protocol !== "https:") throw new Error(`it redirects to ${url.href}, which is not https`);
     const response = await environment.fetch(url, { redirect: "manual", signal: AbortSignal.timeout(DOWNLOAD_MS) });
     const location = response.headers.get("location");
     if (response.status >= 300 && response.status < 400 && location !== null && URL.canParse(location, url.href)) {
@@ -171,7 +174,7 @@ async function ask(start: URL, environment: SourceEdges): Promise<AsyncIterable<
     if (response.ok && response.body !== null) return response.body;
     throw new Error(`it answered ${response.status}`);
   }
-  throw new Error(`it leads on more than ${MOST_HOPS} times`);
+  throw new Error(`it redirects more than ${MAX_REDIRECTS} times`);
 }
 
 async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
@@ -206,7 +209,7 @@ async function write(chunks: AsyncIterable<Uint8Array>, draft: string) {
   return { sha256: sha256.digest("hex"), blake2b: blake2b.digest() };
 }
 
-/** One for another machine would end in words that nobody understands. */
+/** Running one for another platform would end in an error that nobody understands. */
 function requireExecutable(file: string, from: string): void {
   const header = Buffer.alloc(ELF_HEADER_BYTES);
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
@@ -216,14 +219,14 @@ function requireExecutable(file: string, from: string): void {
     closeSync(descriptor);
   }
   if (header.toString("latin1", 0, ELF_MAGIC.length) !== ELF_MAGIC)
-    throw new CommandError(`${from} is no executable for Linux. Nothing was changed.`);
+    throw new CommandError(`${from} is not an executable for Linux. Nothing was changed.`);
   const machine = header.readUInt16LE(18);
   if (machine === MACHINES[process.arch]) return;
   const other = Object.keys(MACHINES).find((name) => MACHINES[name] === machine) ?? `machine ${machine}`;
   throw new CommandError(`${from} is for ${other}, and this machine is ${process.arch}. Nothing was changed.`);
 }
 
-function notBrought(from: string, draft: string, error: unknown): CommandError {
+function toCommandError(from: string, draft: string, error: unknown): CommandError {
   const { code } = error as NodeJS.ErrnoException;
   const folder = dirname(draft);
   if (code === "ENOSPC") {
@@ -233,11 +236,11 @@ function notBrought(from: string, draft: string, error: unknown): CommandError {
   }
   if (code === "EACCES" || code === "EROFS" || code === "EPERM")
     return new CommandError(
-      `${folder} cannot be written to, or ${from} not be read (${reasonOf(error)}): run the update as root. Nothing was changed.`,
+      `${folder} cannot be written, or ${from} cannot be read (${getReason(error)}): run the update as root. Nothing was changed.`,
     );
-  return new CommandError(`${from} cannot be had: ${reasonOf(error)}. Nothing was changed.`);
+  return new CommandError(`${from} cannot be fetched: ${getReason(error)}. Nothing was changed.`);
 }
 
-function reasonOf(error: unknown): string {
+function getReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,149 +2,147 @@ import { spawn } from "node:child_process";
 import { realpathSync, statfsSync, statSync } from "node:fs";
 import { systemClock } from "../../../platform/clock.ts";
 import type { Config } from "../../../config/config.ts";
-import { databaseBytes, readSchema } from "../../../platform/db/snapshot.ts";
-import { requireDatabaseFile, unusable } from "../../../platform/db/unusable-file.ts";
+import { getDatabaseBytes, readSchemaVersion } from "../../../platform/db/snapshot.ts";
+import { requireDatabaseFile, toStartError } from "../../../platform/db/unusable-file.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { newId } from "../../../platform/uuid.ts";
-import { endDaemonOf } from "../../../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Journal, readJournal, snapshotFile } from "../../../platform/update/journal.ts";
-import { settle, sha256Of, updateUnderWay } from "../../../platform/update/recover.ts";
+import { settle, hashFile, updateUnderWay } from "../../../platform/update/recover.ts";
 import type { Terminal } from "../../framework/terminal.ts";
 import { CommandError } from "../../framework/failure.ts";
-import { configFileOf, readConfig } from "../../client/settings.ts";
+import { findConfigFile, readConfig } from "../../client/settings.ts";
 import { become, isRoot, ownerBesideRoot } from "../../client/data-owner.ts";
-import { type Hands, localHands, type Running } from "./service.ts";
+import { type HostActions, createHostActions, type Running } from "./service.ts";
 import { findRunning } from "./instance.ts";
-import { HANDS_FOR, serveHands, startHands } from "./remote.ts";
+import { ACTIONS_FOR, serveHostActions, startRootProcess } from "./remote.ts";
 import { runUpdate, type Update } from "./run.ts";
 import type { Brought, Source } from "./source.ts";
-import { nameOf, versionRecord, type VersionRecord } from "../version.ts";
+import { formatVersion, versionRecord, type VersionRecord } from "../version.ts";
 
-// `pombo update`: puts another executable in the place of this one. In order: it is brought and checked; the
-// running instance ends; the database is copied; the new executable shows that it can run the instance (`serve
-// --probe`); it takes the place of this one and is started. Until then, and as long as it has accepted and sent
-// nothing, everything goes back by itself when something fails: what was of the old executable is as it was.
-// After that nothing goes back: it would lose what was accepted, and send again what was sent. Each stage is in
-// a journal (platform/update), so that a start after a crash or kill -9 of the update knows what it finds.
+// `pombo update` replaces this executable. In order: the new one is fetched and checked; the running instance is
+// stopped; the database is copied; the new executable is tested on the instance (`serve --probe`), put in place and
+// started. Until it has accepted or sent something, any failure restores the old executable and database. After that
+// nothing is rolled back, which would lose accepted messages and send others twice. A journal (platform/update) holds
+// the current stage, so that the next start after a crash or kill -9 of the update knows what to do.
 
 export interface UpdateOptions extends Source {
   config: string | undefined;
 }
 
 const ASK_VERSION_MS = 20_000;
-const SAID_MAX = 2_000;
+const MAX_OUTPUT = 2_000;
 
 export async function update(options: UpdateOptions, terminal: Terminal): Promise<void> {
   const binary = ownBinary();
   const { env } = terminal;
-  const handsFor = (uid: number) => localHands({ binary, source: options, uid, env });
-  const asked = env[HANDS_FOR];
-  if (asked !== undefined) return serveHands(handsFor(Number(asked)), terminal);
-  const configFile = configFileOf(options.config, env);
+  const actionsFor = (uid: number) => createHostActions({ binary, source: options, uid, env });
+  const asked = env[ACTIONS_FOR];
+  if (asked !== undefined) return serveHostActions(actionsFor(Number(asked)), terminal);
+  const configFile = findConfigFile(options.config, env);
   requireRootsConfig(configFile);
   const config = readConfig(configFile, env);
   const { dataDir } = config;
   const owner = ownerBesideRoot(dataDir);
-  const hands = owner === null ? handsFor(process.geteuid?.() ?? 0) : startHands(binary, owner, terminal);
+  const host = owner === null ? actionsFor(process.geteuid?.() ?? 0) : startRootProcess(binary, owner, terminal);
   if (owner !== null) become(owner);
   try {
     const lock = takeLock(dataDir, "command", "update.lock");
     if (lock.kind === "held") throw updateUnderWay(lock.pid);
     try {
-      await updateLocked({ binary, configFile, hands }, config, terminal);
+      await updateLocked({ binary, configFile, host }, config, terminal);
     } finally {
       lock.release();
     }
   } finally {
-    await hands.end();
+    await host.end();
   }
 }
 
-interface Given {
+interface Context {
   binary: string;
   configFile: string;
-  hands: Hands;
+  host: HostActions;
 }
 
-async function updateLocked(given: Given, config: Config, terminal: Terminal): Promise<void> {
-  const { binary, hands } = given;
+async function updateLocked(context: Context, config: Config, terminal: Terminal): Promise<void> {
+  const { binary, host } = context;
   terminal.outliveSession();
   void terminal
     .stopSignal()
     .then(() =>
-      terminal.err("The update goes on to its end. A second signal stops it at once; the next start repairs that."),
+      terminal.err("The update continues. A second signal stops it at once; the next start of pombo repairs that."),
     );
-  const brought = await hands.bring();
-  if (brought === null) return terminal.out(`${binary} is this executable already.`);
+  const brought = await host.bring();
+  if (brought === null) return terminal.out(`${binary} is already this executable.`);
   const next = await askVersion(brought);
   const database = databaseFile(config.dataDir);
   try {
-    if (requireDatabaseFile(database)) return await updateInstance({ ...given, brought, next }, config, terminal);
+    if (requireDatabaseFile(database)) return await updateInstance({ ...context, brought, next }, config, terminal);
   } catch (error) {
-    throw unusable(error, database) ?? error;
+    throw toStartError(error, database) ?? error;
   }
-  // Nothing was set up yet.
-  await hands.replace();
-  terminal.out(`pombo ${nameOf(next)} is in its place: ${binary}.`);
+  // No instance is set up yet.
+  await host.replace();
+  terminal.out(`pombo ${formatVersion(next)} is installed at ${binary}.`);
 }
 
 async function updateInstance(
-  { brought, next, ...given }: Given & { brought: Brought; next: VersionRecord },
+  { brought, next, ...context }: Context & { brought: Brought; next: VersionRecord },
   config: Config,
   terminal: Terminal,
 ): Promise<void> {
-  const { binary, hands } = given;
+  const { binary, host } = context;
   const { dataDir } = config;
   const database = databaseFile(dataDir);
   requireRoom(config, database);
-  const schema = readSchema(database);
+  const schema = readSchemaVersion(database);
   if (schema > next.schema)
     throw new CommandError(
-      `pombo ${nameOf(next)} is older than the database (schema ${schema}; it knows ${next.schema}): it would refuse it. Nothing was changed.`,
+      `pombo ${formatVersion(next)} is too old for the database (schema ${schema}; it knows ${next.schema}). Nothing was changed.`,
     );
-  const running = await findRunning(dataDir, hands, systemClock);
-  const left = await takeOver({ binary, dataDir, database }, running);
-  const isAdopted = running === null && typeof left?.unit === "string" && (await hands.adopt(left.unit));
+  const running = await findRunning(dataDir, host, systemClock);
+  const left = await settleInterrupted({ binary, dataDir, database }, running);
+  const isAdopted = running === null && typeof left?.unit === "string" && (await host.adopt(left.unit));
   const unit = running?.unit ?? (isAdopted ? left.unit : null);
   const { draft, sha256 } = brought;
   const journal = {
     id: newId(systemClock.now(), systemRandom),
     stage: "stopping" as const,
     sha256,
-    from: nameOf(versionRecord()),
-    to: nameOf(next),
+    from: formatVersion(versionRecord()),
+    to: formatVersion(next),
     unit,
   };
   const { env } = terminal;
   const say = (text: string) => terminal.out(text);
-  await runUpdate({ ...given, draft, dataDir, database, journal, running, unit, env, clock: systemClock, say });
+  await runUpdate({ ...context, draft, dataDir, database, journal, running, unit, env, clock: systemClock, say });
 }
 
-/** It says which folder root goes to. */
 function requireRootsConfig(file: string): void {
   if (!isRoot() || statSync(file, { throwIfNoEntry: false })?.uid === 0) return;
   throw new CommandError(
-    `${file} does not belong to root, and it decides what root does: give it to root (chown root:pombo, chmod 640), or run the update as its owner. Nothing was changed.`,
+    `${file} decides what root does, but does not belong to root: give it to root (chown root:pombo, chmod 640), or run the update as its owner. Nothing was changed.`,
   );
 }
 
-/** What an update left that was cut off is settled as a start would; its journal, or null. */
-async function takeOver(
+/** Settles an interrupted update as a start would; its journal, or null. */
+async function settleInterrupted(
   { binary, dataDir, database }: Pick<Update, "binary" | "dataDir" | "database">,
   running: Running | null,
 ): Promise<Journal | null> {
   const left = readJournal(dataDir);
-  // What runs has settled it at its start, or is what that update was about to stop.
+  // A running instance has settled it at its start, or is the one that the update was about to stop.
   if (left === null || running !== null) return left;
   const lock = takeLock(dataDir, "command");
-  if (lock.kind === "held") throw new CommandError("pombo has just been started: run this again.");
+  if (lock.kind === "held") throw new CommandError("pombo has just been started: run the command again.");
   try {
-    await settle(left, (await sha256Of(binary)) === left.sha256, {
+    await settle(left, (await hashFile(binary)) === left.sha256, {
       dataDir,
       databaseFile: database,
-      endDaemon: () => endDaemonOf(dataDir, database, systemClock),
+      endDaemon: () => endOrphanDaemon(dataDir, database, systemClock),
     });
   } finally {
     lock.release();
@@ -152,12 +150,12 @@ async function takeOver(
   return left;
 }
 
-/** Throws CommandError when it is no pombo, or not the one that its signature speaks of. */
+/** Throws CommandError if it is not a pombo, or not of the version in its signature. */
 async function askVersion({ draft, version }: Brought): Promise<VersionRecord> {
   const record = await readVersion(draft);
   if (version === null || record.version === version) return record;
   throw new CommandError(
-    `The signature is for pombo ${version}, but the executable says that it is ${record.version}. Nothing was changed.`,
+    `The signature is for pombo ${version}, but the executable is ${record.version}. Nothing was changed.`,
   );
 }
 
@@ -169,20 +167,21 @@ function readVersion(draft: string): Promise<VersionRecord> {
       detached: true,
       stdio: ["ignore", "pipe", "ignore"],
     });
-    let said = "";
+    let output = "";
     const cancel = systemClock.after(ASK_VERSION_MS, () => child.kill("SIGKILL"));
-    const fail = (why: string) => reject(new CommandError(`What was given is no pombo (${why}). Nothing was changed.`));
-    child.stdout?.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(0, SAID_MAX)));
+    const fail = (why: string) =>
+      reject(new CommandError(`The file is not a pombo executable (${why}). Nothing was changed.`));
+    child.stdout?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(0, MAX_OUTPUT)));
     child.on("error", (error) => fail(error.message));
     child.on("close", () => {
       cancel();
       try {
-        const record = JSON.parse(said) as Partial<VersionRecord>;
+        const record = JSON.parse(output) as Partial<VersionRecord>;
         const { version, commit, schema } = record;
         if (typeof version !== "string" || typeof commit !== "string" || typeof schema !== "number") throw new Error();
         resolve(record as VersionRecord);
       } catch {
-        fail("it does not tell its version: it may be cut off, or be for another platform");
+        fail("it does not print its version: it may be truncated, or for another platform");
       }
     });
   });
@@ -190,13 +189,13 @@ function readVersion(draft: string): Promise<VersionRecord> {
 
 function requireRoom({ dataDir, disk }: Config, database: string): void {
   const { bavail, bsize } = statfsSync(dataDir);
-  // The copy of the last update goes first.
-  const freeBytes = bavail * bsize + databaseBytes(snapshotFile(dataDir));
-  const neededBytes = databaseBytes(database) + disk.minFreeBytes;
+  // The copy of the last update is deleted first.
+  const freeBytes = bavail * bsize + getDatabaseBytes(snapshotFile(dataDir));
+  const neededBytes = getDatabaseBytes(database) + disk.minFreeBytes;
   if (freeBytes >= neededBytes) return;
   const mebibytes = (bytes: number) => Math.ceil(bytes / 1024 / 1024);
   throw new CommandError(
-    `${dataDir} has ${mebibytes(freeBytes)} MiB free, and a copy of the database beside [disk] min_free takes ${mebibytes(neededBytes)}. Make room, then run this again; nothing was changed.`,
+    `${dataDir} has ${mebibytes(freeBytes)} MiB free; a copy of the database and [disk] min_free need ${mebibytes(neededBytes)}. Make room, then run the command again. Nothing was changed.`,
   );
 }
 

@@ -1,8 +1,7 @@
-// Events on their way to a developer's program: a few at a time, those of one resource one after the
-// other. It only keeps order: what is done with an event is its caller's.
+// Runs the forwarding of events: a few at a time, and those of one resource in their order.
 
-/** As a webhook has them: calls to one receiver at once. */
-const AT_ONCE = 16;
+/** Concurrent calls, as for a webhook. */
+const MAX_RUNNING = 16;
 
 interface Waiting {
   resource: string;
@@ -10,17 +9,15 @@ interface Waiting {
 }
 
 export class Forwarder {
-  readonly #mostWaiting: number;
-  /** In the order in which they came. */
+  readonly #maxWaiting: number;
   readonly #waiting: Waiting[] = [];
-  /** Resources of which one is on its way. */
+  /** Resources with an event that is being forwarded. */
   readonly #busy = new Set<string>();
   readonly #changed = new Set<() => void>();
   #isEnded = false;
 
-  /** With `mostWaiting` events waiting it is full. */
-  constructor(mostWaiting: number) {
-    this.#mostWaiting = mostWaiting;
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting;
   }
 
   /** `run` sends one event, and must not reject. */
@@ -30,15 +27,15 @@ export class Forwarder {
   }
 
   get isFull(): boolean {
-    return this.#waiting.length >= this.#mostWaiting;
+    return this.#waiting.length >= this.#maxWaiting;
   }
 
-  /** Resolves when it is full no more, or when it has ended. */
+  /** Resolves when it is no longer full, or has ended. */
   async room(): Promise<void> {
     while (this.isFull && !this.#isEnded) await this.#change();
   }
 
-  /** Starts nothing more, and waits for what is on its way; how many events were never begun. */
+  /** Starts no more, and waits for those that run. Resolves with the number that never started. */
   async end(): Promise<number> {
     this.#isEnded = true;
     this.#tell();
@@ -56,7 +53,7 @@ export class Forwarder {
   }
 
   #startNext(): void {
-    while (!this.#isEnded && this.#busy.size < AT_ONCE) {
+    while (!this.#isEnded && this.#busy.size < MAX_RUNNING) {
       const place = this.#waiting.findIndex(({ resource }) => !this.#busy.has(resource));
       const [next] = place < 0 ? [] : this.#waiting.splice(place, 1);
       if (next === undefined) return;

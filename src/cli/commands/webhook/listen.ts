@@ -2,22 +2,22 @@ import { BUILD } from "../../../platform/build-info.ts";
 import { type Clock, systemClock } from "../../../platform/clock.ts";
 import { readSecret } from "../../../config/secret-files.ts";
 import { systemRandom } from "../../../platform/random.ts";
-import { makeSecret, showSecret, signatureHeaders } from "../../../modules/webhooks/sign.ts";
+import { createSecret, formatSecret, buildSignatureHeaders } from "../../../modules/webhooks/sign.ts";
 import type { Terminal } from "../../framework/terminal.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { Forwarder } from "./forwarder.ts";
 import { count, jsonLine, plain } from "../../framework/text.ts";
 
-// `pombo webhook listen`: a workspace's events on a developer's machine, without a public address. It asks
-// the API for what happens, prints a line an event, and posts each to a local URL as a webhook would
-// be called, signed with a secret of its own. It goes on asking while it posts: events of emails are kept
-// for a listener that asks at least once a minute, and a program stopped at a breakpoint answers late.
+// `pombo webhook listen`: a workspace's events on a developer's machine, without a public address. It polls the API,
+// prints a line an event, and posts each to a local URL like a webhook call, signed with a secret of its own. It polls
+// also while it posts: events of emails are kept only for a listener that polls at least once a minute, and a program
+// at a breakpoint answers late.
 
 export interface ListenOptions {
   /** Base of the API. */
   api: string;
   key: string | undefined;
-  /** Where events go; undefined: they are only printed. */
+  /** Undefined: events are only printed. */
   forward: string | undefined;
   json: boolean;
 }
@@ -36,37 +36,28 @@ interface Answer {
   errors?: { message: string; hint?: string }[];
 }
 
-interface Question {
+interface Poll {
   cursor: string | null;
-  /** Seconds; 0: an answer at once, which is thrown away: it only says that somebody listens. */
+  /** Seconds; 0: the answer comes at once and is discarded: the poll only keeps the listener registered. */
   waitS: number;
 }
 
 const WAIT_S = 25;
-/** Between two questions when the API does not answer. */
-const AGAIN_MS = 1_000;
+/** Between two polls when the API does not answer. */
+const RETRY_MS = 1_000;
 const ANSWER_TIMEOUT_MS = (WAIT_S + 15) * 1_000;
-/** As webhooks have it. */
+/** As for webhook calls. */
 const FORWARD_TIMEOUT_MS = 15_000;
-/** Events that wait for a slow program: with so many no more are taken, and none is lost, since the cursor stays. */
-const MOST_WAITING = 1_000;
-/** While none are taken, so often it says that it listens. */
-const STILL_HERE_MS = 20_000;
+/** With so many events waiting for a slow program the cursor stays where it is, so that none is lost. */
+const MAX_WAITING = 1_000;
+/** How often it polls meanwhile. */
+const KEEPALIVE_MS = 20_000;
 
-/** The key to listen with; undefined: there is none. Throws CommandError where it stands on the command line, or cannot be read. */
-export function listenKey(given: {
-  onLine: string | undefined;
-  file: string | undefined;
-  env: Terminal["env"];
-}): string | undefined {
-  if (given.onLine !== undefined)
-    throw new CommandError(
-      "--key is refused: other users of this machine can read the command line, and the shell keeps it. Put the key into the variable POMBO_KEY, or into a file (chmod 600) that --key-file names.",
-      2,
-    );
-  if (given.file === undefined) return given.env["POMBO_KEY"];
+/** The key to listen with; undefined: there is none. Throws CommandError for a file that cannot be read. */
+export function readListenKey(file: string | undefined, env: Terminal["env"]): string | undefined {
+  if (file === undefined) return env["POMBO_KEY"];
   const faults: string[] = [];
-  const key = readSecret(given.file, "--key-file", faults);
+  const key = readSecret(file, "--key-file", faults);
   if (faults.length > 0 || key === null) throw new CommandError(faults.join("\n"));
   return key;
 }
@@ -84,32 +75,33 @@ export async function listenToEvents(
     );
   const ending = new AbortController();
   const { signal } = ending;
-  const forwarder = new Forwarder(MOST_WAITING);
+  const forwarder = new Forwarder(MAX_WAITING);
   const isOver = terminal.stopSignal().then(() => {
-    // First of all: what is cut off below must not make room for the next.
+    // First: calls that are aborted below must not start the next ones.
     const left = forwarder.end();
     ending.abort();
     return left;
   });
-  const secret = makeSecret(systemRandom);
-  const askFor = (question: Question) => ask(options.api, key, { ...question, signal });
+  const secret = createSecret(systemRandom);
+  const askFor = (poll: Poll) => ask(options.api, key, { ...poll, signal });
   const cursor = await begin(options.api, askFor);
   const where = options.forward === undefined ? "" : `, forwarding to ${options.forward}`;
   terminal.err(`Listening to the events of this workspace${where}. Ctrl-C ends it.`);
-  if (options.forward !== undefined) terminal.err(`They are signed with this secret: ${showSecret(secret)}`);
+  if (options.forward !== undefined) terminal.err(`Signing secret: ${formatSecret(secret)}`);
   const take = (event: Event) => {
-    const print = (said: string) => terminal.out(options.json ? jsonLine(event) : plain(`${lineOf(event)}${said}`));
+    const print = (outcome: string) =>
+      terminal.out(options.json ? jsonLine(event) : plain(`${formatLine(event)}${outcome}`));
     const { forward: url } = options;
     if (url === undefined) return print("");
-    forwarder.add(resourceOf(event), async () => print(await forward(event, url, { secret, clock, signal })));
+    forwarder.add(toResource(event), async () => print(await forward(event, url, { secret, clock, signal })));
   };
-  await hear({ cursor, askFor, take, forwarder, options, terminal, clock, signal });
+  await pollEvents({ cursor, askFor, take, forwarder, options, terminal, clock, signal });
   const left = await isOver;
-  if (left > 0) terminal.err(`${count(left, "event")} heard already will not be forwarded any more.`);
+  if (left > 0) terminal.err(`${count(left, "event")} received, but not forwarded.`);
 }
 
-/** The place from which on it listens. */
-async function begin(api: string, askFor: (question: Question) => Promise<Answer>): Promise<string> {
+/** The cursor of the first poll. */
+async function begin(api: string, askFor: (poll: Poll) => Promise<Answer>): Promise<string> {
   try {
     return (await askFor({ cursor: null, waitS: 0 })).meta.next_cursor;
   } catch (error) {
@@ -121,9 +113,9 @@ async function begin(api: string, askFor: (question: Question) => Promise<Answer
   }
 }
 
-interface Hearing {
+interface Polling {
   cursor: string;
-  askFor: (question: Question) => Promise<Answer>;
+  askFor: (poll: Poll) => Promise<Answer>;
   take: (event: Event) => void;
   forwarder: Forwarder;
   options: ListenOptions;
@@ -132,8 +124,17 @@ interface Hearing {
   signal: AbortSignal;
 }
 
-/** Asks until `signal`, and hands on what is new. */
-async function hear({ askFor, take, forwarder, options, terminal, clock, signal, ...from }: Hearing): Promise<void> {
+/** Polls until `signal`. */
+async function pollEvents({
+  askFor,
+  take,
+  forwarder,
+  options,
+  terminal,
+  clock,
+  signal,
+  ...from
+}: Polling): Promise<void> {
   let { cursor } = from;
   let isSilent = false;
   while (!signal.aborted) {
@@ -149,31 +150,30 @@ async function hear({ askFor, take, forwarder, options, terminal, clock, signal,
       }
       const tired = new AbortController();
       const either = AbortSignal.any([signal, tired.signal]);
-      await Promise.race([forwarder.room(), pause(STILL_HERE_MS, either, clock)]);
+      await Promise.race([forwarder.room(), pause(KEEPALIVE_MS, either, clock)]);
       tired.abort();
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof CommandError) throw error;
-      if (!isSilent) terminal.err(`${options.api} does not answer; asking again …`);
+      if (!isSilent) terminal.err(`${options.api} does not answer; trying again …`);
       isSilent = true;
-      await pause(AGAIN_MS, signal, clock);
+      await pause(RETRY_MS, signal, clock);
     }
   }
 }
 
-/** The instance may have been started anew, or not have been asked for a minute. */
-const MISSING =
-  "It answers again. What happened to emails meanwhile may be missing here: their state is what the API shows.";
+/** The instance may have been restarted, or more than a minute has passed since the last poll. */
+const MISSING = "It answers again. Events of emails may be missing here; the API shows the state of each email.";
 
 /** Events of one resource are forwarded in their order. */
-function resourceOf({ type, data }: Event): string {
+function toResource({ type, data }: Event): string {
   return data.id ?? data.address ?? type;
 }
 
 async function ask(
   api: string,
   key: string,
-  { cursor, waitS, signal }: Question & { signal: AbortSignal },
+  { cursor, waitS, signal }: Poll & { signal: AbortSignal },
 ): Promise<Answer> {
   const query =
     cursor === null ? "" : `?wait=${waitS}&cursor=${encodeURIComponent(cursor)}${waitS === 0 ? "&limit=1" : ""}`;
@@ -184,26 +184,26 @@ async function ask(
   const answer = (await response.json()) as Answer;
   if (response.ok) return answer;
   const [first] = answer.errors ?? [];
-  // Its own trouble passes; a wrong key does not.
+  // A server error is retried; a wrong key is not.
   if (response.status >= 500 || response.status === 429) throw new Error(first?.message ?? "");
   throw new CommandError(
     plain(`${api} answered ${response.status}: ${first?.message ?? ""}. ${first?.hint ?? ""}`.trim()),
   );
 }
 
-/** What became of it, for the line. */
+/** The outcome, for the event's line. */
 async function forward(
   event: Event,
   url: string,
   { secret, clock, signal: stopping }: { secret: Uint8Array; clock: Clock; signal: AbortSignal },
 ): Promise<string> {
-  const { id, ...told } = event;
-  const body = JSON.stringify(told);
+  const { id, ...rest } = event;
+  const body = JSON.stringify(rest);
   const timestampS = Math.floor(clock.now() / 1_000);
   const headers = {
     "content-type": "application/json",
     "user-agent": `pombo/${BUILD.version}`,
-    ...signatureHeaders({ id, timestampS, body }, [secret]),
+    ...buildSignatureHeaders({ id, timestampS, body }, [secret]),
   };
   try {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(FORWARD_TIMEOUT_MS)]);
@@ -214,7 +214,7 @@ async function forward(
   }
 }
 
-function lineOf({ type, timestamp, data }: Event): string {
+function formatLine({ type, timestamp, data }: Event): string {
   const about = [data.id, data.to, data.address, data.domain].filter((word) => word !== undefined);
   return `${timestamp}  ${type.padEnd(24)}  ${about.join("  ")}`;
 }

@@ -11,8 +11,14 @@ import {
   type SendAnswer,
   type SendRequest,
 } from "../../idempotency/accept.ts";
-import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
-import { refusalOf, type Standing } from "../../plans/sending-refusal.ts";
+import {
+  comparableAddress,
+  type Mailbox,
+  parseAddress,
+  parseMailbox,
+  requireMailbox,
+} from "../../../protocols/mime/address.ts";
+import { findRefusal, type Standing } from "../../plans/sending-refusal.ts";
 import { type QuotaWarning, takeEmailQuota, takeStorage } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { QueueStore } from "../queue/store.ts";
@@ -20,13 +26,13 @@ import type { Random } from "../../../platform/random.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { StoredBody } from "../content/body.ts";
 import type { RecordEvent } from "../../events/record.ts";
-import type { TellOfEmail } from "../events.ts";
+import type { RecordEmailEvent } from "../events.ts";
 import type { Preparer } from "../content/prepare-thread.ts";
-import type { FindRelay } from "../delivery/relay.ts";
+import type { FindTransport } from "../delivery/transport.ts";
 import type { EmailSend } from "./schema.ts";
 import type { EmailStore } from "../store/store.ts";
 
-// Accepts emails. What needs no state comes first: parsing, the text part, compression. Then one
+// Accepts emails. Work that needs no state comes first: parsing, the text part, compression. Then one
 // closure decides and writes everything: the replay of an idempotent answer, the workspace's blocks, domain,
 // suppression, quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
 
@@ -38,14 +44,13 @@ export interface AcceptDeps extends AcceptSendDeps {
   usage: UsageStore;
   random: Random;
   preparer: Preparer;
-  /** Whether a workspace may send; undefined: it was deleted. */
-  standingOf: (workspaceId: number) => (Standing & { uid: string }) | undefined;
+  workspaces: { byId(id: number): (Standing & { uid: string }) | undefined };
   /** The plan of a workspace. */
-  planOf: (workspaceId: number) => Plan;
+  findPlan: (workspaceId: number) => Plan;
   /** Told after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
-  findRelay: FindRelay;
-  tellOfEmail: TellOfEmail;
+  findTransport: FindTransport;
+  recordEvent: RecordEmailEvent;
   record: RecordEvent;
   settings: AcceptSendDeps["settings"] & { bounceHost: string; lifetimeMs: number; returnPathKey: Uint8Array };
 }
@@ -78,30 +83,25 @@ async function prepareAll(items: EmailSend[], preparer: Preparer): Promise<Prepa
     if (body === undefined) throw new Error("an email has no body");
     return {
       item,
-      from: mailboxOf(parseMailbox(item.from)),
-      to: mailboxOf(parseAddress(item.to)),
+      from: requireMailbox(parseMailbox(item.from)),
+      to: requireMailbox(parseAddress(item.to)),
       body,
     };
   });
 }
 
-function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
-  if (parsed.kind === "mailbox") return parsed.mailbox;
-  throw new Error(`an address passed its schema and not its parser: ${parsed.message}`);
-}
-
 function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, deps: AcceptDeps): AcceptedSend {
   const { caller } = request;
-  const blocked = refusalOf(deps.standingOf(caller.workspaceId));
+  const blocked = findRefusal(deps.workspaces.byId(caller.workspaceId));
   if (blocked !== null) throw blocked;
   const senders = chooseDomains(request, prepared, deps);
   refuseSuppressed(request, prepared, deps);
-  const plan = deps.planOf(caller.workspaceId);
+  const plan = deps.findPlan(caller.workspaceId);
   const quota = { workspaceId: caller.workspaceId, plan, amount: prepared.length, now };
   const warnings = takeEmailQuota(quota, deps.usage);
   const bytes = prepared.reduce((sum, { body }) => sum + body.content.length, 0);
   takeStorage({ workspaceId: caller.workspaceId, plan, bytes }, deps.usage);
-  if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, deps);
+  if (warnings.length > 0) recordQuotaWarnings(caller.workspaceId, warnings, now, deps);
 
   const lanes = new Map<number, string>();
   const uids = newIds(prepared.length, now, deps.random);
@@ -109,12 +109,12 @@ function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, dep
     const domain = senders[index];
     const uid = uids[index];
     if (domain === undefined || uid === undefined) throw new Error("an email has no domain");
-    write(email, domain, { uid, now, lanes, parts: deps });
+    write(email, domain, { uid, now, lanes, deps });
     return { id: uid, status: "queued" };
   });
   return {
     data: request.operation === "emails" ? accepted[0] : accepted,
-    committed() {
+    committed: () => {
       for (const [laneId, destination] of lanes) {
         deps.queue.rememberLane(caller.workspaceId, destination, laneId);
         deps.nudge(laneId, now, now + deps.settings.lifetimeMs);
@@ -123,8 +123,8 @@ function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, dep
   };
 }
 
-function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, deps: AcceptDeps): void {
-  const resource = deps.standingOf(workspaceId)?.uid ?? "";
+function recordQuotaWarnings(workspaceId: number, warnings: QuotaWarning[], at: number, deps: AcceptDeps): void {
+  const resource = deps.workspaces.byId(workspaceId)?.uid ?? "";
   for (const warning of warnings)
     deps.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
 }
@@ -143,13 +143,13 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], deps: Accep
     }
     if (domainId !== null && domain?.id !== domainId) {
       throw new AppError("API_KEY_RESTRICTED", `This key may not send from ${domainToUnicode(from.domain)}`, {
-        ...placeOf(request, index, "from"),
+        ...getPlace(request, index, "from"),
         hint: "Send from the domain that the key is restricted to, or use another key.",
       });
     }
     if (domain !== null && isSending(domain)) chosen.push(domain);
     else
-      faults.push({ message: "Domain not verified", ...placeOf(request, index, "from"), hint: hintFor(domain, from) });
+      faults.push({ message: "Domain not verified", ...getPlace(request, index, "from"), hint: hintFor(domain, from) });
   }
   if (faults.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { faults });
   return chosen;
@@ -171,26 +171,26 @@ function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], deps: Ac
     if (reason === null) continue;
     faults.push({
       message: `The recipient is suppressed (${reason})`,
-      ...placeOf(request, index, "to"),
-      hint: `Mail to it bounced or was complained about, or it was put on the list by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
+      ...getPlace(request, index, "to"),
+      hint: `Mail to it bounced or caused a complaint, or it was suppressed by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
     });
   }
   if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });
 }
 
-function placeOf(request: AcceptRequest, index: number, field: string): { field: string; path?: string } {
+function getPlace(request: AcceptRequest, index: number, field: string): { field: string; path?: string } {
   return request.operation === "emails" ? { field } : { field, path: `emails[${index}].${field}` };
 }
 
 function write(
   email: Prepared,
   domain: DomainRow,
-  context: { uid: string; now: number; lanes: Map<number, string>; parts: AcceptDeps },
+  context: { uid: string; now: number; lanes: Map<number, string>; deps: AcceptDeps },
 ): void {
-  const { uid, now, lanes, parts } = context;
-  const { settings } = parts;
+  const { uid, now, lanes, deps } = context;
+  const { settings } = deps;
   const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
-  const id = parts.emails.insert({
+  const id = deps.emails.insert({
     uid,
     workspaceId: domain.workspaceId,
     domainId: domain.id,
@@ -205,11 +205,10 @@ function write(
     createdAt: now,
     body: email.body,
   });
-  parts.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
-  // A relay's mail has a lane of its own: a lane leads to one site, and is held when that one is.
-  const destination = parts.findRelay(domain.name)?.site ?? email.to.domain;
-  const laneId = parts.queue.laneFor(domain.workspaceId, destination);
-  parts.queue.add({
+  deps.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
+  const destination = deps.findTransport(domain.name).siteFor(email.to.domain);
+  const laneId = deps.queue.laneFor(domain.workspaceId, destination);
+  deps.queue.add({
     id,
     laneId,
     workspaceId: domain.workspaceId,
@@ -219,5 +218,5 @@ function write(
     expiresAt: now + settings.lifetimeMs,
   });
   lanes.set(laneId, destination);
-  parts.tellOfEmail({ id, workspaceId: domain.workspaceId, type: "email.queued", at: now });
+  deps.recordEvent("email.queued", { id, workspaceId: domain.workspaceId }, now);
 }

@@ -1,14 +1,16 @@
 import { AppError } from "../../../platform/errors.ts";
 import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
-import { stateOf } from "./serialize.ts";
-import type { EmailScope, EmailState } from "../store/read-store.ts";
+import { getStatus } from "./serialize.ts";
+import { endWaiting } from "../events.ts";
+import type { EmailScope } from "../store/list-store.ts";
+import type { EmailState } from "../store/store.ts";
 
 // Taking back an email that waits. One closure decides and writes: whichever is first in the order of
 // the transactions, the claim of an attempt or the cancel, the other sees it. A row in flight is not
 // removed, a removed row is not claimed, so what was answered `canceled` is never sent any more.
 
-export type CancelDeps = Pick<AcceptDeps, "emails" | "queue" | "commit" | "clock" | "log">;
+export type CancelDeps = Pick<AcceptDeps, "emails" | "queue" | "recordEvent" | "commit" | "clock" | "log">;
 
 /** For the 200 of an email whose last answer was lost. */
 export const MAY_HAVE_ARRIVED =
@@ -17,31 +19,24 @@ export const MAY_HAVE_ARRIVED =
 /** Ends a waiting email; its record then, or null when the scope has no such email. Throws NOT_CANCELABLE. */
 export async function cancelEmail(scope: EmailScope, uid: string, deps: CancelDeps) {
   const canceled = await deps.commit(() => {
-    const found = deps.emails.state(scope, uid);
+    const found = deps.emails.findState(scope, uid);
     if (found === undefined) return null;
-    const attempts = found.email.status === "queued" ? deps.queue.removeWaiting(found.email.id) : null;
-    if (attempts === null) throw notCancelable(found);
-    deps.emails.end(found.email.id, {
-      status: "canceled",
-      endedAt: deps.clock.now(),
-      sentAt: null,
-      deliveredAt: null,
-      failedReason: null,
-      bounce: null,
-      attempts,
-    });
-    return deps.emails.record(scope, uid) ?? null;
+    const { id, status } = found.email;
+    const isEnded =
+      status === "queued" && endWaiting(id, { status: "canceled", endedAt: deps.clock.now() }, deps) !== null;
+    if (!isEnded) throw notCancelable(found);
+    return deps.emails.findRecord(scope, uid) ?? null;
   });
   if (canceled !== null) deps.log.event("email.canceled", { id: uid, attempts: canceled.email.attempts });
   return canceled;
 }
 
 function notCancelable(found: EmailState): AppError {
-  const state = stateOf(found);
+  const state = getStatus(found);
   const hasArrived = state === "delivered" || state === "complained";
-  const doubt = found.email.possibleDuplicate && !hasArrived ? ` ${MAY_HAVE_ARRIVED}` : "";
+  const hint = found.email.possibleDuplicate && !hasArrived ? ` ${MAY_HAVE_ARRIVED}` : "";
   return new AppError("NOT_CANCELABLE", `The email cannot be canceled: it is ${state}`, {
-    hint: `${whyNot(state)}${doubt}`,
+    hint: `${whyNot(state)}${hint}`,
   });
 }
 

@@ -1,10 +1,11 @@
 import { AppError } from "../../../platform/errors.ts";
 import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
-import { stateOf } from "./serialize.ts";
-import type { EmailScope, EmailState } from "../store/read-store.ts";
+import { getStatus } from "./serialize.ts";
+import type { EmailScope } from "../store/list-store.ts";
+import type { EmailState } from "../store/store.ts";
 
-// The next attempt of a delayed email at once, for a person who knows that the trouble is over. Only
+// The next attempt of a delayed email at once, for a person who knows that its cause is mended. Only
 // the time of its row changes: the attempt is claimed, counted and put off like any other, a lane or
 // site that is held stays held, and a row in flight is left alone, so that asking again and again
 // never has two attempts run.
@@ -18,12 +19,12 @@ export const MAY_COME_TWICE =
 /** Makes a delayed email due as soon as it may be; its record then, or null when the scope has no such email. Throws NOT_RETRYABLE. */
 export async function retryEmail(scope: EmailScope, uid: string, deps: RetryDeps) {
   const retried = await deps.commit(() => {
-    const found = deps.emails.state(scope, uid);
+    const found = deps.emails.findState(scope, uid);
     if (found === undefined) return null;
     const now = deps.clock.now();
     const row = found.email.status === "queued" ? deps.queue.retryNow(found.email.id, now) : null;
     if (row === null) throw notRetryable(found);
-    const record = deps.emails.record(scope, uid);
+    const record = deps.emails.findRecord(scope, uid);
     return record === undefined ? null : { record, ...row };
   });
   if (retried === null) return null;
@@ -34,7 +35,7 @@ export async function retryEmail(scope: EmailScope, uid: string, deps: RetryDeps
 }
 
 function notRetryable(found: EmailState): AppError {
-  const state = stateOf(found);
+  const state = getStatus(found);
   return new AppError("NOT_RETRYABLE", `The email cannot be tried again: it is ${state}`, { hint: whyNot(state) });
 }
 

@@ -5,13 +5,13 @@ import { wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/au
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { uuid } from "../../../platform/http/rules.ts";
-import { idempotencyOf } from "../../idempotency/key.ts";
+import { uuid } from "../../../platform/http/request-schemas.ts";
+import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { listEmails } from "./list.ts";
-import { MAX_LOOKED_AT } from "../store/range-store.ts";
+import { MAX_LOOKED_AT } from "../store/list-store.ts";
 import type { ReportStore } from "../reports/store.ts";
 import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
 import {
@@ -34,7 +34,7 @@ const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
 const CHANGE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 422, 503];
 
 export interface EmailDeps extends AcceptDeps {
-  reports: Pick<ReportStore, "of">;
+  reports: Pick<ReportStore, "list">;
 }
 
 export function emailRoutes(deps: EmailDeps) {
@@ -43,7 +43,7 @@ export function emailRoutes(deps: EmailDeps) {
       "",
       async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
-        const idempotency = idempotencyOf(request);
+        const idempotency = readIdempotency(request);
         return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, deps), set);
       },
       {
@@ -54,7 +54,7 @@ export function emailRoutes(deps: EmailDeps) {
           tag: TAG,
           summary: "Send an email",
           description:
-            "Queues one email. With an Idempotency-Key the first answer is replayed and nothing is sent again.",
+            "Queues one email. With an Idempotency-Key, a repeated request gets the first answer again and sends nothing.",
           headers: SEND_HEADERS,
           responses: answers(202, Accepted, SEND_ERRORS),
         }),
@@ -64,9 +64,9 @@ export function emailRoutes(deps: EmailDeps) {
       "/batch",
       async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
-        const allowed = deps.planOf(caller.workspaceId).batch;
+        const allowed = deps.findPlan(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
-        const idempotency = idempotencyOf(request);
+        const idempotency = readIdempotency(request);
         const send = { caller, operation: "emails.batch", items: body.emails, idempotency } as const;
         return answerSend(await acceptEmails(send, deps), set);
       },
@@ -77,7 +77,7 @@ export function emailRoutes(deps: EmailDeps) {
           id: "sendEmailBatch",
           tag: TAG,
           summary: "Send several emails",
-          description: "All are queued or none; the answer names them in the order of the request.",
+          description: "All are queued or none; the answer lists them in the order of the request.",
           headers: SEND_HEADERS,
           responses: answers(202, AcceptedBatch, SEND_ERRORS),
         }),
@@ -90,7 +90,7 @@ export function emailRoutes(deps: EmailDeps) {
         tag: TAG,
         summary: "List emails, newest first",
         description:
-          "With `include=status` each shows what became of it. Of an address asked for with `to` or `from` the " +
+          "With `include=status` each has its status. For an address in `to` or `from`, only the " +
           `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at.`,
         responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], EmailPageMeta),
       }),
@@ -98,7 +98,7 @@ export function emailRoutes(deps: EmailDeps) {
     .get(
       "/:id",
       ({ request, params }) => {
-        const found = deps.emails.record(workspaceCaller(request), params.id.toLowerCase());
+        const found = deps.emails.findRecord(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         return { data: showRecord(found) };
       },
@@ -108,7 +108,7 @@ export function emailRoutes(deps: EmailDeps) {
           id: "getEmail",
           tag: TAG,
           summary: "Get an email",
-          description: "All that is known of it, its html and text included.",
+          description: "Its whole record, with html and text.",
           responses: answers(200, EmailRecord, [401, 403, 404, 422]),
         }),
       },
@@ -116,10 +116,10 @@ export function emailRoutes(deps: EmailDeps) {
     .get(
       "/:id/events",
       ({ request, params }) => {
-        const found = deps.emails.state(workspaceCaller(request), params.id.toLowerCase());
+        const found = deps.emails.findState(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         const { id } = found.email;
-        return { data: showTimeline(found, deps.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS), deps.reports.of(id)) };
+        return { data: showTimeline(found, deps.emails.listAttempts(id, MAX_SHOWN_ATTEMPTS), deps.reports.list(id)) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -128,7 +128,7 @@ export function emailRoutes(deps: EmailDeps) {
           tag: TAG,
           summary: "Get an email's timeline",
           description:
-            "Oldest first: when it was accepted, every attempt with the servers' own words, how it ended, and what came back by mail. " +
+            "Oldest first: acceptance, every attempt with the server's reply, the end, and reports by mail. " +
             `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones.`,
           responses: answers(200, Type.Array(TimelineEntry), [401, 403, 404, 422]),
         }),
@@ -148,7 +148,7 @@ export function emailRoutes(deps: EmailDeps) {
           tag: TAG,
           summary: "Cancel an email",
           description:
-            "Before its first attempt or between two. Once answered, it is not sent any more. Quota is not given back.",
+            "Before its first attempt or between two attempts. After the answer it is not sent any more. Quota is not refunded.",
           example: { status: "canceled", providerId: null, sentAt: null, deliveredAt: null, attempts: 0 },
           responses: answers(200, EmailRecordWithHint, CHANGE_ERRORS),
         }),
@@ -167,9 +167,9 @@ export function emailRoutes(deps: EmailDeps) {
         detail: describe({
           id: "retryEmail",
           tag: TAG,
-          summary: "Try a delayed email again now",
+          summary: "Retry a delayed email now",
           description:
-            "Its next attempt is due at once, as soon as its destination takes any; after it the schedule goes on.",
+            "Its next attempt is due at once, unless its destination is blocked; after it the schedule goes on.",
           example: {
             status: "delivery_delayed",
             deliveredAt: null,
@@ -183,7 +183,7 @@ export function emailRoutes(deps: EmailDeps) {
 }
 
 function noSuchEmail(): AppError {
-  return notFound("There is no email with this id in this workspace");
+  return notFound("This workspace has no email with this id");
 }
 
 /** An email whose last answer was lost may be where nobody knows of it. */

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { ATTEMPT_OUTCOMES } from "../../../platform/db/schema/schema.ts";
 import { REPORT_KINDS } from "../../../platform/db/schema/inbound.ts";
 import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
-import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/rules.ts";
+import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/request-schemas.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../../../protocols/mime/address.ts";
 import { subjectFault } from "../../../protocols/mime/header.ts";
 import { CATEGORIES } from "../../../protocols/smtp/replies/rules.ts";
@@ -100,7 +100,7 @@ export const EmailSend = named(
         ? null
         : {
             path: ["html"],
-            message: "or text is required: an email needs one of them",
+            message: "or text is required",
             hint: "An empty string counts as absent.",
           },
     { description: "`html` or `text` is required, and one of them must not be empty.", examples: [EXAMPLE] },
@@ -116,7 +116,7 @@ export const EmailBatch = named(
       emails: Type.Array(EmailSend, {
         minItems: 1,
         maxItems: MAX_BATCH,
-        description: "At most as many as the plan allows.",
+        description: "Up to the limit of the plan.",
       }),
     },
     {
@@ -169,12 +169,12 @@ export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 function sought(description: string) {
   return text({ minLength: 1, maxLength: MAX_ADDRESS, format: "email", description }, (value) => {
     const fault = addressFault(parseAddress(value));
-    // What a plus comes to that was not encoded.
+    // A plus that was not encoded arrives as a space.
     return fault !== null && value.includes(" ") ? `${fault} In a query a plus is written %2B.` : fault;
   });
 }
 
-/** What the list can be asked for. */
+/** The query of the list. */
 export const EmailQuery = Type.Object({
   ...PageQuery.properties,
   status: Type.Optional(choice(EMAIL_STATUSES, "Only emails of this status.")),
@@ -191,7 +191,7 @@ export const EmailPageMeta = named(
     ...PageMeta.properties,
     totalIsMinimum: Type.Optional(
       Type.Boolean({
-        description: "True: the address has more emails than were looked at, and `total` counts those alone.",
+        description: "True: the address has more emails than were searched, and `total` counts only these.",
       }),
     ),
   }),
@@ -216,8 +216,8 @@ const Status = Type.Union(
   EMAIL_STATUSES.map((status) => Type.Literal(status)),
   {
     description:
-      "What became of it. `delivered`, `bounced`, `failed`, `complained`, `suppressed` and `canceled` are ends; after " +
-      "`delivered` it may still become `bounced` or `complained`. `sent` is the end where mail goes by a relay.",
+      "Its status. `delivered`, `bounced`, `failed`, `complained`, `suppressed` and `canceled` are final; after " +
+      "`delivered` it may still become `bounced` or `complained`. `sent` is final if the mail goes through a relay.",
     examples: ["delivered"],
   },
 );
@@ -233,7 +233,7 @@ export const Bounce = named(
   "Bounce",
   Type.Object({
     type: Type.Union([Type.Literal("permanent"), Type.Literal("transient"), Type.Literal("undetermined")], {
-      description: "Whether it is for good.",
+      description: "Whether it is permanent.",
     }),
     category: Type.Union(
       CATEGORIES.map((category) => Type.Literal(category)),
@@ -268,9 +268,11 @@ export const EmailRecord = named(
     lastReply: nullableText("While it is tried again: why the last attempt did not deliver."),
     possibleDuplicate: Type.Boolean({
       description:
-        "It may arrive twice: the answer to an attempt was lost after the message had been sent whole, and it was tried again; or it waited in a database that was put back from a backup, and may have been sent since that was made.",
+        "It may arrive twice: the reply to an attempt was lost after the whole message had been sent, and it was retried; or it waited in a database that was restored from a backup, and may have been sent after the backup.",
     }),
-    bounce: Type.Union([Bounce, Type.Null()], { description: "Why and where it was refused; null: it was not." }),
+    bounce: Type.Union([Bounce, Type.Null()], {
+      description: "Why and where it was refused; null: it was not refused.",
+    }),
   }),
 );
 
@@ -279,7 +281,7 @@ export const EmailRecordWithHint = named(
   "EmailWithHint",
   Type.Object({
     ...EmailRecord.properties,
-    hint: Type.Optional(Type.String({ description: "What to bear in mind: it may have arrived already." })),
+    hint: Type.Optional(Type.String({ description: "A warning: it may have arrived already." })),
   }),
 );
 
@@ -299,7 +301,7 @@ const Connection = Type.Object({
   stage: wordOrNull(STAGES, "Where it ended: on the way there, or at which command."),
   code: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code." }),
   enhancedCode: nullableText("Its enhanced status code."),
-  reply: Type.Union([Type.String(), Type.Null()], { description: "The server's words, or why there are none." }),
+  reply: Type.Union([Type.String(), Type.Null()], { description: "The server's reply, or why there is none." }),
 });
 
 const Try = named(
@@ -307,32 +309,32 @@ const Try = named(
   Type.Object({
     ...Connection.properties,
     endedAt: Time,
-    reused: Type.Boolean({ description: "Over a session that an earlier email had left open." }),
+    reused: Type.Boolean({ description: "Whether an open session of an earlier email was used." }),
   }),
 );
 
 const AttemptMembers = Type.Object({
-  attempt: Type.Integer({ minimum: 1, description: "Which one, from 1." }),
+  attempt: Type.Integer({ minimum: 1, description: "Its number, from 1." }),
   startedAt: Type.String({ format: "date-time", description: "When it began." }),
   endedAt: nullableTime("When it ended; null while it runs."),
   outcome: Type.Union([...ATTEMPT_OUTCOMES.map((outcome) => Type.Literal(outcome)), Type.Null()], {
-    description: "Unknown: the message went whole, and its answer was lost. Null while it runs.",
+    description: "`unknown`: the whole message was sent, and the reply was lost. Null while it runs.",
   }),
   category: wordOrNull(CATEGORIES, "What the words mean; null: it was taken, or it runs."),
   ...Connection.properties,
   tries: Type.Union([Type.Array(Try), Type.Null()], {
-    description: "Every connection of the attempt in its order, when there were several; the last word is above.",
+    description: "All connections of the attempt in order, if there were several; the final result is above.",
   }),
 });
 
-/** What came back by mail, beside the members that an attempt has too: `category`, `host`, `code`, `enhancedCode`, `reply`. */
+/** A report that came by mail: its members beside those that an attempt has too, `category`, `host`, `code`, `enhancedCode`, `reply`. */
 const ReportMembers = Type.Object({
   permanent: Type.Union([Type.Boolean(), Type.Null()], {
-    description: "Of a bounce: it is for good, and ended the email if that had come to no other end.",
+    description: "For a bounce: whether it is permanent. A permanent one ends an email that has not ended otherwise.",
   }),
-  reporter: Type.Union([Type.String(), Type.Null()], { description: "Who brought it: a server's name." }),
+  reporter: Type.Union([Type.String(), Type.Null()], { description: "The reporting server." }),
   feedbackType: Type.Union([Type.String(), Type.Null()], {
-    description: "Of a complaint: what its reporter calls it.",
+    description: "For a complaint: its type, as reported.",
     examples: ["abuse"],
   }),
 });
@@ -348,13 +350,13 @@ export const TimelineEntry = named(
       ],
       {
         description:
-          "`email.…`: what it came to at that time; `email.sending`: the attempt that runs, last in the list. " +
-          "`report.…`: what came back by mail about it.",
+          "`email.…`: its status after this entry; `email.sending`: the running attempt, last in the list. " +
+          "`report.…`: a report about it, by mail.",
       },
     ),
     at: Time,
     reason: Type.Union([Type.String(), Type.Null()], {
-      description: "Of the entry that ended it undelivered: the record's `failedReason`.",
+      description: "In the entry that ended it undelivered: the record's `failedReason`.",
     }),
     ...Type.Partial(AttemptMembers).properties,
     ...Type.Partial(ReportMembers).properties,

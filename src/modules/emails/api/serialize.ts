@@ -1,12 +1,10 @@
 import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
 import { unpackBody } from "../content/body.ts";
 import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
-import { statusOf } from "./status.ts";
 import type { ListedEmail } from "../store/list-store.ts";
-import type { EmailStore } from "../store/store.ts";
-import type { EmailState } from "../store/read-store.ts";
+import type { EmailState, EmailStore } from "../store/store.ts";
 
-type Found = NonNullable<ReturnType<EmailStore["record"]>>;
+type Found = NonNullable<ReturnType<EmailStore["findRecord"]>>;
 
 /** An email in the list's eight members. */
 export function showInList(email: ListedEmail["email"], attemptsBegun: number | null): typeof EmailInList.static {
@@ -16,7 +14,7 @@ export function showInList(email: ListedEmail["email"], attemptsBegun: number | 
     to: email.recipient,
     subject: email.subject,
     // The Message-ID: there is none at any server before the first attempt.
-    providerId: (attemptsBegun ?? email.attempts) > 0 ? messageIdOf(email) : null,
+    providerId: (attemptsBegun ?? email.attempts) > 0 ? getMessageId(email) : null,
     createdAt: timeOf(email.createdAt),
     sentAt: timeOrNull(email.sentAt),
     deliveredAt: timeOrNull(email.deliveredAt),
@@ -35,7 +33,7 @@ export function showState({ email, queue }: EmailState): Omit<typeof EmailRecord
     ...showInList(email, queue?.attempts ?? null),
     failedReason: email.failedReason,
     lastReply: queue?.lastReply ?? null,
-    status: stateOf({ email, queue }),
+    status: getStatus({ email, queue }),
     replyTo: email.replyTo,
     attempts: queue?.attempts ?? email.attempts,
     nextAttemptAt: isWaiting ? timeOf(queue.nextAt) : null,
@@ -45,11 +43,21 @@ export function showState({ email, queue }: EmailState): Omit<typeof EmailRecord
 }
 
 /** An email's status, from both its rows. */
-export function stateOf({ email, queue }: EmailState): EmailStatus {
-  return statusOf(email.status, queue === null ? null : { attempts: queue.attempts, isInFlight: queue.inFlight });
+export function getStatus({ email, queue }: EmailState): EmailStatus {
+  return toStatus(email.status, queue);
+}
+
+/**
+ * A status that is not final follows from the queue row (an attempt runs: sending; an attempt was made:
+ * delivery_delayed), so that the email's own row is written at acceptance and when final.
+ */
+export function toStatus(stored: EmailStatus, queue: { attempts: number; inFlight: boolean } | null): EmailStatus {
+  if (stored !== "queued" || queue === null) return stored;
+  if (queue.inFlight) return "sending";
+  return queue.attempts > 0 ? "delivery_delayed" : "queued";
 }
 
 /** Without the brackets; the same for every attempt (R47). */
-export function messageIdOf(email: { uid: string; senderDomain: string }): string {
+export function getMessageId(email: { uid: string; senderDomain: string }): string {
   return `${email.uid}@${email.senderDomain}`;
 }

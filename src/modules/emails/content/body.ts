@@ -37,7 +37,7 @@ export function storedBody({ content, htmlBytes, textBytes, encoding }: StoredBo
 }
 
 export function unpackBody({ content, htmlBytes, textBytes, encoding }: StoredBody): Content {
-  // What came from another thread is a Uint8Array.
+  // Bytes from another thread are a Uint8Array.
   const stored = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   const whole = encoding === "zstd" ? Bun.zstdDecompressSync(stored) : stored;
   return {

@@ -8,7 +8,7 @@ export type Composer = (input: ComposeInput) => Promise<Composed>;
 
 /** `line` null: everything is done here. */
 export function createComposer(line: ThreadLine<ComposeInput, Composed> | null): Composer {
-  const keysOf = plainKeyReader();
+  const readKeys = plainKeyReader();
   return async (input) => {
     if (line !== null) {
       try {
@@ -17,6 +17,6 @@ export function createComposer(line: ThreadLine<ComposeInput, Composed> | null):
         if (!(error instanceof ThreadGone)) throw error;
       }
     }
-    return composeAndSign(input, keysOf);
+    return composeAndSign(input, readKeys);
   };
 }

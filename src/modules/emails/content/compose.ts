@@ -1,6 +1,6 @@
 import type { PlainKey } from "../../../protocols/dkim/keys.ts";
 import { type RsaSigner, type SigningKey, signMessage } from "../../../protocols/dkim/sign.ts";
-import { type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
+import { parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
 import { composeMessage } from "../../../protocols/mime/compose.ts";
 import { type StoredBody, unpackBody } from "./body.ts";
 
@@ -34,12 +34,12 @@ export type Composed =
 /** Unsigned when a signature cannot be made; throws when the row cannot be read. */
 export async function composeAndSign(
   input: ComposeInput,
-  keysOf: (keys: PlainKey[]) => SigningKey[],
+  readKeys: (keys: PlainKey[]) => SigningKey[],
   signRsa?: RsaSigner,
 ): Promise<Composed> {
-  const from = mailbox(parseMailbox(input.sender));
-  const to = mailbox(parseAddress(input.recipient));
-  const replyTo = input.replyTo === null ? null : mailbox(parseAddress(input.replyTo));
+  const from = requireMailbox(parseMailbox(input.sender));
+  const to = requireMailbox(parseAddress(input.recipient));
+  const replyTo = input.replyTo === null ? null : requireMailbox(parseAddress(input.replyTo));
   const message = composeMessage({
     id: input.uid,
     messageId: input.messageId,
@@ -50,14 +50,14 @@ export async function composeAndSign(
     subject: input.subject,
     ...unpackBody(input.body),
     headers: [
-      // R53: Gmail counts complaints by each of the first three, so none is of one message alone.
+      // R53: Gmail counts complaints by each of the first three, so none is of one message only.
       ["Feedback-ID", `transactional:${input.workspaceUid}:${input.domain}:pombo`],
       // R42: finds the email in a complaint that hides the recipient; the return path's token, so it cannot be made up.
       ["X-Pombo-Trace", input.returnPath.slice(2, input.returnPath.indexOf("@"))],
     ],
   });
   try {
-    const signatures = await signMessage(message, keysOf(input.keys), input.at, signRsa);
+    const signatures = await signMessage(message, readKeys(input.keys), input.at, signRsa);
     // R21: an address beyond ASCII stands as it is in the envelope and in the header. Of new emails only the
     // recipient has one (modules/emails/api/schema.ts).
     const needsSmtpUtf8 = [from, to, replyTo].some((each) => each !== null && /[^\0-\u007F]/.test(each.address));
@@ -68,9 +68,4 @@ export async function composeAndSign(
       reason: `Not sent, because it could not be signed: ${error instanceof Error ? error.message : String(error)}`,
     };
   }
-}
-
-function mailbox(parsed: ReturnType<typeof parseMailbox>): Mailbox {
-  if (parsed.kind === "mailbox") return parsed.mailbox;
-  throw new Error(`a stored address cannot be read: ${parsed.message}`);
 }

@@ -14,7 +14,7 @@ export interface HtmlReader {
   isFull(): boolean;
 }
 
-/** What follows `<` makes it a tag, an end tag, or a comment and the like; else it is a character, as in "a < b". */
+/** The character after `<` makes it a tag, an end tag, or a comment and the like; else it is a character, as in "a < b". */
 const TAG = /<(?:(\/?)([a-z][^\s/>]{0,99})|[!?/])/iy;
 /** Their content is no markup, and nobody reads it. */
 const RAW = new Set(["script", "style", "title", "iframe", "noembed", "noframes", "xmp"]);
@@ -78,7 +78,7 @@ function endOfRaw(html: string, from: number, name: string): number {
   return ending.exec(html)?.index ?? html.length;
 }
 
-/** Comments, which hide what is for Outlook alone, and declarations. */
+/** Comments, which hide what is for Outlook only, and declarations. */
 function endOfComment(html: string, at: number): number {
   if (!html.startsWith("<!--", at)) {
     const end = html.indexOf(">", at);
@@ -90,7 +90,7 @@ function endOfComment(html: string, at: number): number {
 }
 
 /** The value of an attribute as it stands, or null. */
-export function attributeOf(attributes: string, pattern: RegExp): string | null {
+export function findAttribute(attributes: string, pattern: RegExp): string | null {
   const match = pattern.exec(attributes);
   return match === null ? null : (match[1] ?? match[2] ?? match[3] ?? "");
 }

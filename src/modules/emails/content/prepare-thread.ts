@@ -22,7 +22,7 @@ export function createPreparer(line: ThreadLine<GivenContent, StoredBody> | null
   let dueThisTurn = 0;
   const isLittle = (contents: GivenContent[]): boolean => {
     if (dueThisTurn === 0) setImmediate(() => (dueThisTurn = 0));
-    for (const content of contents) dueThisTurn += costOf(content);
+    for (const content of contents) dueThisTurn += estimateCost(content);
     return dueThisTurn < WORTH_A_THREAD;
   };
   return async (contents) => {
@@ -37,11 +37,11 @@ export function createPreparer(line: ThreadLine<GivenContent, StoredBody> | null
   };
 }
 
-/** What waits in a thread is there a second time. */
+/** Contents that wait in a thread are in memory twice. */
 function nextTurn(contents: GivenContent[], from: number): GivenContent[] {
   let [end, characters] = [from, 0];
   for (; end < Math.min(contents.length, from + TURN) && characters < TURN_CHARACTERS; end += 1)
-    characters += lengthOf(contents[end]);
+    characters += getLength(contents[end]);
   return contents.slice(from, end);
 }
 
@@ -55,16 +55,16 @@ async function prepareThere(line: ThreadLine<GivenContent, StoredBody>, content:
   }
 }
 
-/** What crosses from a thread is a Uint8Array. */
+/** Bytes that cross from a thread are a Uint8Array. */
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function costOf(content: GivenContent): number {
-  const ready = lengthOf(content);
+function estimateCost(content: GivenContent): number {
+  const ready = getLength(content);
   return content.text === undefined ? ready * CONVERTING : ready;
 }
 
-function lengthOf(content: GivenContent | undefined): number {
+function getLength(content: GivenContent | undefined): number {
   return (content?.html?.length ?? 0) + (content?.text?.length ?? 0);
 }

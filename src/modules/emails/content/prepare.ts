@@ -1,7 +1,7 @@
 import { type Content, packBody, type StoredBody } from "./body.ts";
 import { textFromHtml } from "./text-from-html.ts";
 
-// What of an email is worked out when it is accepted, before anything is decided about it: the text
+// The preparation of an email at acceptance, before anything is decided about it: the text
 // part that was not given, and the compressed form in which both are stored. Pure, and costly enough
 // (20 µs for 5 KB, 150 µs more when a text is made) to be done beside the event loop.
 

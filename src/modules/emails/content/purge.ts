@@ -1,19 +1,31 @@
-import { type PurgeLoop, purgeRegularly } from "../../../platform/db/purge.ts";
+import { BackgroundTask } from "../../../platform/background-task.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Commit } from "../../../platform/db/group-commit.ts";
+import type { Log } from "../../../platform/log.ts";
 import type { ContentStore } from "./store.ts";
 
-/** Forgets html and text of emails that have been final for `keepMs`; the returned function stops that. */
-export function purgeContents(parts: PurgeLoop & { contents: ContentStore; keepMs: number }): () => void {
-  const { contents, clock, keepMs } = parts;
+export const CONTENT_PURGE_EVERY_MS = 10 * 60_000;
+
+export interface ContentPurgeDeps {
+  contents: ContentStore;
+  commit: Commit;
+  clock: Clock;
+  log: Log;
+  keepMs: number;
+}
+
+/** Removes html and text of emails that have been final for `keepMs`. */
+export function createContentPurge({ contents, commit, clock, log, keepMs }: ContentPurgeDeps): BackgroundTask {
   // Those still under way are passed by; what was looked at counts once it is committed.
   let after = 0;
-  let next: number | null = null;
-  const commit: PurgeLoop["commit"] = (run) =>
-    parts.commit(run).then((result) => {
-      after = next ?? 0;
-      return result;
-    });
-  return purgeRegularly({ ...parts, commit }, "contents", () => {
-    next = contents.purge(after, clock.now() - keepMs);
-    return next !== null;
+  return new BackgroundTask({
+    clock,
+    log,
+    name: "contents",
+    async run() {
+      const last = await commit(() => contents.purge(after, clock.now() - keepMs));
+      after = last ?? 0;
+      return last === null ? CONTENT_PURGE_EVERY_MS : 0;
+    },
   });
 }

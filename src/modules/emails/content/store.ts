@@ -4,14 +4,14 @@ import { emailBodies, emails } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
 /** Contents that one transaction looks at: each may have pages of its own. */
-const SHARE = 200;
+const BATCH = 200;
 
 export type ContentStore = ReturnType<typeof openContentStore>;
 
 /** `removed` is told of the bytes of each workspace's contents, inside the transaction that removes them. */
 export function openContentStore({ orm }: Db, removed: (workspaceId: number, bytes: number) => void) {
   const p = sql.placeholder;
-  const selectShare = fast(
+  const selectBatch = fast(
     orm
       .select({
         id: emailBodies.emailId,
@@ -24,28 +24,21 @@ export function openContentStore({ orm }: Db, removed: (workspaceId: number, byt
       .innerJoin(emails, eq(emails.id, emailBodies.emailId))
       .where(gt(emailBodies.emailId, p("after")))
       .orderBy(asc(emailBodies.emailId))
-      .limit(SHARE),
+      .limit(BATCH),
   );
   return {
     /**
-     * Of the share behind the email `after` (0: from the oldest on) removes the contents of those that were final
-     * before `notBefore`. The last one looked at; null: no more of them can be so old.
+     * Looks at the batch behind the email `after` (0: from the oldest on) and removes the contents of emails that were
+     * final before `notBefore`. The last one looked at; null: no more of them can be so old.
      */
     purge(after: number, notBefore: number): number | null {
-      const share = selectShare.all({ after });
-      const old = share.filter(({ endedAt }) => endedAt !== null && endedAt < notBefore);
-      orm
-        .delete(emailBodies)
-        .where(
-          inArray(
-            emailBodies.emailId,
-            old.map(({ id }) => id),
-          ),
-        )
-        .run();
+      const batch = selectBatch.all({ after });
+      const old = batch.filter(({ endedAt }) => endedAt !== null && endedAt < notBefore);
+      const ids = old.map(({ id }) => id);
+      orm.delete(emailBodies).where(inArray(emailBodies.emailId, ids)).run();
       for (const { workspaceId, bytes } of old) removed(workspaceId, bytes);
-      const last = share.at(-1);
-      return last === undefined || share.length < SHARE || last.createdAt >= notBefore ? null : last.id;
+      const last = batch.at(-1);
+      return last === undefined || batch.length < BATCH || last.createdAt >= notBefore ? null : last.id;
     },
   };
 }

@@ -1,11 +1,11 @@
 /**
- * The text part of an email that came with html alone: what its readers see, as lines. Email html
+ * The text part of an email that came with html only: what its readers see, as lines. Email html
  * is tables: some lay the page out, some are rows of data, and nothing in them tells which. Here a
  * row whose cells are a line each is one line with gaps; other cells stand below one another. Pure,
  * in one pass.
  */
 import { decodeHTML } from "entities";
-import { attribute, attributeOf, readTags } from "./html-tags.ts";
+import { attribute, findAttribute, readTags } from "./html-tags.ts";
 import { TextPage } from "./text-layout.ts";
 
 /** The interface's limit on a text part holds for a made one too. */
@@ -58,7 +58,7 @@ function read(html: string, isHiddenSkipped: boolean): string {
   return page.text();
 }
 
-/** What only makes room, or tells where a word may be broken. */
+/** Characters that only make room, or say where a word may be broken. */
 const UNSEEN = /[\0\u00ad\u200b\u2060\ufeff]|\u034f/;
 const ALL_UNSEEN = new RegExp(UNSEEN.source, "g");
 
@@ -106,7 +106,7 @@ const HIDING =
 
 function isHidden(attributes: string): boolean {
   if (attributes === "") return false;
-  const style = attributeOf(attributes, STYLE);
+  const style = findAttribute(attributes, STYLE);
   if (style !== null && HIDING.test(style)) return true;
   return HIDDEN.test(attributes) && HIDDEN.test(attributes.replaceAll(/"[^"]*"|'[^']*'/g, "x"));
 }
@@ -137,13 +137,13 @@ function open(page: TextPage, name: string, attributes: string): void {
     case "hr":
       return page.rule();
     case "a":
-      return page.openLink(addressOf(attributes));
+      return page.openLink(findAddress(attributes));
     case "img":
-      return page.word(valueOf(attributes, ALT));
+      return page.word(findValue(attributes, ALT));
     case "ul":
       return page.openList(null);
     case "ol":
-      return page.openList(startOf(attributes));
+      return page.openList(findStart(attributes));
     case "li":
       return page.item();
     case "blockquote":
@@ -181,19 +181,19 @@ function close(page: TextPage, name: string): void {
   if (distance !== undefined) page.block(distance);
 }
 
-function valueOf(attributes: string, pattern: RegExp): string {
-  const value = attributeOf(attributes, pattern) ?? "";
+function findValue(attributes: string, pattern: RegExp): string {
+  const value = findAttribute(attributes, pattern) ?? "";
   return (value.includes("&") ? decodeHTML(value) : value).replaceAll(ALL_UNSEEN, "").trim();
 }
 
 /** Where a link leads; empty where only a browser could follow it. */
-function addressOf(attributes: string): string {
-  const href = valueOf(attributes, HREF).replaceAll(/\s+/g, "");
+function findAddress(attributes: string): string {
+  const href = findValue(attributes, HREF).replaceAll(/\s+/g, "");
   return /^(?:#|javascript:|data:|$)/i.test(href) ? "" : href.replace(/^mailto:([^?]*).*/i, "$1");
 }
 
-function startOf(attributes: string): number {
-  const start = Number.parseInt(attributeOf(attributes, START) ?? "1", 10);
+function findStart(attributes: string): number {
+  const start = Number.parseInt(findAttribute(attributes, START) ?? "1", 10);
   return Math.abs(start) < 1_000_000 ? start : 1;
 }
 

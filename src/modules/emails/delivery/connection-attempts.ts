@@ -1,5 +1,5 @@
 import { joinDialogues } from "../../../protocols/smtp/session/transcript.ts";
-import type { Heard } from "../../../protocols/smtp/replies/remove-echo.ts";
+import type { OwnReply } from "../../../protocols/smtp/replies/remove-echo.ts";
 import type { Transmission, Try } from "../../../protocols/smtp/transmit.ts";
 
 // The connections of one attempt, as its row keeps them: an attempt may try several hosts and
@@ -24,29 +24,42 @@ export interface StoredTry {
   endedAt: number;
 }
 
+/** The columns of an attempt without a connection. */
+export const NO_CONNECTION = {
+  host: null,
+  address: null,
+  tls: null,
+  stage: null,
+  code: null,
+  enhancedCode: null,
+  reply: null,
+  tries: null,
+  dialogue: null,
+};
+
 /** The column `tries` of an attempt: JSON, or null when there was one connection or none. */
-export function triesOf({ tries }: Pick<Transmission, "tries">): string | null {
+export function formatTries({ tries }: Pick<Transmission, "tries">): string | null {
   return tries.length > 1 ? JSON.stringify(tries.map(storedTry)) : null;
 }
 
 /** The column `dialogue`: what was said over the connections that did not deliver; null where the first one did. */
-export function dialogueOf({ tries }: Pick<Transmission, "tries">): string | null {
+export function formatDialogue({ tries }: Pick<Transmission, "tries">): string | null {
   return joinDialogues(
     tries.flatMap(({ host, address, dialogue }) => (dialogue === null ? [] : [{ host, address, text: dialogue }])),
   );
 }
 
-export function readTries(stored: string | null): StoredTry[] | null {
+export function parseTries(stored: string | null): StoredTry[] | null {
   return stored === null ? null : (JSON.parse(stored) as StoredTry[]);
 }
 
 /** The column `tls` of an attempt. */
-export function showTls(tls: Try["tls"]): string | null {
+export function formatTls(tls: Try["tls"]): string | null {
   return tls === null ? null : `${tls.protocol} ${tls.cipher}`;
 }
 
 /** Codes and words of an attempt's record: the server's, or our own finding, which has no code of the server's. */
-export function saidIn(result: Try["result"], heard: Heard | null = null) {
+export function toReplyColumns(result: Try["result"], heard: OwnReply | null = null) {
   if (result.kind === "broken") return { code: null, enhancedCode: null, reply: result.reason };
   if (result.kind === "unfit")
     return { code: null, enhancedCode: result.enhanced, reply: `Not sent: ${result.reason}` };
@@ -59,9 +72,9 @@ function storedTry({ host, address, isReused, tls, result, endedAt }: Try): Stor
     host,
     address,
     isReused,
-    tls: showTls(tls),
+    tls: formatTls(tls),
     stage: result.kind === "accepted" ? "dot" : result.stage,
-    ...saidIn(result),
+    ...toReplyColumns(result),
     endedAt,
   };
 }

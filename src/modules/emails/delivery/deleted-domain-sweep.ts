@@ -1,101 +1,58 @@
+import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
-import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
+import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "../queue/store.ts";
+import type { DomainOfWorkspace } from "../store/store.ts";
 import { DOMAIN_DELETED } from "./deliver.ts";
-import type { EmailStore } from "../store/store.ts";
-import type { DomainOfWorkspace } from "../store/read-store.ts";
 
-// Mail whose domain was deleted. It would fail at its next attempt, which finds no domain; but that may
-// be hours away, so it is failed at once, a share at a time. Which domains are gone and still have mail
-// stands in the totals, so that it goes on after a crash, and after an attempt that was under way.
+// Mail whose domain was deleted. It would fail at its next attempt, which finds no domain; but that may be hours away,
+// so it is failed at once, in batches. Which domains are gone and still have mail stands in the totals, so that this
+// goes on after a crash, and after an attempt that was under way.
 
 /** Emails ended in one transaction. */
-const SHARE = 500;
-/** While attempts run, or after trouble with the storage. */
+const BATCH = 500;
+/** While attempts run. */
 const AGAIN_MS = 60_000;
 
-export interface DeletedDomainSweepDeps {
-  emails: EmailStore;
+export interface DeletedDomainSweepDeps extends EndDeps {
   queue: QueueStore;
   commit: Commit;
   clock: Clock;
   log: Log;
 }
 
-export interface DeletedDomainSweep {
-  /** At the start, and when a domain is gone: fails what waits from domains that are gone. */
-  begin(): void;
-  stop(): void;
-}
-
-export function createDeletedDomainSweep(deps: DeletedDomainSweepDeps): DeletedDomainSweep {
-  let isStopped = false;
-  let isRunning = false;
-  let isWanted = false;
-  let cancelTimer: (() => void) | null = null;
-
-  const begin = () => {
-    isWanted = true;
-    if (!isRunning && !isStopped) void run();
-  };
-  const run = async () => {
-    isRunning = true;
-    cancelTimer?.();
-    let isLeft = true;
-    try {
-      while (isWanted) {
-        isWanted = false;
-        isLeft = await failAll(deps, () => isStopped);
-      }
-    } catch (error) {
-      isWanted = false;
-      if (!isStorageError(error)) deps.log.error("abandon", error);
-    }
-    isRunning = false;
-    if (isLeft && !isStopped) cancelTimer = deps.clock.after(AGAIN_MS, begin);
-  };
-  return {
-    begin,
-    stop() {
-      isStopped = true;
-      cancelTimer?.();
+/** To be triggered when a domain is gone. */
+export function createDeletedDomainSweep(deps: DeletedDomainSweepDeps): BackgroundTask {
+  const { emails, clock, log } = deps;
+  return new BackgroundTask({
+    clock,
+    log,
+    name: "deleted domains",
+    async run(stopping) {
+      for (const domain of emails.listDeletedDomainsWithMail()) await failAll(domain, stopping, deps);
+      return !stopping.aborted && emails.listDeletedDomainsWithMail().length > 0 ? AGAIN_MS : null;
     },
-  };
+  });
 }
 
-/** Whether something is left. */
-async function failAll(deps: DeletedDomainSweepDeps, isStopped: () => boolean): Promise<boolean> {
-  for (const domain of deps.emails.deletedDomainsWithMail()) {
-    let failed = 0;
-    let name: string | null = null;
-    for (;;) {
-      if (isStopped()) return true;
-      const share = await deps.commit(() => failShare(domain, deps));
-      failed += share.failed;
-      name ??= share.name;
-      if (share.failed < SHARE) break;
-    }
-    if (failed > 0) deps.log.event("domain.deleted_with_mail", { domain: name, failed });
+async function failAll(domain: DomainOfWorkspace, stopping: AbortSignal, deps: DeletedDomainSweepDeps): Promise<void> {
+  let failed = 0;
+  let name: string | null = null;
+  for (let isMore = true; isMore;) {
+    if (stopping.aborted) return;
+    const batch = await deps.commit(() => failBatch(domain, deps));
+    failed += batch.length;
+    name ??= batch[0]?.senderDomain ?? null;
+    isMore = batch.length === BATCH;
   }
-  return !isStopped() && deps.emails.deletedDomainsWithMail().length > 0;
+  if (failed > 0) deps.log.event("domain.deleted_with_mail", { domain: name, failed });
 }
 
-function failShare(domain: DomainOfWorkspace, deps: DeletedDomainSweepDeps): { failed: number; name: string | null } {
-  const waiting = deps.emails.waitingOfDomain(domain, SHARE);
-  for (const { id } of waiting) {
-    const attempts = deps.queue.removeWaiting(id);
-    if (attempts === null) continue;
-    deps.emails.end(id, {
-      status: "failed",
-      endedAt: deps.clock.now(),
-      sentAt: null,
-      deliveredAt: null,
-      failedReason: DOMAIN_DELETED,
-      bounce: null,
-      attempts,
-    });
-  }
-  return { failed: waiting.length, name: waiting[0]?.senderDomain ?? null };
+function failBatch(domain: DomainOfWorkspace, deps: DeletedDomainSweepDeps) {
+  const waiting = deps.emails.listWaitingOfDomain(domain, BATCH);
+  const end = { status: "failed", endedAt: deps.clock.now(), failedReason: DOMAIN_DELETED } as const;
+  for (const { id } of waiting) endWaiting(id, end, deps);
+  return waiting;
 }

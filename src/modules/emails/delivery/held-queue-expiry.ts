@@ -1,12 +1,12 @@
+import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
-import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
-import type { QueueStore } from "../queue/store.ts";
 import { shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { Bounce } from "../api/schema.ts";
-import type { EmailStore } from "../store/store.ts";
-import type { WaitingEmail } from "../store/read-store.ts";
+import { type EndDeps, endWaiting } from "../events.ts";
+import type { WorkspaceStore } from "../../workspaces/store.ts";
+import type { QueueStore } from "../queue/store.ts";
 
 // Emails that nobody claims expire all the same. While the operator holds a workspace's queue the worker
 // leaves it alone, so the workspace's oldest emails are looked at here: at the time when the first of
@@ -15,127 +15,90 @@ import type { WaitingEmail } from "../store/read-store.ts";
 
 const LOOK_EVERY_MS = 60_000;
 /** Emails of each state looked at in one transaction. */
-const SHARE = 200;
+const BATCH = 200;
 const MAX_REASON = 512;
+const EXPIRED: Bounce = { type: "transient", category: "expired", smtpCode: null, enhancedCode: null, mx: null };
 
 /** Why an email that was not delivered in its time failed. Unix ms. */
-export function expiredReason(email: { createdAt: number; expiresAt: number; lastReply: string | null }): string {
+export function formatExpiredReason(email: { createdAt: number; expiresAt: number; lastReply: string | null }): string {
   const hours = Math.round((email.expiresAt - email.createdAt) / 3_600_000);
   const last = email.lastReply === null ? "" : `; last answer: ${email.lastReply}`;
   // RFC 3463 §3.5: 4.4.7, delivery time expired.
   return shorten(`4.4.7 Not delivered within ${hours} h${last}`, MAX_REASON);
 }
 
-export interface HeldQueueExpiryDeps {
-  emails: EmailStore;
+export interface HeldQueueExpiryDeps extends EndDeps {
   queue: QueueStore;
-  /** Whose queues are held. */
-  heldWorkspaces: () => number[];
+  workspaces: Pick<WorkspaceStore, "held">;
   commit: Commit;
+  /** The clock by which emails expire. */
   clock: Clock;
   log: Log;
-  /** What of words, and of the recipient's address in them, may stand in the log. */
+  /** The form of words, and of the recipient's address in them, that may stand in the log. */
   show: (words: string, recipient: string) => string;
 }
 
-interface Ended extends WaitingEmail {
+interface Expired {
+  uid: string;
+  recipient: string;
   attempts: number;
   reason: string;
 }
 
-interface Share {
-  ended: Ended[];
+interface Batch {
+  expired: Expired[];
   /** There may be more that have expired. */
   isMore: boolean;
   /** When the first of those that were looked at and go on waiting expires; null: there is none. */
   nextAt: number | null;
 }
 
-/** Fails what expires in queues that are held, on its time. */
-export class HeldQueueExpiry {
-  readonly #deps: HeldQueueExpiryDeps;
-  #cancel: () => void = () => undefined;
-  #isLooking = false;
-  #isAsked = false;
-  #isStopped = false;
-
-  constructor(deps: HeldQueueExpiryDeps) {
-    this.#deps = deps;
-  }
-
-  /** Looks now, and from then on by itself. */
-  look(): void {
-    this.#isAsked = true;
-    if (this.#isLooking || this.#isStopped) return;
-    this.#isLooking = true;
-    this.#cancel();
-    void this.#lookAll().then((nextAt) => {
-      this.#isLooking = false;
-      if (this.#isStopped) return;
-      if (this.#isAsked) return this.look();
-      const delayMs = Math.max(0, nextAt - this.#deps.clock.now());
-      this.#cancel = this.#deps.clock.after(delayMs, () => this.look());
-    });
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#cancel();
-  }
-
-  /** When to look again. Never rejects. */
-  async #lookAll(): Promise<number> {
-    const { heldWorkspaces, commit, clock, log } = this.#deps;
-    let nextAt = clock.now() + LOOK_EVERY_MS;
-    this.#isAsked = false;
-    try {
-      for (const workspaceId of heldWorkspaces()) {
-        for (let isMore = true; isMore && !this.#isStopped;) {
-          const share = await commit(() => expireShare(workspaceId, this.#deps));
-          this.#tell(share.ended);
-          isMore = share.isMore;
-          nextAt = Math.min(nextAt, share.nextAt ?? nextAt);
+/** Fails what expires in queues that are held. To be triggered when a workspace's is. */
+export function createHeldQueueExpiry(deps: HeldQueueExpiryDeps): BackgroundTask {
+  const { workspaces, commit, clock, log } = deps;
+  return new BackgroundTask({
+    clock,
+    log,
+    name: "held queues",
+    async run(stopping) {
+      let nextAt = clock.now() + LOOK_EVERY_MS;
+      for (const workspaceId of workspaces.held()) {
+        for (let isMore = true; isMore && !stopping.aborted;) {
+          const batch = await commit(() => expireBatch(workspaceId, deps));
+          logExpired(batch.expired, deps);
+          isMore = batch.isMore;
+          nextAt = Math.min(nextAt, batch.nextAt ?? nextAt);
         }
       }
-    } catch (error) {
-      if (!isStorageError(error)) log.error("expire", error);
-    }
-    return nextAt;
-  }
+      return Math.max(0, nextAt - clock.now());
+    },
+  });
+}
 
-  #tell(ended: Ended[]): void {
-    const { log, show } = this.#deps;
-    for (const { uid, recipient, attempts, reason } of ended) {
-      const facts = { id: uid, to: show(recipient, recipient), attempt: attempts, detail: show(reason, recipient) };
-      log.event("email.failed", facts);
-    }
+function logExpired(expired: Expired[], { log, show }: HeldQueueExpiryDeps): void {
+  for (const { uid, recipient, attempts, reason } of expired) {
+    const fields = { id: uid, to: show(recipient, recipient), attempt: attempts, detail: show(reason, recipient) };
+    log.event("email.failed", fields);
   }
 }
 
-function expireShare(workspaceId: number, { emails, queue, clock }: HeldQueueExpiryDeps): Share {
-  const now = clock.now();
-  const share: Share = { ended: [], isMore: false, nextAt: null };
+function expireBatch(workspaceId: number, deps: HeldQueueExpiryDeps): Batch {
+  const now = deps.clock.now();
+  const batch: Batch = { expired: [], isMore: false, nextAt: null };
   for (const state of ["queued", "delivery_delayed"] as const) {
-    const oldest = emails.oldestWaiting(workspaceId, state, SHARE);
+    const oldest = deps.emails.listOldestWaiting(workspaceId, state, BATCH);
     const firstToStay = oldest.findIndex(({ expiresAt }) => expiresAt > now);
     const expired = firstToStay < 0 ? oldest : oldest.slice(0, firstToStay);
     for (const email of expired) {
-      const attempts = queue.removeWaiting(email.id);
+      const reason = formatExpiredReason(email);
+      const end = { status: "failed", endedAt: now, failedReason: reason, bounce: EXPIRED } as const;
+      const attempts = endWaiting(email.id, end, deps);
       if (attempts === null) continue;
-      const reason = expiredReason(email);
-      emails.end(email.id, endOf(reason, attempts, now));
-      share.ended.push({ ...email, attempts, reason });
+      batch.expired.push({ uid: email.uid, recipient: email.recipient, attempts, reason });
     }
-    if (oldest.length === SHARE && expired.length === SHARE) share.isMore = true;
+    if (expired.length === BATCH) batch.isMore = true;
     const next = oldest[firstToStay]?.expiresAt;
-    if (next !== undefined) share.nextAt = Math.min(next, share.nextAt ?? next);
+    if (next !== undefined) batch.nextAt = Math.min(next, batch.nextAt ?? next);
   }
-  return share;
-}
-
-function endOf(failedReason: string, attempts: number, endedAt: number) {
-  const none = { smtpCode: null, enhancedCode: null, mx: null };
-  const bounce: Bounce = { type: "transient", category: "expired", ...none };
-  const times = { endedAt, sentAt: null, deliveredAt: null };
-  return { status: "failed" as const, ...times, failedReason, bounce: JSON.stringify(bounce), attempts };
+  return batch;
 }

@@ -10,7 +10,7 @@ const MAX_BUDGET = 512 * MIB;
 const SHARE_OF_MEMORY = 16;
 /** Smaller ones are not counted: as many as there can be fit beside all else. */
 const LARGE_BYTES = 64 * 1024;
-/** What is transmitted for each byte of the content: most of it is base64, with line ends. */
+/** Bytes transmitted for each byte of the content: most of it is base64, with line ends. */
 const GROWTH = 1.4;
 
 /** The budget on a machine or in a cgroup of `memoryBytes`. */
@@ -21,7 +21,7 @@ export function messageBudgetFor(memoryBytes: number): number {
 interface Waiter {
   owner: string;
   bytes: number;
-  /** Of the shares; one is let in without, however large it is. */
+  /** Counted towards the budget; one message is always let in, however large it is. */
   isCounted: boolean;
   admit(): void;
 }

@@ -1,8 +1,8 @@
 import type { Log } from "../../../platform/log.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-import type { RefusalWatch, RefusedRecipient } from "./mass-refusals.ts";
+import type { RefusalWatch, RefusedRecipient } from "./refusal-watch.ts";
 
-// A hard bounce suppresses its recipient, unless its site refuses in masses (mass-refusals.ts): then it is
+// A hard bounce suppresses its recipient, unless its site refuses in masses (refusal-watch.ts): then it is
 // kept for the operator, and so are those that were suppressed before the mass could be seen.
 
 export interface SuppressDeps {
@@ -11,11 +11,12 @@ export interface SuppressDeps {
   log: Log;
 }
 
-/** What of a hard bounce is written, and what is said once that is durable. */
+/** The consequence of a hard bounce. */
 export interface Suppression {
   /** Inside the transaction. */
   write(): void;
-  tell(): void;
+  /** Once it is durable. */
+  log(): void;
 }
 
 /** Of the hard answer that `site` gave at `now` about a recipient. */
@@ -24,7 +25,7 @@ export function suppressFor(
   deps: SuppressDeps,
 ): Suppression {
   const { site, recipient, now } = hard;
-  const { suppressions, refusals, log } = deps;
+  const { suppressions, refusals } = deps;
   refusals.noteHard(site, recipient.workspaceId, now);
   const row = { channel: "email", reason: "hard_bounce", createdAt: now } as const;
   /** Null: nobody was held. */
@@ -44,10 +45,10 @@ export function suppressFor(
       for (const each of [...taken, recipient]) suppressions.hold({ ...each, ...row, site });
       held = { earlier, count: taken.length + 1 };
     },
-    tell() {
+    log() {
       if (held === null) return;
       refusals.forget(site, held.earlier);
-      log.event("suppressions.held", {
+      deps.log.event("suppressions.held", {
         site,
         count: held.count,
         detail: "this site refuses recipients in masses: their mail bounced, nobody was suppressed",

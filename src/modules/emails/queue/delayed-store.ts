@@ -1,49 +1,56 @@
+// Which rows of the queue are delayed: those at which an attempt has ended without taking them off. Their attempts, less
+// the running one, are above 0. The begin of an attempt changes nothing of that, so that mail delivered at its first
+// attempt, as most is, never counts as delayed.
+
 import { eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
-import type { QueueCounts, RowOwner } from "../../../platform/queue/job.ts";
 
-// Which rows are delayed. A row is that once an attempt at it has ended and left it there: its attempts, less the
-// one that runs, are above 0. The begin of an attempt changes nothing of that, so that what is delivered at its
-// first one, as most is, never counts as delayed.
+/** Notified, inside the transaction. */
+export interface QueueCounts {
+  /** There are so many more (1) or fewer (-1) delayed rows of a sending domain. */
+  delayed(owner: RowOwner, change: 1 | -1): void;
+}
 
-/** What tells whether a row is delayed, and whose it is. */
-export const STANDING = {
+export interface RowOwner {
+  workspaceId: number;
+  domainId: number;
+}
+
+/** The columns that say whether a row is delayed, and whose it is. */
+export const DELAYED_COLUMNS = {
   workspaceId: emailQueue.workspaceId,
   domainId: emailQueue.domainId,
   attempts: emailQueue.attempts,
   inFlight: emailQueue.inFlight,
 };
 
-interface Standing extends RowOwner {
+interface Row extends RowOwner {
   attempts: number;
   inFlight: boolean;
 }
 
-/** Tells `counts`, where there are any, of every row that comes to be delayed or ceases to be. */
-export function followDelayed(orm: Db["orm"], counts: QueueCounts | null) {
-  const selectStanding = fast(
+/** Notifies `counts`, where there are any, of every row that comes to be delayed or ceases to be. */
+export function countDelayed(orm: Db["orm"], counts: QueueCounts | null) {
+  const selectRow = fast(
     orm
-      .select(STANDING)
+      .select(DELAYED_COLUMNS)
       .from(emailQueue)
       .where(eq(emailQueue.id, sql.placeholder("id"))),
   );
   return {
-    /** Of a row in the queue; undefined: there is none. */
-    standingOf: (id: number): Standing | undefined => selectStanding.get({ id }),
-
-    /** Takes note of a row that is gone. */
-    gone(row: Standing): void {
+    /** The row was removed. */
+    countRemoved(row: Row): void {
       if (isDelayed(row)) counts?.delayed(row, -1);
     },
 
-    /** Makes a change to a row that stays, and tells whether it made the row a delayed one, or one no more. */
-    changing<T>(id: number, change: () => T): T {
+    /** Makes a change to a row that stays. */
+    countChange<T>(id: number, change: () => T): T {
       if (counts === null) return change();
-      const before = selectStanding.get({ id });
+      const before = selectRow.get({ id });
       const result = change();
-      const after = selectStanding.get({ id });
+      const after = selectRow.get({ id });
       if (before === undefined || after === undefined || isDelayed(before) === isDelayed(after)) return result;
       counts.delayed(after, isDelayed(after) ? 1 : -1);
       return result;
@@ -51,6 +58,6 @@ export function followDelayed(orm: Db["orm"], counts: QueueCounts | null) {
   };
 }
 
-function isDelayed({ attempts, inFlight }: Standing): boolean {
+function isDelayed({ attempts, inFlight }: Row): boolean {
   return attempts > (inFlight ? 1 : 0);
 }

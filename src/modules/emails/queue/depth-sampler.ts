@@ -1,12 +1,11 @@
+// Samples how much waits for each site, and since when. It counts on request, by walking the queue's covering index slice by
+// slice with turns of the event loop between, so that a million rows stop nobody. Rows move meanwhile, so the figures are
+// those of about one moment. (Counters would give the depth for less, but not the age of the oldest row.)
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { CensusStore, QueuePlace } from "./depth-store.ts";
 
-// How much waits for each site, and since when: counted when somebody asks, by walking the queue's
-// covering index a slice at a time with turns of the event loop between, so that a million rows stop
-// nobody. Rows move meanwhile, so the figures are those of about one moment. (Counting as rows come and
-// go would give the depth for less, but not the age of the oldest: that must be looked for.)
-
-/** What waits for one site. */
+/** The emails that wait for one site. */
 export interface SiteDepth {
   site: string;
   depth: number;
@@ -20,9 +19,9 @@ const MANY_LANES = 400;
 /** Counted again at most this often, and not before so many times what the last count took. */
 const FRESH_MS = 10_000;
 const REST = 20;
-/** Sites told apart; the rest is one. Each is a series that Prometheus keeps. */
+/** Sites shown; the rest is one. Each is a series that Prometheus keeps. */
 const MAX_SITES = 50;
-/** Sites told apart while counting: bounds the work and the memory where every recipient has a domain of its own. */
+/** Sites counted: bounds the work and the memory where every recipient has a domain of its own. */
 const MAX_COUNTED = 2_000;
 /** Longer than any site's name and any domain. */
 const MAX_NAME = 300;
@@ -55,12 +54,12 @@ export class QueueDepthSampler {
     this.#options = options;
   }
 
-  /** As counted last, deepest first, `other` at the end; null before the first time. */
+  /** The last sample, deepest first, `other` at the end; null before the first time. */
   get sites(): SiteDepth[] | null {
     return this.#sites;
   }
 
-  /** Counts unless that was done just now; resolves when it is done. Rejects when the database cannot be read. */
+  /** Takes a sample unless the last one is fresh; resolves when it is done. Rejects when the database cannot be read. */
   refresh(): Promise<void> {
     const now = this.#options.clock.now();
     // A clock that was set back must not keep old figures fresh.
@@ -72,7 +71,7 @@ export class QueueDepthSampler {
     return this.#running;
   }
 
-  /** Ends a count that is under way; nothing reads the database afterwards. */
+  /** Ends a sample that is under way; nothing reads the database afterwards. */
   stop(): void {
     this.#isStopped = true;
   }

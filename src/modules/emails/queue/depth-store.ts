@@ -1,16 +1,18 @@
+// Counts the email queue, slice by slice.
+
 import { and, asc, count, eq, gt, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import { emailQueue, emails, lanes } from "../../../platform/db/schema/schema.ts";
 
-/** Where in the order of the queue's covering index a walk stands. */
+/** A place in the order of the queue's covering index. */
 export interface QueuePlace {
   laneId: number;
   nextAt: number;
   id: number;
 }
 
-/** What a part of the queue holds of one lane. */
+/** The rows of one lane in a slice. */
 export interface LaneCount {
   laneId: number;
   depth: number;
@@ -20,11 +22,11 @@ export interface LaneCount {
 
 export type CensusStore = ReturnType<typeof openCensusStore>;
 
-/** Prepares the statements that count the queue; nothing is written here. */
+/** Prepares the statements; nothing is written here. */
 export function openCensusStore({ orm }: Db) {
   const p = sql.placeholder;
-  // Of the three columns in one comparison SQLite takes two for the range, and walks all that is due at one time for
-  // every slice of it: that is looked at on its own.
+  // Given the three columns in one comparison, SQLite uses two for the range, and would walk all rows that are due at one
+  // time for every slice of them: those are read apart.
   const isAlike = and(
     eq(emailQueue.laneId, p("laneId")),
     eq(emailQueue.nextAt, p("nextAt")),

@@ -1,15 +1,15 @@
+// The lanes of the email queue: one for each destination of a workspace's mail.
+
 import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { lanes } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
-// The lanes: one for each destination of a workspace's mail.
-
-/** Lanes whose ids are remembered. */
-const MAX_REMEMBERED_LANES = 20_000;
+/** Lanes whose ids are cached. */
+const MAX_CACHED_LANES = 20_000;
 
 /** Prepares the statements of the lanes. */
-export function openLaneIds(orm: Db["orm"]) {
+export function openLaneStore(orm: Db["orm"]) {
   const p = sql.placeholder;
   const selectLane = fast(
     orm
@@ -30,11 +30,11 @@ export function openLaneIds(orm: Db["orm"]) {
       .where(eq(lanes.id, p("id"))),
   );
 
-  // Of lanes that are known to be committed: they are removed with their workspace only.
+  // Only lanes that are known to be committed; they are removed with their workspace only.
   const laneIds = new Map<string, number>();
 
   return {
-    /** The lane of (workspace, destination), made when it is new. */
+    /** The lane of a workspace for a destination, created when it is new. */
     laneFor(workspaceId: number, destination: string): number {
       const key = { workspaceId, destination };
       const name = `${workspaceId} ${destination}`;
@@ -45,16 +45,16 @@ export function openLaneIds(orm: Db["orm"]) {
     },
     /** The lane exists durably: laneFor need not look it up again. */
     rememberLane(workspaceId: number, destination: string, laneId: number): void {
-      if (laneIds.size >= MAX_REMEMBERED_LANES) laneIds.clear();
+      if (laneIds.size >= MAX_CACHED_LANES) laneIds.clear();
       laneIds.set(`${workspaceId} ${destination}`, laneId);
     },
 
     /** The workspace was deleted, and its lanes removed. */
-    forgetLanesOf(workspaceId: number): void {
+    forgetLanes(workspaceId: number): void {
       for (const name of laneIds.keys()) if (name.startsWith(`${workspaceId} `)) laneIds.delete(name);
     },
 
-    /** Whose lane it is. */
-    workspaceOf: (laneId: number): number => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
+    /** The workspace of a lane; 0: there is no such lane. */
+    findWorkspace: (laneId: number): number => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
   };
 }

@@ -1,25 +1,52 @@
-import { and, asc, eq, gt, lte, min, count, sql } from "drizzle-orm";
-import type { Db } from "../../../platform/db/open.ts";
-import { fast } from "../../../platform/db/statement.ts";
-import { emailQueue } from "../../../platform/db/schema/schema.ts";
-import { openBringNear } from "./bring-near-store.ts";
-import { followDelayed, STANDING } from "./delayed-store.ts";
-import { openHastening } from "./make-due-store.ts";
-import type { Deferral, InterruptedJob, Job, LaneHead, NewRow, QueueCounts } from "../../../platform/queue/job.ts";
-import { openLaneIds } from "./lane-store.ts";
+// The rows of the email queue. Claiming a row counts the attempt and postpones the row to its next attempt, in a committed
+// transaction, before anything is connected: there are no leases, and a crash costs one attempt's delay. A row whose
+// attempt runs has in_flight = 1 and is not claimed again, however long the attempt takes. Everything that ends an attempt
+// is fenced by its number.
 
-// The queue's rows. Claiming a row counts the attempt and postpones the row to its next attempt, in
-// a committed transaction, before anything is connected: there are no leases, and a crash costs one
-// attempt's delay. A row whose attempt runs has in_flight = 1 and is not claimed again, however long
-// the attempt takes. Everything that ends an attempt is fenced by its number.
+import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
+import { prepareBatchEnd } from "../../../platform/db/batches.ts";
+import type { Db } from "../../../platform/db/open.ts";
+import { emailQueue } from "../../../platform/db/schema/schema.ts";
+import { fast } from "../../../platform/db/statement.ts";
+import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
+import { countDelayed, DELAYED_COLUMNS, type QueueCounts } from "./delayed-store.ts";
+import { openLaneStore } from "./lane-store.ts";
+
+/** Rows that one transaction reschedules. */
+const RESCHEDULE_ROWS = 2_000;
+/** After so many attempts a retry by hand comes no sooner than this after the last one. */
+const FREE_RETRIES = 5;
+const RETRY_PAUSE_MS = 60_000;
+
+/** What the queue keeps of an email between its attempts. */
+export interface EmailState {
+  /** Why the last attempt did not deliver. */
+  lastReply: string | null;
+  /** When DNS said that the recipient's domain does not exist; null: it did not. */
+  badDomainAt: number | null;
+}
+
+export type EmailJob = Job<EmailState>;
+
+/** An email to be queued; workspace, domain and time of acceptance as in its own row. */
+export interface NewRow {
+  id: number;
+  laneId: number;
+  workspaceId: number;
+  domainId: number;
+  createdAt: number;
+  nextAt: number;
+  expiresAt: number;
+}
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
-/** Prepares the statements of the queue; `counts` is told of every row that comes to be delayed or ceases to be. */
+/** Prepares the statements of the queue; `counts` is notified of every row that comes to be delayed or ceases to be. */
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm } = db;
   const p = sql.placeholder;
-  const delayed = followDelayed(orm, counts);
+  const delayed = countDelayed(orm, counts);
+  const findEnd = prepareBatchEnd(orm, emailQueue);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
   const insertRow = fast(
     orm.insert(emailQueue).values({
@@ -67,7 +94,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .where(isThisAttempt)
       .returning({ id: emailQueue.id }),
   );
-  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(STANDING));
+  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(DELAYED_COLUMNS));
   const updateDeferred = fast(
     orm
       .update(emailQueue)
@@ -91,96 +118,62 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     orm
       .delete(emailQueue)
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
-      .returning(STANDING),
+      .returning(DELAYED_COLUMNS),
   );
   const deleteAny = fast(
     orm
       .delete(emailQueue)
       .where(eq(emailQueue.id, p("id")))
-      .returning(STANDING),
+      .returning(DELAYED_COLUMNS),
   );
-  return {
-    ...openLaneIds(orm),
-    ...openHastening(orm),
-    ...openBringNear(orm),
+  const updateDueNow = fast(
+    orm
+      .update(emailQueue)
+      // A row that is due already keeps its place among its lane's.
+      .set({
+        nextAt: sql`MIN(${emailQueue.nextAt}, CASE WHEN ${emailQueue.attempts} > ${FREE_RETRIES}
+          THEN MAX(${p("now")}, ${emailQueue.startedAt} + ${RETRY_PAUSE_MS}) ELSE ${p("now")} END)`,
+      })
+      .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false), gt(emailQueue.attempts, 0)))
+      .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt }),
+  );
+  const queue = {
+    ...openLaneStore(orm),
 
-    /** Queues the email `id`. */
-    add(row: NewRow): void {
-      insertRow.run(row);
+    claim({ laneId, now, limit, retryAt }): EmailJob[] {
+      return selectDue
+        .all({ laneId, now, limit })
+        .map(({ id, attempts, nextAt: dueAt, expiresAt, lastReply, badDomainAt }) => {
+          const attempt = attempts + 1;
+          // Never past the end of its life, so that it expires on time.
+          const nextAt = Math.max(now + 1, Math.min(retryAt(attempt), expiresAt));
+          updateClaimed.run({ id, now, nextAt });
+          const state = { lastReply, badDomainAt };
+          return { id, laneId, attempt, startedAt: now, dueAt, nextAt, expiresAt, state };
+        });
     },
 
-    /** Claims up to `limit` due rows of a lane; `retryAt` says when attempt n would be followed by the next. */
-    claim(request: { laneId: number; now: number; limit: number; retryAt: (attempt: number) => number }): Job[] {
-      const rows = selectDue.all({ laneId: request.laneId, now: request.now, limit: request.limit });
-      return rows.map((row) => {
-        const attempt = row.attempts + 1;
-        // Never past the end of its life, so that it expires on time.
-        const nextAt = Math.max(request.now + 1, Math.min(request.retryAt(attempt), row.expiresAt));
-        updateClaimed.run({ id: row.id, now: request.now, nextAt });
-        const { id, laneId, expiresAt, lastReply, badDomainAt } = row;
-        return {
-          id,
-          laneId,
-          attempt,
-          startedAt: request.now,
-          dueAt: row.nextAt,
-          nextAt,
-          expiresAt,
-          lastReply,
-          badDomainAt,
-        };
-      });
-    },
+    findHead: (laneId) => selectHead.get({ laneId }) ?? null,
 
-    /** When the lane's next row is due and when it expires; null when it has none that waits. */
-    headOf(laneId: number): { dueAt: number; expiresAt: number } | null {
-      return selectHead.get({ laneId }) ?? null;
-    },
+    /** The final dot of SMTP may be written from now on. */
+    markPointOfNoReturn: ({ id, attempt }, now) => updateDot.get({ id, attempt, now }) !== undefined,
 
-    /** Notes that the final dot may be written from now on. False: the row is no longer this attempt's. */
-    markPointOfNoReturn(job: { id: number; attempt: number }, now: number): boolean {
-      return updateDot.get({ id: job.id, attempt: job.attempt, now }) !== undefined;
-    },
-
-    /** Takes the row off the queue. False: it is no longer this attempt's. */
-    complete(job: { id: number; attempt: number }): boolean {
-      const row = deleteRow.get({ id: job.id, attempt: job.attempt });
-      if (row !== undefined) delayed.gone(row);
+    complete({ id, attempt }) {
+      const row = deleteRow.get({ id, attempt });
+      if (row !== undefined) delayed.countRemoved(row);
       return row !== undefined;
     },
 
-    /** Puts the row back for its next attempt. False: it is no longer this attempt's. */
-    retry(job: { id: number; attempt: number }, deferral: Deferral): boolean {
-      const update = { id: job.id, attempt: job.attempt, ...deferral };
-      return delayed.changing(job.id, () => updateDeferred.get(update)) !== undefined;
+    retry({ id, attempt }, { nextAt, state }) {
+      return delayed.countChange(id, () => updateDeferred.get({ id, attempt, nextAt, ...state })) !== undefined;
     },
 
-    /** Undoes the claim of an attempt that was never begun. */
-    release(job: Job): void {
-      delayed.changing(job.id, () => updateGivenBack.run({ id: job.id, attempt: job.attempt, dueAt: job.dueAt }));
+    release({ id, attempt, dueAt }) {
+      delayed.countChange(id, () => updateGivenBack.run({ id, attempt, dueAt }));
     },
 
-    /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
-    removeWaiting(id: number): number | null {
-      const row = deleteWaiting.get({ id });
-      if (row !== undefined) delayed.gone(row);
-      return row?.attempts ?? null;
-    },
-
-    /**
-     * Takes a row off the queue whether an attempt at it runs or not: that one's end finds it gone. Its attempts, the
-     * running one included, or null when there is none.
-     */
-    remove(id: number): number | null {
-      const row = deleteAny.get({ id });
-      if (row !== undefined) delayed.gone(row);
-      return row?.attempts ?? null;
-    },
-
-    isQueued: (id: number): boolean => delayed.standingOf(id) !== undefined,
-
-    /** Every lane with waiting rows and when its first one is due: one pass over the covering index. */
-    heads(): LaneHead[] {
+    /** One pass over the covering index. */
+    listHeads(): LaneHead[] {
       return orm
         .select({ laneId: emailQueue.laneId, dueAt: sql<number>`${min(emailQueue.nextAt)}` })
         .from(emailQueue)
@@ -188,35 +181,93 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         .all();
     },
 
-    inFlight(): InterruptedJob[] {
+    listInFlight(): InterruptedJob[] {
+      const { id, attempts, startedAt, dotAt } = emailQueue;
       return orm
-        .select({
-          id: emailQueue.id,
-          attempts: emailQueue.attempts,
-          startedAt: emailQueue.startedAt,
-          dotAt: emailQueue.dotAt,
-        })
+        .select({ id, attempts, startedAt, uncertainSince: dotAt })
         .from(emailQueue)
         .where(sql.raw("in_flight = 1")) // in the words of its index, or that is not used
         .all();
     },
 
-    /**
-     * Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. Where and when it waits;
-     * null: it was freed before, is another attempt's by now, or gone.
-     */
-    freeInterrupted({ id, attempts }: Pick<InterruptedJob, "id" | "attempts">, nextAt: number | null): LaneHead | null {
+    freeInterrupted({ id, attempts }, nextAt) {
       const freed = { inFlight: false, dotAt: null, ...(nextAt === null ? {} : { nextAt }) };
       const isLost = and(eq(emailQueue.id, id), eq(emailQueue.attempts, attempts), eq(emailQueue.inFlight, true));
       const waiting = { laneId: emailQueue.laneId, dueAt: emailQueue.nextAt };
-      return (
-        delayed.changing(id, () => orm.update(emailQueue).set(freed).where(isLost).returning(waiting).get()) ?? null
-      );
+      const free = () => orm.update(emailQueue).set(freed).where(isLost).returning(waiting).get();
+      return delayed.countChange(id, free) ?? null;
     },
 
-    /** Rows still to be done, in flight or waiting. */
-    depth(): number {
-      return orm.select({ depth: count() }).from(emailQueue).where(gt(emailQueue.id, 0)).get()?.depth ?? 0;
+    rescheduleBatch(after, now) {
+      const end = findEnd(after, RESCHEDULE_ROWS);
+      /** When the wait of a row began. */
+      const since = sql`COALESCE(${emailQueue.startedAt}, ${emailQueue.createdAt})`;
+      const isInBatch = and(gt(emailQueue.id, after), end === null ? undefined : lte(emailQueue.id, end));
+      orm
+        .update(emailQueue)
+        .set({
+          nextAt: sql`${now} + MAX(0, ${emailQueue.nextAt} - ${since})`,
+          startedAt: sql`MIN(${emailQueue.startedAt}, ${now})`,
+          badDomainAt: sql`MIN(${emailQueue.badDomainAt}, ${now})`,
+        })
+        .where(and(isInBatch, gt(emailQueue.nextAt, now), gt(since, now)))
+        .run();
+      return end;
+    },
+  } satisfies WorkerQueue<EmailState>;
+
+  return {
+    ...queue,
+
+    /** Queues an email. */
+    add(row: NewRow): void {
+      insertRow.run(row);
+    },
+
+    /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
+    removeWaiting(id: number): number | null {
+      const row = deleteWaiting.get({ id });
+      if (row !== undefined) delayed.countRemoved(row);
+      return row?.attempts ?? null;
+    },
+
+    /**
+     * Takes a row off the queue whether an attempt at it runs or not; a running one finds it gone at its end. Its attempts,
+     * the running one included, or null when there is none.
+     */
+    remove(id: number): number | null {
+      const row = deleteAny.get({ id });
+      if (row !== undefined) delayed.countRemoved(row);
+      return row?.attempts ?? null;
+    },
+
+    /**
+     * Makes a row that waits for another attempt due now, or a minute after the last one when there were some: the recipient's
+     * server would punish a loop of retries. Its lane and time, or null when there is no such row.
+     */
+    retryNow: (id: number, now: number): LaneHead | null => updateDueNow.get({ id, now }) ?? null,
+
+    /** Makes a batch of the rows of a sending domain due that wait for another attempt; the lane of each. Empty: none is left. */
+    makeDomainDue(domain: { workspaceId: number; domainId: number }, now: number, limit: number): number[] {
+      const batch = orm
+        .select({ id: emailQueue.id })
+        .from(emailQueue)
+        .where(
+          and(
+            eq(emailQueue.workspaceId, domain.workspaceId),
+            eq(emailQueue.state, "delivery_delayed"),
+            eq(emailQueue.domainId, domain.domainId),
+            gt(emailQueue.nextAt, now),
+          ),
+        )
+        .limit(limit);
+      const made = orm
+        .update(emailQueue)
+        .set({ nextAt: now })
+        .where(inArray(emailQueue.id, batch))
+        .returning({ laneId: emailQueue.laneId })
+        .all();
+      return made.map(({ laneId }) => laneId);
     },
   };
 }

@@ -1,9 +1,8 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { attempts, emailQueue, emails } from "../../../platform/db/schema/schema.ts";
+import { attempts } from "../../../platform/db/schema/schema.ts";
 import { emailReports } from "../../../platform/db/schema/inbound.ts";
 import { fast } from "../../../platform/db/statement.ts";
-import type { EmailState } from "../store/read-store.ts";
 
 export type ReportRow = typeof emailReports.$inferSelect;
 
@@ -15,13 +14,6 @@ export type ReportStore = ReturnType<typeof openReportStore>;
 /** Prepares the statements of the reports about emails. */
 export function openReportStore({ orm }: Db) {
   const p = sql.placeholder;
-  const selectEmail = fast(
-    orm
-      .select({ email: emails, queue: emailQueue })
-      .from(emails)
-      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-      .where(eq(emails.uid, p("uid"))),
-  );
   const selectReports = fast(
     orm
       .select()
@@ -30,25 +22,22 @@ export function openReportStore({ orm }: Db) {
       .orderBy(asc(emailReports.number)),
   );
   return {
-    /** An email without its body, whoever's it is; undefined when it is gone. */
-    emailOf: (uid: string): EmailState | undefined => selectEmail.get({ uid }),
-
     /** The MX host that took an email; null: none has, or it went to a relay. */
-    deliveredTo: (emailId: number): string | null =>
+    findDeliveredTo: (emailId: number): string | null =>
       orm
         .select({ host: attempts.host })
         .from(attempts)
         .where(and(eq(attempts.emailId, emailId), eq(attempts.outcome, "delivered")))
         .get()?.host ?? null,
 
-    /** What was reported about an email, in that order. */
-    of: (emailId: number): ReportRow[] => selectReports.all({ emailId }),
+    /** The reports about an email, in their order. */
+    list: (emailId: number): ReportRow[] => selectReports.all({ emailId }),
 
     /**
      * Notes a report. `repeated`: the same was noted before, as when the answer to it was lost; `full`: the
      * email has as many as are kept.
      */
-    note(report: Omit<ReportRow, "number">): "noted" | "repeated" | "full" {
+    add(report: Omit<ReportRow, "number">): "noted" | "repeated" | "full" {
       const noted = selectReports.all({ emailId: report.emailId });
       if (noted.some((each) => isSame(each, report))) return "repeated";
       if (noted.length >= MAX_REPORTS) return "full";

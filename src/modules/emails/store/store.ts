@@ -1,17 +1,47 @@
-import { and, eq, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  notInArray,
+  type Placeholder,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
+import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
-import { attempts, emailBodies, emails, emailTotals } from "../../../platform/db/schema/schema.ts";
-import type { StoredBody } from "../content/body.ts";
-import { openEmailLists } from "./list-store.ts";
-import { type AttemptRow, type EmailRow, openEmailReads } from "./read-store.ts";
 import type { Bounce } from "../api/schema.ts";
+import type { StoredBody } from "../content/body.ts";
+import { type EmailScope, openEmailLists } from "./list-store.ts";
 
+// The emails, their attempts and totals: how they are written, and read but for the list (list-store.ts).
+
+export type EmailRow = typeof emails.$inferSelect;
+export type AttemptRow = typeof attempts.$inferSelect;
+export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
-/** What the totals tell apart: an email that is queued counts as delayed while its queue row does (modules/emails/queue/delayed-store.ts). */
+/** The statuses of the totals: an email that is queued counts as delayed while its queue row does (modules/emails/queue/delayed-store.ts). */
 type CountedStatus = typeof emailTotals.$inferSelect.status;
+
+/** An email without its body, and its queue row while it is not final. */
+export interface EmailState {
+  email: EmailRow;
+  queue: QueueRow | null;
+}
+
+/** A domain by its key inside; it may be gone. */
+export interface DomainOfWorkspace {
+  workspaceId: number;
+  domainId: number;
+}
 
 export interface NewEmail {
   uid: string;
@@ -30,14 +60,15 @@ export interface NewEmail {
   body: StoredBody;
 }
 
-/** What the end of an attempt changes on the email's row. */
-export interface EmailEnd {
+/** How an email ended, as it is written. */
+interface EmailEndRow {
   status: StoredStatus;
   endedAt: number;
+  /** Counts only while none is known. */
+  sentAt: number | null;
   deliveredAt: number | null;
   failedReason: string | null;
-  /** JSON of src/modules/emails/api/schema.ts Bounce. */
-  bounce: string | null;
+  bounce: Bounce | null;
   attempts: number;
 }
 
@@ -53,11 +84,10 @@ export type EmailStore = ReturnType<typeof openEmailStore>;
 
 /** Prepares the statements of the emails. */
 export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
-  const { orm } = db;
-  return { ...writes(db, counts), ...openEmailReads(orm), ...openEmailLists(orm) };
+  return { ...openWrites(db, counts), ...openReads(db.orm), ...openEmailLists(db.orm) };
 }
 
-function writes({ orm, listeners: followers }: Db, counts: EmailCounts | null) {
+function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
   const insertRow = fast(
     orm.insert(emails).values({
@@ -76,15 +106,7 @@ function writes({ orm, listeners: followers }: Db, counts: EmailCounts | null) {
       status: "queued",
     }),
   );
-  const insertBody = fast(
-    orm.insert(emailBodies).values({
-      emailId: p("emailId"),
-      content: p("content"),
-      htmlBytes: p("htmlBytes"),
-      textBytes: p("textBytes"),
-      encoding: p("encoding"),
-    }),
-  );
+  const insertBody = fast(orm.insert(emailBodies).values(toPlaceholders(getTableColumns(emailBodies))));
   const addTotal = fast(
     orm
       .insert(emailTotals)
@@ -115,34 +137,14 @@ function writes({ orm, listeners: followers }: Db, counts: EmailCounts | null) {
       .set({ sentAt: sql`${p("sentAt")}` })
       .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`)),
   );
-  const insertAttempt = fast(
-    orm.insert(attempts).values({
-      emailId: p("emailId"),
-      number: p("number"),
-      startedAt: p("startedAt"),
-      endedAt: p("endedAt"),
-      host: p("host"),
-      address: p("address"),
-      tls: p("tls"),
-      stage: p("stage"),
-      code: p("code"),
-      enhancedCode: p("enhancedCode"),
-      reply: p("reply"),
-      outcome: p("outcome"),
-      category: p("category"),
-      tries: p("tries"),
-      dialogue: p("dialogue"),
-    }),
-  );
+  const insertAttempt = fast(orm.insert(attempts).values(toPlaceholders(getTableColumns(attempts))));
 
-  /** Told of each end, inside its transaction. */
-  let ended: ((end: { id: number; workspaceId: number; status: StoredStatus; at: number }) => void) | null = null;
   const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
   });
   // Counted where it is written, so that nobody who ends an email can forget it.
-  const facts = new AfterCommit();
-  followers.push(totals, facts);
+  const afterCommit = new AfterCommit();
+  listeners.push(totals, afterCommit);
 
   return {
     /** Writes an accepted email and its body; its integer id. */
@@ -154,26 +156,21 @@ function writes({ orm, listeners: followers }: Db, counts: EmailCounts | null) {
     /** Counts `amount` emails of a status for the lists' totals. */
     addTotal(row: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number): void {
       totals.add(row, amount);
-      if (counts !== null && row.status === "queued" && amount > 0) facts.run(() => counts.accepted(amount));
+      if (counts !== null && row.status === "queued" && amount > 0) afterCommit.run(() => counts.accepted(amount));
     },
     /** The queue has one delayed email more (1) or less (-1); counted as queued are the others. */
     countDelayed({ workspaceId, domainId }: { workspaceId: number; domainId: number }, change: 1 | -1): void {
       totals.add({ workspaceId, domainId, status: "delivery_delayed" }, change);
       totals.add({ workspaceId, domainId, status: "queued" }, -change);
     },
-    /** Ends an email that was queued, or changes how it ended; `sentAt` counts only when none is known yet. */
-    end(id: number, end: EmailEnd & { sentAt: number | null }, from: StoredStatus = "queued"): void {
-      const { workspaceId, domainId } = updateEnd.get({ id, ...end });
-      totals.add({ workspaceId, domainId, status: from }, -1);
-      totals.add({ workspaceId, domainId, status: end.status }, 1);
-      ended?.({ id, workspaceId, status: end.status, at: end.endedAt });
-      if (counts === null) return;
-      const category = end.bounce === null ? null : (JSON.parse(end.bounce) as Bounce).category;
-      facts.run(() => counts.ended(end.status, category));
-    },
-    /** From now on `tell` is told of each email that ends, inside the transaction that ends it: nobody who ends one can forget it. */
-    followEnds(tell: NonNullable<typeof ended>): void {
-      ended = tell;
+    /** Only for endEmail (modules/emails/events.ts), which records the event too. Whose email it is. */
+    setEnd(id: number, end: EmailEndRow, from: StoredStatus): { workspaceId: number; domainId: number } {
+      const bounce = end.bounce === null ? null : JSON.stringify(end.bounce);
+      const owner = updateEnd.get({ id, ...end, bounce });
+      totals.add({ ...owner, status: from }, -1);
+      totals.add({ ...owner, status: end.status }, 1);
+      if (counts !== null) afterCommit.run(() => counts.ended(end.status, end.bounce?.category ?? null));
+      return owner;
     },
     /** The first attempt that reached the recipient's server. */
     setSentAt(id: number, sentAt: number): void {
@@ -188,7 +185,158 @@ function writes({ orm, listeners: followers }: Db, counts: EmailCounts | null) {
     },
     insertAttempt(row: AttemptRow): void {
       insertAttempt.run(row);
-      if (counts !== null) facts.run(() => counts.attempted(row.outcome, row.category));
+      if (counts !== null) afterCommit.run(() => counts.attempted(row.outcome, row.category));
     },
   };
+}
+
+/** A placeholder for each column, by its name. */
+function toPlaceholders<T extends object>(columns: T): Record<keyof T & string, Placeholder> {
+  const named = Object.keys(columns).map((name) => [name, sql.placeholder(name)] as const);
+  return Object.fromEntries(named) as Record<keyof T & string, Placeholder>;
+}
+
+/** Reads emails one by one, or those that wait. */
+function openReads(orm: Db["orm"]) {
+  const p = sql.placeholder;
+  const isOwn = and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId")));
+  const selectForDelivery = fast(
+    orm
+      .select({ email: emails, body: emailBodies })
+      .from(emails)
+      .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+      .where(eq(emails.id, p("id"))),
+  );
+  const selectRecord = fast(
+    orm
+      .select({ email: emails, body: emailBodies, queue: emailQueue })
+      .from(emails)
+      .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .where(isOwn),
+  );
+  const selectState = (where: SQL | undefined) =>
+    fast(
+      orm
+        .select({ email: emails, queue: emailQueue })
+        .from(emails)
+        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+        .where(where),
+    );
+  const selectOwnState = selectState(isOwn);
+  const selectStateById = selectState(eq(emails.id, p("id")));
+  const selectStateByUid = selectState(eq(emails.uid, p("uid")));
+  const selectReturnPath = fast(
+    orm
+      .select({ recipientAddress: emails.recipientAddress, returnPath: emails.returnPath })
+      .from(emails)
+      .where(eq(emails.uid, p("uid"))),
+  );
+
+  return {
+    /** The return path and recipient of any email, to check incoming mail against; undefined when it is gone. */
+    findReturnPath: (uid: string) => selectReturnPath.get({ uid }),
+
+    /** An email without its body, whoever's it is; undefined when it is gone. */
+    findStateById: (id: number): EmailState | undefined => selectStateById.get({ id }),
+    findStateByUid: (uid: string): EmailState | undefined => selectStateByUid.get({ uid }),
+
+    /** All that composing a message needs; undefined when the email is gone. */
+    findForDelivery: (id: number) => selectForDelivery.get({ id }),
+
+    /** One email of a scope, with its body and its queue row while it has one. */
+    findRecord(scope: EmailScope, uid: string) {
+      const found = selectRecord.get({ uid, workspaceId: scope.workspaceId });
+      return found !== undefined && isInScope(scope, found.email) ? found : undefined;
+    },
+
+    /** The same without its body. */
+    findState(scope: EmailScope, uid: string): EmailState | undefined {
+      const found = selectOwnState.get({ uid, workspaceId: scope.workspaceId });
+      return found !== undefined && isInScope(scope, found.email) ? found : undefined;
+    },
+
+    /** Emails of a workspace that have come to no end yet, from the maintained totals. */
+    countWaiting: (workspaceId: number): number =>
+      orm
+        .select({ count: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
+        .from(emailTotals)
+        .where(
+          and(eq(emailTotals.workspaceId, workspaceId), inArray(emailTotals.status, ["queued", "delivery_delayed"])),
+        )
+        .get()?.count ?? 0,
+
+    /** A workspace's emails that wait so, the oldest first: the first to expire too, unless their lifetime was changed. */
+    listOldestWaiting: (workspaceId: number, state: "queued" | "delivery_delayed", limit: number) =>
+      orm
+        .select({
+          id: emails.id,
+          uid: emails.uid,
+          recipient: emails.recipient,
+          createdAt: emails.createdAt,
+          expiresAt: emailQueue.expiresAt,
+          lastReply: emailQueue.lastReply,
+        })
+        .from(emailQueue)
+        .innerJoin(emails, eq(emails.id, emailQueue.id))
+        .where(and(eq(emailQueue.workspaceId, workspaceId), eq(emailQueue.state, state)))
+        .orderBy(asc(emailQueue.createdAt), asc(emailQueue.id))
+        .limit(limit)
+        .all(),
+
+    /** A batch of the emails from a domain that wait in the queue and are not being sent. */
+    listWaitingOfDomain({ workspaceId, domainId }: DomainOfWorkspace, limit: number) {
+      return orm
+        .select({ id: emailQueue.id, senderDomain: emails.senderDomain })
+        .from(emailQueue)
+        .innerJoin(emails, eq(emails.id, emailQueue.id))
+        .where(
+          and(
+            eq(emailQueue.workspaceId, workspaceId),
+            inArray(emailQueue.state, ["queued", "delivery_delayed"]),
+            eq(emailQueue.domainId, domainId),
+          ),
+        )
+        .limit(limit)
+        .all();
+    },
+
+    /** Domains that are gone while emails from them are not final, from the maintained totals. */
+    listDeletedDomainsWithMail(): DomainOfWorkspace[] {
+      return orm
+        .selectDistinct({ workspaceId: emailTotals.workspaceId, domainId: emailTotals.domainId })
+        .from(emailTotals)
+        .where(
+          and(
+            inArray(emailTotals.status, ["queued", "delivery_delayed"]),
+            gt(emailTotals.count, 0),
+            notInArray(emailTotals.domainId, orm.select({ id: domains.id }).from(domains)),
+          ),
+        )
+        .all();
+    },
+
+    /** How often a server took the email whole and its answer was lost; a crash of ours names no host and does not count. */
+    countLostAnswers: (emailId: number): number =>
+      orm
+        .select({ count: count() })
+        .from(attempts)
+        .where(and(eq(attempts.emailId, emailId), eq(attempts.outcome, "unknown"), isNotNull(attempts.host)))
+        .get()?.count ?? 0,
+
+    /** The email's last `limit` attempts, in their order. */
+    listAttempts: (emailId: number, limit: number): AttemptRow[] =>
+      orm
+        .select()
+        .from(attempts)
+        .where(eq(attempts.emailId, emailId))
+        .orderBy(desc(attempts.number))
+        .limit(limit)
+        .all()
+        .toReversed(),
+  };
+}
+
+function isInScope(scope: EmailScope, email: EmailRow): boolean {
+  return scope.domainId === null || scope.domainId === email.domainId;
 }

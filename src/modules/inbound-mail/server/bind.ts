@@ -7,7 +7,7 @@ const OFF = '[inbound] listen = "" turns the inbound mail off';
 /** Binds the address; "127.0.0.1:2525" or "[::1]:2525". Throws StartError with the cure. */
 export async function bind(server: Server, { address, port }: HostPort): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const fail = (error: unknown) => reject(new StartError(cureOf(error, { address, port })));
+  const fail = (error: unknown) => reject(new StartError(explainBindError(error, { address, port })));
   server.once("error", fail);
   server.listen(port, address, () => {
     server.off("error", fail);
@@ -20,7 +20,7 @@ function inWords({ address, port }: HostPort): string {
   return `${address.includes(":") ? `[${address}]` : address}:${port}`;
 }
 
-function cureOf(error: unknown, { address, port }: HostPort): string {
+function explainBindError(error: unknown, { address, port }: HostPort): string {
   const { code } = error as { code?: string };
   const place = `Port ${port} on ${address}, where bounces and complaints come in,`;
   switch (code) {

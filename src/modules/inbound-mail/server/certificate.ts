@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import type { Config } from "../../../config/config.ts";
 import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
-import { StartError } from "../../../platform/errors.ts";
+import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import { type PemPair, selfSigned } from "./self-signed.ts";
 
 // The certificate for STARTTLS: that of the configured files, or a self-signed one made at start. The files are looked
@@ -39,7 +39,7 @@ export function openCertificate(deps: CertificateDeps): Certificate {
   }
   const files = { certificateFile, keyFile };
   // The look comes first: what is written in between is found changed.
-  const state = stateOf(files);
+  const state = readState(files);
   const pair = readPair(files);
   return { pair, follow: (use) => watchFiles(files, { ...deps, state, use }) };
 }
@@ -73,7 +73,7 @@ function readPem(file: string, key: string): string {
     if (statSync(file).size > FILE_MAX_BYTES) throw new Error("it is larger than any certificate");
     return readFileSync(file, "utf8");
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = getErrorMessage(error);
     throw new StartError(
       `The file ${file} ([inbound] ${key}) cannot be read (${reason}). Give the user that pombo runs as the right ` +
         "to read it, or leave certificate_file and key_file empty: then pombo makes a certificate.",
@@ -97,7 +97,7 @@ function watchFiles(
   let { state } = rest;
   let loggedState = "";
   const look = () => {
-    const now = stateOf(files);
+    const now = readState(files);
     if (now === state) return;
     try {
       use(readPair(files));
@@ -106,7 +106,7 @@ function watchFiles(
     } catch (error) {
       if (loggedState === now) return;
       loggedState = now;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = getErrorMessage(error);
       log.event("inbound.certificate_unusable", { reason: `${reason} The one before stays in use.` }, "warn");
     }
   };
@@ -120,7 +120,7 @@ function watchFiles(
 }
 
 /** What changes when one of the files does. */
-function stateOf({ certificateFile, keyFile }: Files): string {
+function readState({ certificateFile, keyFile }: Files): string {
   return [certificateFile, keyFile]
     .map((file) => {
       try {

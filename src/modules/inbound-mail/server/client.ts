@@ -7,7 +7,7 @@ import type { Place } from "./connection-limits.ts";
 /** A connection as the library has it. */
 type Connection = SMTPServer["connections"] extends Set<infer Each> ? Each : never;
 
-/** What ends a connection whose client neither goes nor lets go: the library ends most after five seconds. */
+/** Ends a connection that the client keeps open: the library ends most after five seconds. */
 const END_WITHIN_MS = 10_000;
 
 export interface ClientDeps {
@@ -17,7 +17,7 @@ export interface ClientDeps {
   socket: Socket;
   clock: Clock;
   limits: InboundLimits;
-  /** Called when the connection had to be ended by force, whether or not its end is told otherwise. */
+  /** Called when the connection had to be ended by force, whether or not it also emits its end. */
   gone: () => void;
 }
 
@@ -25,9 +25,9 @@ export interface ClientDeps {
  * One connected client, and what it may still do: every reply is counted, and until the next it has its time.
  * The library knows neither, so its replies pass through here on their way.
  *
- * talking → (DATA) reading → (final dot) keeping → (reply) talking. A client that is to go is told so at once
- * while talking or reading; while its message is being kept it gets that reply first, since the message may
- * be there for good by then.
+ * talking → (DATA) reading → (final dot) keeping → (reply) talking. A client that is to go gets its 421 at once while
+ * talking or reading; while its message is being stored it gets that reply first, since the message may be durable by
+ * then.
  */
 export class Client {
   readonly id: string;

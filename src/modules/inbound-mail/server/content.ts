@@ -12,7 +12,7 @@ const FIRST_BYTES = 16 * 1024;
  * a client that sends byte by byte would make the list of pieces many times as large as the message.
  */
 export class Content {
-  /** What has come in, kept or not. */
+  /** Including bytes that were discarded. */
   receivedBytes = 0;
   #fault: MessageFault | null = null;
   #bytes = new Uint8Array();

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../platform/clock.ts";
-import { networksOf } from "../../../platform/ip/address.ts";
+import { getNetworks } from "../../../platform/ip/address.ts";
 
-/** Of these, the one that was not heard of for longest goes: widest networks, and networks of one; a /16 has no more. */
+/** The least recently heard of goes: of the widest networks, and of the networks in one; a /16 has no more. */
 const MAX_WIDE = 10_000;
 const MAX_OF_WIDE = 256;
 /** As long as a return path holds: within that a bounce comes, or none does. */
@@ -13,10 +13,10 @@ interface Heard {
 }
 
 /**
- * Who brings reports, as far as is known: networks that took mail of ours, or brought a report that ended it. Part of the
- * inbound port's places is theirs, so that a flood of strangers keeps no bounce out. By the /24, or the /48 of IPv6,
- * since large providers send from other hosts than they receive at; of one /32 of IPv6 some only, since whoever has one
- * has 65,536 of these. In memory only: deliveries fill it again.
+ * Networks that are known to bring reports: they took mail of ours, or brought a report that ended it. Part of the inbound
+ * port's places is theirs, so that a flood of strangers keeps no bounce out. Kept by the /24, or the /48 of IPv6, since
+ * large providers send from other hosts than they receive at; only some of one /32 of IPv6, which has 65,536 of these. In
+ * memory only: deliveries fill it again.
  */
 export class KnownReporters {
   readonly #heard = new Map<string, Map<string, Heard>>();
@@ -28,7 +28,7 @@ export class KnownReporters {
 
   /** This address took an email, or brought the report that ended one. */
   note(address: string): void {
-    const [, network, wide] = networksOf(address);
+    const [, network, wide] = getNetworks(address);
     if (network === undefined || wide === undefined) return;
     const times = this.timesHeard(address) + 1;
     const ofWide = this.#heard.get(wide) ?? new Map<string, Heard>();
@@ -38,7 +38,7 @@ export class KnownReporters {
 
   /** How often the address's network was heard of. 0: it is a stranger. */
   timesHeard(address: string): number {
-    const [, network = "", wide = ""] = networksOf(address);
+    const [, network = "", wide = ""] = getNetworks(address);
     const heard = this.#heard.get(wide)?.get(network);
     return heard !== undefined && heard.at > this.#clock.now() - REMEMBERED_MS ? heard.times : 0;
   }

@@ -1,16 +1,16 @@
 /**
- * Which recipients of incoming mail there are: signed return paths of emails sent from here, the address for
- * complaints, and the two mailboxes that every mail host has. For all else nobody is here, however it is
- * written: local parts are compared as a whole, so that no percent sign, exclamation mark or quotation leads
- * on. Pure; the email of a return path is looked up by a function that is handed in.
+ * Finds the destination of an inbound recipient: signed return paths of emails sent from here, the address for
+ * complaints, and the two mailboxes that every mail host has. Every other address is unknown, however it is written:
+ * local parts are compared as a whole, so that no percent sign, exclamation mark or quotation leads on. Pure; the email
+ * of a return path is looked up by a function that is passed in.
  */
 import { domainToASCII } from "node:url";
 import { isGenuine, readReturnPath } from "../../../protocols/dsn/return-path.ts";
 import type { Destination } from "../inbound-message.ts";
 
-/** Why somebody is no recipient. The client is told none of this. */
+/** Why an address is no recipient. The client gets the same reply for all. */
 export type Stranger =
-  /** Of a host that is not ours: an attempt at relaying, or a lost message. */
+  /** At a host that is not ours: an attempt at relaying, or a misdirected message. */
   | "foreign"
   /** Nobody's address at a host of ours. */
   | "unknown"
@@ -21,7 +21,6 @@ export type Stranger =
 
 export type Route = { kind: "taken"; destination: Destination } | { kind: "stranger"; why: Stranger };
 
-/** What an email's return path is checked against. */
 export interface SentEmail {
   /** In the form compared (comparableAddress). */
   recipientAddress: string;
@@ -41,7 +40,7 @@ export interface RouteDeps {
 const MAILBOXES = ["postmaster", "abuse"] as const;
 const COMPLAINTS = "fbl";
 
-/** What mail to `address`, as RCPT names it, is for; `now` in Unix ms. */
+/** The destination of mail to `address`, as RCPT names it; `now` in Unix ms. */
 export function route(address: string, deps: RouteDeps, now: number): Route {
   const at = address.lastIndexOf("@");
   // RFC 5321 §4.5.1: postmaster may stand without a domain.

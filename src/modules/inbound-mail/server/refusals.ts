@@ -4,67 +4,67 @@ import type { MessageFault } from "./content.ts";
 import type { Destination } from "../inbound-message.ts";
 import type { Stranger } from "./recipients.ts";
 
-/** Why a client was sent away: all places are taken, or those of its network; pombo stops. */
-export type Crowd = "all" | "network" | "stopping";
-/** Why a message was not taken; `trouble` is ours. */
-export type MessageRefusal = MessageFault | "trouble";
+/** Why a client was refused: all places are taken, or those of its network; pombo stops. */
+export type ClientRefusal = "all" | "network" | "stopping";
+/** Why a message was not taken; `unavailable`: it could not be stored. */
+export type MessageRefusal = MessageFault | "unavailable";
 
-/** Told of each as it happens; must not throw. */
+/** Called as it happens; must not throw. */
 export interface InboundCounts {
-  /** Of a message taken, each kind that its recipients are of. */
-  letter(kind: Destination["kind"]): void;
-  clientRefused(why: Crowd): void;
-  recipientRefused(why: Stranger | "trouble"): void;
-  letterRefused(why: MessageRefusal): void;
+  /** Of a message taken, for each kind of its recipients. */
+  message(kind: Destination["kind"]): void;
+  clientRefused(why: ClientRefusal): void;
+  recipientRefused(why: Stranger | "unavailable"): void;
+  messageRefused(why: MessageRefusal): void;
 }
 
-const TELL_AFTER_MS = 60_000;
+const LOG_AFTER_MS = 60_000;
 
-/** What was refused, in one line of the log a minute: a stranger must not be able to fill it. */
+/** Counts refusals and logs them in one line a minute: a stranger must not be able to fill the log. */
 export class Refusals {
-  readonly #parts: { counts: InboundCounts; log: Log; clock: Clock };
+  readonly #deps: { counts: InboundCounts; log: Log; clock: Clock };
   readonly #sums = new Map<string, number>();
   #cancel: (() => void) | null = null;
 
-  constructor(parts: { counts: InboundCounts; log: Log; clock: Clock }) {
-    this.#parts = parts;
+  constructor(deps: { counts: InboundCounts; log: Log; clock: Clock }) {
+    this.#deps = deps;
   }
 
-  client(why: Crowd): void {
-    this.#parts.counts.clientRefused(why);
+  client(why: ClientRefusal): void {
+    this.#deps.counts.clientRefused(why);
     this.#add(`clients_${why}`);
   }
 
-  recipient(why: Stranger | "trouble"): void {
-    this.#parts.counts.recipientRefused(why);
+  recipient(why: Stranger | "unavailable"): void {
+    this.#deps.counts.recipientRefused(why);
     this.#add(`recipients_${why}`);
   }
 
-  letter(why: MessageRefusal): void {
-    this.#parts.counts.letterRefused(why);
-    this.#add(`letters_${why}`);
+  message(why: MessageRefusal): void {
+    this.#deps.counts.messageRefused(why);
+    this.#add(`messages_${why}`);
   }
 
-  /** What is summed up is told now. */
+  /** Logs what was counted since the last line. */
   stop(): void {
     this.#cancel?.();
-    this.#tell();
+    this.#write();
   }
 
   #add(what: string): void {
     this.#sums.set(what, (this.#sums.get(what) ?? 0) + 1);
-    this.#cancel ??= this.#parts.clock.after(TELL_AFTER_MS, () => this.#tell());
+    this.#cancel ??= this.#deps.clock.after(LOG_AFTER_MS, () => this.#write());
   }
 
-  #tell(): void {
+  #write(): void {
     this.#cancel = null;
     if (this.#sums.size === 0) return;
     // Mail that would have been taken and was not is the operator's matter; strangers are not.
-    const isOurs = ["clients_all", "letters_trouble", "letters_no_room", "recipients_trouble"].some((what) =>
+    const isOurs = ["clients_all", "messages_unavailable", "messages_no_room", "recipients_unavailable"].some((what) =>
       this.#sums.has(what),
     );
     const fields = Object.fromEntries(this.#sums);
     this.#sums.clear();
-    this.#parts.log.event("inbound.refused", fields, isOurs ? "warn" : "info");
+    this.#deps.log.event("inbound.refused", fields, isOurs ? "warn" : "info");
   }
 }

@@ -15,11 +15,11 @@ export function refusal(code: number, words: string): Error {
   return Object.assign(new Error(words), { responseCode: code });
 }
 
-/** Said at RCPT to all that is not for us, and no more: why is nobody's business. */
+/** The same reply for every unknown recipient, which says no more. */
 export const NOBODY = () => refusal(550, "There is no such mailbox here");
 export const COME_BACK = () => refusal(451, "The message could not be kept, come back later");
 
-/** What the library is told; the handlers are server.ts's. */
+/** Options of the library; server.ts adds the handlers. */
 export function smtpOptions(hostname: string, limits: InboundLimits): SMTPServerOptions {
   return {
     name: hostname,

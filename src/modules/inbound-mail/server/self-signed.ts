@@ -42,7 +42,7 @@ const GENERALIZED_FROM_YEAR = 2050;
 export function selfSigned(hostname: string, { now, serial }: { now: number; serial: Uint8Array }): PemPair {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = der(SEQUENCE, der(OID, Buffer.from(ECDSA_WITH_SHA256, "hex")));
-  const name = nameOf(hostname);
+  const name = encodeName(hostname);
   const signed = der(
     SEQUENCE,
     der(VERSION, der(INTEGER, Buffer.of(2))),
@@ -60,7 +60,7 @@ export function selfSigned(hostname: string, { now, serial }: { now: number; ser
 }
 
 /** The common name is for people; a name that does not fit there stands in the alternative names all the same. */
-function nameOf(hostname: string): Buffer {
+function encodeName(hostname: string): Buffer {
   const text = hostname.length > COMMON_NAME_MAX ? "pombo" : hostname;
   const commonName = der(SEQUENCE, der(OID, Buffer.from(COMMON_NAME, "hex")), der(UTF8_STRING, Buffer.from(text)));
   return der(SEQUENCE, der(SET, commonName));

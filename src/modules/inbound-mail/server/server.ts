@@ -1,18 +1,18 @@
 /**
- * What comes back by mail comes in here: bounces to signed return paths, reports of complaints, and mail to
- * postmaster and abuse. Nothing goes out again: there is no code here that sends, and whoever is no recipient
- * is refused at RCPT, so that this server can neither relay nor answer strangers with bounces of its own.
+ * The SMTP server for inbound mail: bounces to signed return paths, reports of complaints, and mail to postmaster and
+ * abuse. No code here sends mail, and an unknown recipient is refused at RCPT, so this server can neither relay nor answer
+ * strangers with bounces of its own.
  *
- * Steps: a place for the client (connection-limits.ts, client.ts) → what it brings is judged, read and
- * kept (session.ts) → 250 after the commit. Trouble of ours answers 451: the sender keeps the message and comes
- * back. This file has the sockets; SMTP itself is the library's.
+ * Steps: a place for the client (connection-limits.ts, client.ts) → the message is routed, read and stored (session.ts)
+ * → 250 after the commit. An error of ours answers 451: the client keeps the message and tries again. This file has the
+ * sockets; SMTP itself is the library's.
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import type { Clock } from "../../../platform/clock.ts";
 import type { HostPort } from "../../../platform/ip/address.ts";
 import type { Log } from "../../../platform/log.ts";
-import { networksOf } from "../../../platform/ip/address.ts";
+import { getNetworks } from "../../../platform/ip/address.ts";
 import { bind } from "./bind.ts";
 import type { Certificate } from "./certificate.ts";
 import { Client } from "./client.ts";
@@ -20,7 +20,7 @@ import { InboundSession } from "./session.ts";
 import type { Receive } from "../inbound-message.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
 import { type Place, Places } from "./connection-limits.ts";
-import { type Crowd, type InboundCounts, Refusals } from "./refusals.ts";
+import { type ClientRefusal, type InboundCounts, Refusals } from "./refusals.ts";
 import { refusal, smtpOptions } from "./replies.ts";
 import type { RouteDeps } from "./recipients.ts";
 
@@ -30,8 +30,8 @@ export interface InboundDeps extends RouteDeps {
   receive: Receive;
   /** For whom places are kept free. */
   reporters: { timesHeard(address: string): number };
-  /** Why nothing may be accepted now; null: all is well. */
-  trouble: () => string | null;
+  /** Why nothing may be accepted now; null: it may. */
+  blockedReason: () => string | null;
   clock: Clock;
   log: Log;
   counts: InboundCounts;
@@ -48,7 +48,7 @@ export interface Inbound {
   stop(graceMs: number): Promise<void>;
 }
 
-/** How long those that were refused, or told to go, may take to go. */
+/** How long a refused or dismissed client may take to close its connection. */
 const GO_WITHIN_MS = 1_000;
 
 /** Starts to listen. Throws StartError when the address cannot be had. */
@@ -88,8 +88,8 @@ class InboundServer implements Inbound {
         this.#clients.get(session.id)?.secured(socket);
         done();
       },
-      onMailFrom: (_, session, done) => done(this.#refusalOfMail(session)),
-      onRcptTo: (recipient, _, done) => done(this.#intake.judge(recipient)),
+      onMailFrom: (_, session, done) => done(this.#refuseMail(session)),
+      onRcptTo: (recipient, _, done) => done(this.#intake.routeRecipient(recipient)),
       onData: (stream, session, done) => {
         const client = this.#clients.get(session.id);
         if (client === undefined) return;
@@ -100,7 +100,7 @@ class InboundServer implements Inbound {
       },
       onClose: (session) => this.#forget(session.id),
     });
-    // Clients that break off, or fail the handshake: a stranger's trouble, with nothing to be done about it here.
+    // Clients that break off, or fail the handshake: nothing can be done about it here.
     this.#smtp.on("error", () => undefined);
     this.#listener = createServer((socket) => this.#admit(socket));
     this.#endFollow = deps.certificate.follow((pair) => this.#smtp.updateSecureContext(pair));
@@ -150,8 +150,8 @@ class InboundServer implements Inbound {
 
   #admit(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
-    const visitor = { networks: networksOf(address), timesHeard: this.#deps.reporters.timesHeard(address) };
-    const place: Place | Crowd = this.#isStopping ? "stopping" : this.#places.take(visitor);
+    const visitor = { networks: getNetworks(address), timesHeard: this.#deps.reporters.timesHeard(address) };
+    const place: Place | ClientRefusal = this.#isStopping ? "stopping" : this.#places.take(visitor);
     if (typeof place === "string") {
       this.#refusals.client(place);
       return this.#turnAway(socket);
@@ -177,14 +177,16 @@ class InboundServer implements Inbound {
       cancel();
       this.#refused.delete(socket);
     });
-    // What it says meanwhile is let go: closed with words unread, the connection would be reset, and 421 lost.
+    // Its input is discarded: closed with input unread, the connection would be reset, and the 421 lost.
     socket.resume();
     socket.end(`421 ${this.#deps.hostname} Too many connections, come back later\r\n`);
   }
 
-  #refusalOfMail(session: SMTPServerSession): Error | null {
+  #refuseMail(session: SMTPServerSession): Error | null {
     if (session.transaction > this.#limits.messages) return refusal(421, "Too many messages in one session");
-    return this.#deps.trouble() === null ? null : refusal(451, "Nothing can be kept at the moment, come back later");
+    return this.#deps.blockedReason() === null
+      ? null
+      : refusal(451, "Nothing can be kept at the moment, come back later");
   }
 
   #forget(id: string): void {

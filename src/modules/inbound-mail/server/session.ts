@@ -10,13 +10,13 @@ import type { InboundCounts, Refusals } from "./refusals.ts";
 import { COME_BACK, FAULTS, NOBODY, refusal } from "./replies.ts";
 import { route, type RouteDeps } from "./recipients.ts";
 
-// What a client brings: RCPT judged (recipients.ts) → the message's raw bytes (content.ts, content-scan.ts) → `receive`, and
-// 250 only when that has resolved, which is after the commit.
+// One client's messages: RCPT is routed (recipients.ts) → the raw bytes are read (content.ts, content-scan.ts) → `receive`,
+// and 250 only when that has resolved, which is after the commit.
 
 export interface InboundSessionDeps extends RouteDeps {
   receive: Receive;
-  /** Why nothing may be accepted now; null: all is well. */
-  trouble: () => string | null;
+  /** Why nothing may be accepted now; null: it may. */
+  blockedReason: () => string | null;
   clock: Clock;
   log: Log;
   counts: InboundCounts;
@@ -33,7 +33,7 @@ export interface Arrival {
 
 export class InboundSession {
   readonly #deps: InboundSessionDeps;
-  /** What the recipients of messages under way are for, as it was judged at RCPT. */
+  /** Destinations of messages under way, as RCPT found them. */
   readonly #destinations = new WeakMap<SMTPServerAddress, Destination>();
 
   constructor(deps: InboundSessionDeps) {
@@ -41,7 +41,7 @@ export class InboundSession {
   }
 
   /** Null: mail to this recipient is taken. */
-  judge(recipient: SMTPServerAddress): Error | null {
+  routeRecipient(recipient: SMTPServerAddress): Error | null {
     const { clock, log, refusals } = this.#deps;
     try {
       const routed = route(recipient.address, this.#deps, clock.now());
@@ -52,8 +52,8 @@ export class InboundSession {
       refusals.recipient(routed.why);
       return NOBODY();
     } catch (error) {
-      // Said to be nobody, a recipient is believed to be nobody for good.
-      refusals.recipient("trouble");
+      // A 550 would be believed for good.
+      refusals.recipient("unavailable");
       if (!isStorageError(error)) log.error("inbound recipient", error);
       return refusal(451, "The mailbox cannot be looked up at the moment, come back later");
     }
@@ -68,7 +68,7 @@ export class InboundSession {
       content.add(piece);
       if (content.receivedBytes <= limits.readOnBytes) return;
       const fault = content.fault ?? "too_large";
-      refusals.letter(fault);
+      refusals.message(fault);
       stream.removeAllListeners("data");
       stream.resume();
       const { code, enhanced, words } = FAULTS[fault];
@@ -90,41 +90,41 @@ export class InboundSession {
 
   /** Never rejects. */
   async #keep(content: Content, session: SMTPServerSession): Promise<Error | null> {
-    const { clock, limits, refusals, trouble } = this.#deps;
+    const { clock, limits, refusals, blockedReason } = this.#deps;
     const bytes = content.end();
     if (bytes === null) {
       const fault = content.fault ?? "bare_line_end";
-      refusals.letter(fault);
+      refusals.message(fault);
       const { code, words } = FAULTS[fault];
       return refusal(code, words);
     }
-    if (trouble() !== null) {
+    if (blockedReason() !== null) {
       content.letGo();
-      return this.#troubled();
+      return this.#refuseForNow();
     }
-    const letter = this.#letterOf(bytes, session);
+    const message = this.#buildMessage(bytes, session);
     const { promise: isLate, resolve } = Promise.withResolvers<boolean>();
     const cancel = clock.after(limits.receiveMs, () => resolve(false));
     // Its memory counts as long as somebody works on it, also when nobody waits any more.
-    const received = this.#receive(letter).finally(() => content.letGo());
+    const received = this.#receive(message).finally(() => content.letGo());
     const isKept = await Promise.race([received, isLate]);
     cancel();
-    if (!isKept) return this.#troubled();
-    this.#tellOf(letter);
+    if (!isKept) return this.#refuseForNow();
+    this.#logMessage(message);
     return null;
   }
 
-  async #receive(letter: InboundMessage): Promise<boolean> {
+  async #receive(message: InboundMessage): Promise<boolean> {
     try {
-      await this.#deps.receive(letter);
+      await this.#deps.receive(message);
       return true;
     } catch {
-      // Whoever takes letters tells of what goes wrong with them.
+      // The receiver has logged why.
       return false;
     }
   }
 
-  #letterOf(bytes: Uint8Array, session: SMTPServerSession): InboundMessage {
+  #buildMessage(bytes: Uint8Array, session: SMTPServerSession): InboundMessage {
     const { mailFrom, rcptTo } = session.envelope;
     const destinations = new Map<string, Destination>();
     for (const recipient of rcptTo) {
@@ -142,15 +142,15 @@ export class InboundSession {
     };
   }
 
-  #tellOf({ destinations, bytes, isTls, clientAddress }: InboundMessage): void {
+  #logMessage({ destinations, bytes, isTls, clientAddress }: InboundMessage): void {
     const kinds = [...new Set(destinations.map(({ kind }) => kind))];
-    for (const kind of kinds) this.#deps.counts.letter(kind);
+    for (const kind of kinds) this.#deps.counts.message(kind);
     const fields = { for: kinds.join(" "), bytes: bytes.length, tls: isTls, client: clientAddress };
     this.#deps.log.event("inbound.message", fields);
   }
 
-  #troubled(): Error {
-    this.#deps.refusals.letter("trouble");
+  #refuseForNow(): Error {
+    this.#deps.refusals.message("unavailable");
     return COME_BACK();
   }
 }

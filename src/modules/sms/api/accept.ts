@@ -1,4 +1,10 @@
+// Accepts an SMS: one closure decides and writes everything.
+// That is the replay of an idempotent answer, the workspace's block, plan, sender id, suppression, route, credits, the
+// rows of message and segments, the stored answer. The message is encoded and split here, once: what is sent, sent again
+// and paid for is settled with the 202.
+
 import type { Plan } from "../../../config/config.ts";
+import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
 import type { RecordEvent } from "../../events/record.ts";
 import { newId } from "../../../platform/uuid.ts";
@@ -9,10 +15,10 @@ import {
   type SendAnswer,
   type SendRequest,
 } from "../../idempotency/accept.ts";
-import { refusalOf, workspaceGone } from "../../plans/sending-refusal.ts";
+import type { IdempotencyStore } from "../../idempotency/store.ts";
+import { findRefusal, workspaceGone } from "../../plans/sending-refusal.ts";
 import { dayAt } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
-import type { Random } from "../../../platform/random.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import { changeCredits } from "../../workspaces/credits.ts";
 import type { CreditStore } from "../../workspaces/credit-store.ts";
@@ -20,34 +26,35 @@ import type { SenderIdRow, SenderIdStore } from "../../workspaces/sender-store.t
 import type { WorkspaceRow, WorkspaceStore } from "../../workspaces/store.ts";
 import type { PreparedText } from "./prepare.ts";
 import { prepareText } from "./prepare.ts";
-import type { ReferenceStore } from "../queue/reference-store.ts";
+import type { SmsStores } from "../stores.ts";
 import type { Routing, SmsRoute } from "./routing.ts";
 import type { SmsSend } from "./schema.ts";
-import type { ReadyWork, Priority } from "../queue/segment-read-store.ts";
-import type { SegmentStore } from "../queue/segment-store.ts";
 import { withoutBody } from "./serialize.ts";
-import type { MessageStore, NewMessage } from "../queue/message-store.ts";
+import type { NewMessage } from "../queue/message-store.ts";
+import type { Priority, ReadyWork } from "../queue/segment-read-store.ts";
 
-// Accepting a text. One closure decides and writes everything: the replay of an idempotent answer, the
-// workspace's block, plan, sender id, suppression, route, credits, the rows of message and segments, the
-// stored answer. The text is encoded and split here, once: what is sent, sent again and paid for is settled
-// with the 202.
+/** The stores that accepting a message reads and writes. */
+export interface AcceptStores {
+  sms: SmsStores;
+  senderIds: SenderIdStore;
+  suppressions: SuppressionStore;
+  workspaces: WorkspaceStore;
+  credits: CreditStore;
+  usage: UsageStore;
+  idempotency: IdempotencyStore;
+}
 
-export interface SmsAcceptDeps extends AcceptSendDeps {
-  sms: { messages: MessageStore; segments: SegmentStore; references: ReferenceStore };
-  senderIds: Pick<SenderIdStore, "of">;
-  suppressions: Pick<SuppressionStore, "reasonForNumber">;
-  workspaces: Pick<WorkspaceStore, "byId" | "addCredits">;
-  credits: Pick<CreditStore, "insert">;
-  usage: Pick<UsageStore, "add">;
-  random: Random;
-  /** The plan of a workspace. */
+/** Of writing a message that is decided on. */
+export interface WriteDeps extends AcceptStores, Pick<Context, "random" | "log"> {
   planOf: (workspaceId: number) => Plan;
-  routing: Routing;
   record: RecordEvent;
-  /** Told after the commit: there is work for a route's links. */
-  nudge: (work: ReadyWork) => void;
   settings: AcceptSendDeps["settings"] & { lifetimesMs: Record<Priority, number> };
+}
+
+export interface SmsAcceptDeps extends WriteDeps, Pick<AcceptSendDeps, "commit" | "clock" | "guard"> {
+  routing: Routing;
+  /** Called after the commit: there is work for a route's links. */
+  nudge: (work: ReadyWork) => void;
 }
 
 export interface SmsAcceptRequest extends Omit<SendRequest, "operation"> {
@@ -65,10 +72,10 @@ export function acceptSms(request: SmsAcceptRequest, deps: SmsAcceptDeps): Promi
 function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number, deps: SmsAcceptDeps): AcceptedSend {
   const workspace = deps.workspaces.byId(workspaceId);
   if (workspace === undefined) throw workspaceGone();
-  // Bounces and complaints of its email block its email alone.
-  const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
+  // Bounces and complaints of its email block only its email.
+  const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
   if (blocked !== null) throw blocked;
-  // Before anything that a plan with SMS alone can put right.
+  // Before anything that only a plan with SMS can put right.
   if (!deps.planOf(workspaceId).sms) throw notInPlan();
   const sender = chooseSender(workspaceId, item.from, deps);
   refuseSuppressed(workspaceId, item.to, deps);
@@ -87,12 +94,12 @@ function chooseSender(workspaceId: number, from: string | undefined, deps: SmsAc
   if (first === undefined) {
     throw new AppError("SENDER_NOT_ALLOWED", "The workspace has no sender id to send SMS from", {
       field: "from",
-      hint: "Ask the operator to assign one: the networks register them first.",
+      hint: "Ask the operator for one: sender ids are registered with the networks first.",
     });
   }
   throw new AppError("SENDER_NOT_ALLOWED", "The workspace has no such sender id", {
     field: "from",
-    hint: `It has ${all.map(({ name }) => `"${name}"`).join(", ")}: write one of them, to the letter, or leave out from.`,
+    hint: `It has ${all.map(({ name }) => `"${name}"`).join(", ")}: use one of them exactly, or leave out from.`,
   });
 }
 
@@ -101,12 +108,12 @@ function refuseSuppressed(workspaceId: number, to: string, deps: SmsAcceptDeps):
   if (reason === null) return;
   throw new AppError("RECIPIENT_SUPPRESSED", `The recipient is suppressed (${reason})`, {
     field: "to",
-    hint: `It opted out, is not a subscriber's, or was put on the list by hand; DELETE /api/v1/suppressions/${encodeURIComponent(to)}?channel=sms lifts that.`,
+    hint: `It opted out, is not in service, or was suppressed by hand; DELETE /api/v1/suppressions/${encodeURIComponent(to)}?channel=sms lifts that.`,
   });
 }
 
 function notInPlan(): AppError {
-  return new AppError("PLAN_UPGRADE_REQUIRED", "The workspace's plan has no SMS", {
+  return new AppError("PLAN_UPGRADE_REQUIRED", "The workspace's plan does not include SMS", {
     hint: "Ask the operator for a plan with SMS.",
   });
 }
@@ -123,7 +130,7 @@ export function noRoute(to: string): AppError {
   });
 }
 
-/** A text that nothing speaks against. */
+/** A message that is accepted. */
 export interface Decided {
   item: Pick<SmsSend, "to" | "body">;
   /** It answers HELP. */
@@ -134,8 +141,6 @@ export interface Decided {
   text: PreparedText;
   now: number;
 }
-
-type WriteDeps = Pick<SmsAcceptDeps, "sms" | "credits" | "workspaces" | "usage" | "random" | "record" | "settings">;
 
 /** Inside a transaction: writes it, and takes the credits. Throws AppError where there are too few. */
 export function writeText(decided: Decided, deps: WriteDeps): { uid: string; work: ReadyWork } {
@@ -197,6 +202,6 @@ function writeSegments(messageId: number, { item, text, work }: Decided & { work
 function tooFewCredits(balance: number, needed: number): AppError {
   const message = `The text needs ${needed} SMS credits and the balance is ${balance}`;
   return new AppError("INSUFFICIENT_SMS_CREDITS", message, {
-    hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows what a text costs.",
+    hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows the cost of a message.",
   });
 }

@@ -1,5 +1,7 @@
+// The links of all routes for the operator: as configured, and their state where an instance runs.
+
 import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
-import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { LinkStore } from "../gateway/link-store.ts";
 import type { Links, LinkView } from "../gateway/links.ts";
 import type { LinkHistory, OperatorLink } from "./operator-schema.ts";
@@ -7,19 +9,17 @@ import { pduText } from "./pdu-text.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import { LEARNED } from "../receipts/process.ts";
 
-// The links of all routes as the operator sees them: as configured, and as they stand where an instance runs.
-
 export interface LinkOverviewDeps {
   routes: ReadonlyMap<string, Route>;
-  links: Pick<Links, "views" | "pdusOf">;
-  store: Pick<LinkStore, "learned" | "eventsOf">;
-  /** Whether texts and numbers may be seen. */
+  links: Pick<Links, "views" | "listPdus">;
+  store: Pick<LinkStore, "learned" | "listEvents">;
+  /** Whether messages and numbers may be seen. */
   isAllShown: boolean;
 }
 
-export type LinkOverview = ReturnType<typeof linkOverview>;
+export type LinkOverview = ReturnType<typeof createLinkOverview>;
 
-export function linkOverview({ routes, links, store, isAllShown }: LinkOverviewDeps) {
+export function createLinkOverview({ routes, links, store, isAllShown }: LinkOverviewDeps) {
   return {
     /** In the order of the configuration. */
     links(): (typeof OperatorLink.static)[] {
@@ -46,8 +46,8 @@ export function linkOverview({ routes, links, store, isAllShown }: LinkOverviewD
       const all = [...routes.values()].flatMap((route) => route.links.map(({ name }) => name));
       const chosen = link === null ? all : all.filter((name) => name === link);
       if (link !== null && chosen.length === 0) return null;
-      const events = chosen.flatMap((name) => store.eventsOf(name, limit));
-      const pdus = chosen.flatMap((name) => links.pdusOf(name).map((pdu) => ({ ...pdu, link: name })));
+      const events = chosen.flatMap((name) => store.listEvents(name, limit));
+      const pdus = chosen.flatMap((name) => links.listPdus(name).map((pdu) => ({ ...pdu, link: name })));
       return {
         events: events
           .toSorted((a, b) => b.id - a.id)
@@ -57,7 +57,7 @@ export function linkOverview({ routes, links, store, isAllShown }: LinkOverviewD
           .toSorted((a, b) => b.at - a.at)
           .map(({ link: of, at, direction, bytes }) => {
             const { command, sequence, status, raw } = pduText(bytes, isAllShown);
-            const statusName = /_resp$|nack/.test(command) ? outcomeOf(status).name : null;
+            const statusName = /_resp$|nack/.test(command) ? findStatusRule(status).name : null;
             return { at: timeOf(at), link: of, direction, command, sequence, status, statusName, raw };
           }),
       };

@@ -1,3 +1,5 @@
+// The operator's view of the links to SMSCs. Link tests are in modules/sms/link-test/routes.ts.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
@@ -5,8 +7,6 @@ import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import type { LinkOverview } from "./link-overview.ts";
 import { LinkHistory, LinkHistoryQuery, OperatorLink } from "./operator-schema.ts";
-
-// The operator's view of the links to SMSCs; modules/sms/link-test/routes.ts has how to try one.
 
 const TAG = "Operator";
 const READ_ERRORS = [401, 403, 404, 422];
@@ -24,7 +24,7 @@ export function linkRoutes({ overview }: { overview: LinkOverview }) {
           id: "listSmsLinks",
           tag: TAG,
           summary: "List the links to SMSCs",
-          description: "As they stand now. While no instance runs: as they are configured.",
+          description: "Their current state; while no instance runs, their configuration.",
           responses: answers(200, Type.Array(OperatorLink), [401, 403]),
         }),
       },
@@ -35,7 +35,7 @@ export function linkRoutes({ overview }: { overview: LinkOverview }) {
         operatorCaller(request);
         const found = overview.history(query.link ?? null, Number(query.limit ?? 50));
         if (found === null)
-          throw notFound("There is no link of this name", "GET /api/v1/operator/sms/links lists them.");
+          throw notFound("There is no link with this name", "GET /api/v1/operator/sms/links lists them.");
         return { data: found };
       },
       {
@@ -43,8 +43,8 @@ export function linkRoutes({ overview }: { overview: LinkOverview }) {
         detail: describe({
           id: "getSmsLinkHistory",
           tag: TAG,
-          summary: "See what happened to a link, and its last PDUs",
-          description: "Of one link, or of all.",
+          summary: "Get the history of a link and its last PDUs",
+          description: "For one link, or for all.",
           responses: answers(200, LinkHistory, READ_ERRORS),
         }),
       },

@@ -1,11 +1,11 @@
+// The operator's view of links and their tests, as the API has it.
+
 import { Type } from "@sinclair/typebox";
-import { integer, integerText, text } from "../../../platform/http/rules.ts";
+import { integer, integerText, text } from "../../../platform/http/request-schemas.ts";
 import { SUBMIT_OUTCOMES } from "../gateway/link-status.ts";
 import { number } from "./schema.ts";
-import { TRIAL_TEXTS } from "../link-test/messages.ts";
+import { TEST_MESSAGES } from "../link-test/messages.ts";
 import { named } from "../../../platform/http/openapi.ts";
-
-// The operator's view of links and trials, as the API has it.
 
 const NAME_CHARACTERS = 64;
 const MAX_WAIT_S = 3_600;
@@ -33,7 +33,10 @@ export const OperatorLink = named(
     state: Type.Unsafe<(typeof LINK_STATES)[number]>(
       Type.Union(
         LINK_STATES.map((state) => Type.Literal(state)),
-        { description: "`waiting`: for the next attempt. `partly`: one of a pair. `not_running`: no instance runs." },
+        {
+          description:
+            "`waiting`: for the next attempt. `partly`: one of a pair is bound. `not_running`: no instance runs.",
+        },
       ),
     ),
     since: orNull(time("Bound since then, or not bound since then."), {}),
@@ -41,7 +44,7 @@ export const OperatorLink = named(
     window: Type.Object({ size: Type.Integer({ minimum: 1 }), used: count }),
     rate: Type.Object({
       configured: Type.Number({
-        description: "Segments a second, at most; while the provider throttles, as many as it accepts.",
+        description: "Maximal segments a second; while the provider throttles, as many as it accepts.",
       }),
       now: Type.Number({ description: "The rate now; below `configured` after the SMSC throttled." }),
     }),
@@ -91,9 +94,11 @@ export const LinkHistory = named(
         sequence: Type.Integer(),
         status: Type.Integer(),
         statusName: nullableText("Of an answer."),
-        raw: Type.String({ description: "Hexadecimal; texts and numbers are ·· unless [log] addresses shows them." }),
+        raw: Type.String({
+          description: "Hexadecimal; message texts and numbers are ·· unless [log] addresses allows them.",
+        }),
       }),
-      { description: "Its last ones since the start, the newest first; without binds and enquire_links." },
+      { description: "The last PDUs since the start, newest first, without binds and enquire_links." },
     ),
   }),
 );
@@ -105,8 +110,8 @@ export const LinkHistoryQuery = Type.Object({
   limit: Type.Optional(integerText({ minimum: 1, maximum: MAX_EVENTS, default: 50, description: "Events." })),
 });
 
-/** The body that begins a trial. */
-export function trialBody(prefixes: readonly string[]) {
+/** The body that begins a link test. */
+export function linkTestBody(prefixes: readonly string[]) {
   return named(
     "SmsLinkTestStart",
     Type.Object(
@@ -116,14 +121,14 @@ export function trialBody(prefixes: readonly string[]) {
           text({
             minLength: 1,
             maxLength: MAX_FROM,
-            description: "A sender that the network has registered; else Pombo.",
+            description: "A sender id that the network has registered; default: Pombo.",
             examples: ["Loja Maria"],
           }),
         ),
         route: Type.Optional(name("The route; else the one that the number goes by.")),
         link: Type.Optional(name("One of its links; else one that is bound.")),
         waitS: Type.Optional(
-          integer({ minimum: 1, maximum: MAX_WAIT_S, description: "Seconds that receipts are waited for; else 60." }),
+          integer({ minimum: 1, maximum: MAX_WAIT_S, description: "Seconds to wait for receipts; default: 60." }),
         ),
       },
       { additionalProperties: false, examples: [{ to: "+258841234567", from: "Loja Maria", waitS: 60 }] },
@@ -131,7 +136,7 @@ export function trialBody(prefixes: readonly string[]) {
   );
 }
 
-export const TrialQuery = Type.Object({
+export const LinkTestQuery = Type.Object({
   after: Type.Optional(
     integerText({ minimum: 0, maximum: 1_000_000, default: 0, description: "Lines up to this number are left out." }),
   ),
@@ -140,8 +145,8 @@ export const TrialQuery = Type.Object({
 const KINDS = ["link", "submit", "answer", "receipt", "silence"] as const;
 const RESULTS = ["delivered", "unconfirmed", "failed", "not_sent", "stopped"] as const;
 
-/** A trial of a link. */
-export const TrialRecord = named(
+/** A test of a link. */
+export const LinkTestRecord = named(
   "SmsLinkTest",
   Type.Object({
     id: Type.String({ format: "uuid" }),
@@ -153,8 +158,8 @@ export const TrialRecord = named(
         no: Type.Integer({ minimum: 1 }),
         at: time("When."),
         kind: Type.Unsafe<(typeof KINDS)[number]>(Type.Union(KINDS.map((kind) => Type.Literal(kind)))),
-        text: Type.Unsafe<(typeof TRIAL_TEXTS)[number] | null>(
-          orNull(Type.Union(TRIAL_TEXTS.map((each) => Type.Literal(each)))),
+        text: Type.Unsafe<(typeof TEST_MESSAGES)[number] | null>(
+          orNull(Type.Union(TEST_MESSAGES.map((each) => Type.Literal(each)))),
         ),
         part: nullableNumber("Of the text, from 1."),
         sequence: nullableNumber("The PDU's sequence_number."),
@@ -180,9 +185,11 @@ export const TrialRecord = named(
     verdict: orNull(
       Type.Object({
         result: Type.Unsafe<(typeof RESULTS)[number]>(Type.Union(RESULTS.map((each) => Type.Literal(each)))),
-        sentences: Type.Array(Type.String(), { description: "Each text, and which settings of the route to change." }),
+        sentences: Type.Array(Type.String(), {
+          description: "The result of each message, and the settings of the route to change.",
+        }),
       }),
-      { description: "Null: it goes on." },
+      { description: "Null: the test is running." },
     ),
   }),
 );

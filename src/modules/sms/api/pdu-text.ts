@@ -33,13 +33,13 @@ export interface PduText {
 /** `bytes`: at least a header; it may be cut at its end. */
 export function pduText(bytes: Buffer, isAllShown: boolean): PduText {
   const id = bytes.readUInt32BE(4);
-  const name = NAMES[id] ?? (id >= IS_ANSWER ? `${NAMES[id - IS_ANSWER] ?? hexOf(id)}_resp` : hexOf(id));
+  const name = NAMES[id] ?? (id >= IS_ANSWER ? `${NAMES[id - IS_ANSWER] ?? toHex(id)}_resp` : toHex(id));
   const hidden = isAllShown ? new Set<number>() : hiddenOctets(bytes, id);
   const raw = [...bytes].map((octet, at) => (hidden.has(at) ? HIDDEN : octet.toString(16).padStart(2, "0"))).join("");
   return { command: name, sequence: bytes.readUInt32BE(12), status: bytes.readUInt32BE(8), raw };
 }
 
-function hexOf(id: number): string {
+function toHex(id: number): string {
   return `0x${id.toString(16).padStart(8, "0")}`;
 }
 

@@ -6,7 +6,7 @@ import { type Coding, normalForm, offendingCharacters } from "../encoding/encodi
 import { fold, type Folding } from "../encoding/transliterate.ts";
 import { type SplitText, splitText } from "../encoding/segment.ts";
 
-/** What decides how a text goes: the route's coding and the workspace's folding. */
+/** What decides how a message goes: the route's coding and the workspace's folding. */
 export interface TextRules {
   coding: Coding;
   folding: Folding;
@@ -27,7 +27,7 @@ export function prepareText(body: string, { coding, folding }: TextRules): Prepa
   return foldedText(asWritten, { coding, folding }) ?? asWritten;
 }
 
-/** A text folded; null where that does not lower its number of segments. */
+/** A message folded; null where that does not lower its number of segments. */
 export function foldedText(text: PreparedText, { coding, folding }: TextRules): PreparedText | null {
   // One segment is the least there is.
   if (folding === "none" || text.segments === 1) return null;

@@ -1,11 +1,11 @@
 /**
- * What a text would cost, without sending it: POST /api/v1/sms/preview. All figures come from
+ * What a message would cost, without sending it: POST /api/v1/sms/preview. All figures come from
  * prepare.ts, which accepting goes through too. Pure.
  */
 import type { Encoding } from "../encoding/encoding.ts";
 import { foldedText, offendingIn, type PreparedText, prepareText, type TextRules } from "./prepare.ts";
 
-/** The members that a text has, and its folded form. */
+/** The members that a message has, and its folded form. */
 interface Cost {
   encoding: Encoding;
   segments: number;
@@ -29,15 +29,15 @@ export function preview(body: string, rules: TextRules): Preview {
   const sent = prepareText(body, rules);
   const folded = sent.isFolded ? sent : foldedText(sent, { ...rules, folding: "portuguese" });
   return {
-    ...costOf(sent),
+    ...getCost(sent),
     sentText: sent.sentText,
     offending: offendingIn(body, rules.coding),
-    folded: folded === null ? null : { body: folded.sentText, ...costOf(folded) },
+    folded: folded === null ? null : { body: folded.sentText, ...getCost(folded) },
     unitsUsed: sent.split.unitsUsed,
     unitsLeft: sent.split.unitsLeft,
   };
 }
 
-function costOf({ split, segments }: PreparedText): Cost {
+function getCost({ split, segments }: PreparedText): Cost {
   return { encoding: split.encoding, segments, credits: segments };
 }

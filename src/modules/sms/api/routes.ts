@@ -1,3 +1,5 @@
+// The routes of SMS: send, preview, list, get, and messages received.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
@@ -5,13 +7,12 @@ import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { uuid } from "../../../platform/http/rules.ts";
-import { idempotencyOf } from "../../idempotency/key.ts";
+import { uuid } from "../../../platform/http/request-schemas.ts";
+import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
-import type { InboundStore } from "../inbound/store.ts";
 import { preview } from "./preview.ts";
 import { AcceptedSms, InboundSms, SmsPreview, smsPreview, smsQuery, SmsRecord, smsSend } from "./schema.ts";
 import { showInbound, showMessage } from "./serialize.ts";
@@ -26,7 +27,6 @@ const COMMON_CODING: Coding = { method: "udh8", nli: "off", defaultCharset: "gsm
 
 export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;
-  sms: SmsAcceptDeps["sms"] & { inbound: Pick<InboundStore, "list"> };
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
 }
@@ -38,7 +38,7 @@ export function smsRoutes(deps: SmsDeps) {
       "",
       async ({ request, body, set }) => {
         const caller = wholeWorkspaceCaller(request);
-        return answerSend(await acceptSms({ caller, item: body, idempotency: idempotencyOf(request) }, deps), set);
+        return answerSend(await acceptSms({ caller, item: body, idempotency: readIdempotency(request) }, deps), set);
       },
       {
         body: requestBody(smsSend(prefixes)),
@@ -48,8 +48,8 @@ export function smsRoutes(deps: SmsDeps) {
           tag: TAG,
           summary: "Send an SMS",
           description:
-            "Queues one text. Each of its segments takes a credit; those that never reach the network are given back. " +
-            "With an Idempotency-Key the first answer is replayed and nothing is sent again.",
+            "Queues one SMS. Each segment takes a credit; credits of segments that never reach the network are refunded. " +
+            "With an Idempotency-Key, a repeated request gets the first answer again and sends nothing.",
           headers: SEND_HEADERS,
           responses: answers(202, AcceptedSms, SEND_ERRORS),
         }),
@@ -72,8 +72,8 @@ export function smsRoutes(deps: SmsDeps) {
         detail: describe({
           id: "previewSms",
           tag: TAG,
-          summary: "See what a text costs",
-          description: "Sends nothing and takes no credit. A send of the same text comes to the same.",
+          summary: "Preview the cost of an SMS",
+          description: "Sends nothing and takes no credit. A send with the same body costs the same.",
           responses: answers(200, SmsPreview, [400, 401, 403, 413, 415, 422]),
         }),
       },
@@ -94,7 +94,7 @@ export function smsRoutes(deps: SmsDeps) {
           id: "listSms",
           tag: TAG,
           summary: "List SMS, newest first",
-          description: "Every text that the workspace has sent, with what became of it.",
+          description: "All SMS that the workspace has sent, with their status.",
           responses: answers(200, Type.Array(SmsRecord), [401, 403, 422], CursorMeta),
         }),
       },
@@ -115,8 +115,8 @@ export function smsRoutes(deps: SmsDeps) {
         detail: describe({
           id: "listInboundSms",
           tag: TAG,
-          summary: "List texts received, newest first",
-          description: "What subscribers wrote to a number of the workspace. Other sender ids cannot be answered.",
+          summary: "List received SMS, newest first",
+          description: "SMS from subscribers to a number of the workspace. Other sender ids cannot receive replies.",
           responses: answers(200, Type.Array(InboundSms), [401, 403, 422], CursorMeta),
         }),
       },
@@ -126,7 +126,7 @@ export function smsRoutes(deps: SmsDeps) {
       ({ request, params }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const found = deps.sms.messages.byUid(workspaceId, params.id.toLowerCase());
-        if (found === undefined) throw notFound("There is no SMS with this id in this workspace");
+        if (found === undefined) throw notFound("This workspace has no SMS with this id");
         return { data: showMessage(found) };
       },
       {
@@ -135,7 +135,7 @@ export function smsRoutes(deps: SmsDeps) {
           id: "getSms",
           tag: TAG,
           summary: "Get an SMS",
-          description: "The text, and what the network has said of it so far.",
+          description: "Its record, with the status from the network.",
           responses: answers(200, SmsRecord, [401, 403, 404, 422]),
         }),
       },

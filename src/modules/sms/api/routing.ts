@@ -1,9 +1,9 @@
+// Finds the route of a number by its prefix. Pure.
+
 import type { SmsRouteConfig } from "../../../config/config.ts";
 import type { Coding } from "../encoding/encoding.ts";
 
-// Which way a number goes. Pure.
-
-/** What of a route decides how texts are encoded and cut. */
+/** What of a route decides how messages are encoded and cut. */
 export interface SmsRoute {
   name: string;
   coding: Coding;
@@ -13,12 +13,12 @@ export interface SmsRoute {
 export interface Routing {
   /** The route of a number; null: there is none. */
   find(number: string): SmsRoute | null;
-  /** For a text whose number is not known yet: the route that takes most; null: there is none at all. */
+  /** For a message whose number is not known yet: the route that takes most; null: there is none at all. */
   usual: SmsRoute | null;
 }
 
 /** The longest prefix wins; a route without prefixes takes what no other does. */
-export function routingOf(
+export function createRouting(
   configs: Pick<SmsRouteConfig, "name" | "prefixes" | "segmentation" | "shiftTables" | "defaultCharset">[],
 ): Routing {
   const byPrefix = new Map<string, SmsRoute>();

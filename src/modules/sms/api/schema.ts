@@ -1,8 +1,10 @@
+// The contract of the SMS routes.
+
 import { type TSchema, Type } from "@sinclair/typebox";
 import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
 import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../../../platform/db/schema/sms.ts";
 import { CursorQuery } from "../../../platform/http/pagination.ts";
-import { choice, hinted, text } from "../../../platform/http/rules.ts";
+import { choice, hinted, text } from "../../../platform/http/request-schemas.ts";
 import { bodyFault } from "../encoding/encoding.ts";
 import { numberAdvice } from "../encoding/phone-number.ts";
 import { named } from "../../../platform/http/openapi.ts";
@@ -34,7 +36,7 @@ export function number(prefixes: readonly string[], description: string) {
   const plain = text({ maxLength: MAX_NUMBER, pattern, description, examples: ["+258841234567"] }, (value) =>
     allowed.test(value)
       ? null
-      : "must be a Mozambican mobile number in E.164: + and the country code, then digits alone, like +258841234567",
+      : "must be a Mozambican mobile number in E.164: + and the country code, then only digits, like +258841234567",
   );
   return hinted(plain, (value) =>
     typeof value === "string" && value.length <= MAX_NUMBER
@@ -50,7 +52,7 @@ const body = text(
     // As bodyFault has it.
     pattern: String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f]*$`,
     description:
-      "The text. A segment is 160 characters of the GSM alphabet, or 70 where one is not in it. A tab is sent as a space.",
+      "The text. A segment holds 160 characters of the GSM alphabet, or 70 if one is not in it. A tab is sent as a space.",
     examples: ["O seu código é 482913."],
   },
   (value) => bodyFault(value),
@@ -70,7 +72,7 @@ export function smsSend(prefixes: readonly string[]) {
           text({
             minLength: 1,
             maxLength: MAX_FROM,
-            description: "A sender id of the workspace; without one its default.",
+            description: "A sender id of the workspace; default: its default sender id.",
             examples: ["Loja Maria"],
           }),
         ),
@@ -117,7 +119,7 @@ const nullableWords = <const Word extends string>(all: readonly Word[], descript
 export const AcceptedSms = named(
   "AcceptedSms",
   Type.Object({
-    id: Type.String({ format: "uuid", description: "The text's id." }),
+    id: Type.String({ format: "uuid", description: "The id of the SMS." }),
     status: words(["queued"], "Always `queued`."),
   }),
 );
@@ -127,14 +129,14 @@ const Encoding = words(
   "`gsm7`: 160 characters a segment. `ucs2`: 70, since one of them is not in the GSM alphabet.",
 );
 
-/** A text as the API shows it. */
+/** A message as the API shows it. */
 export const SmsRecord = named(
   "Sms",
   Type.Object({
-    id: Type.String({ format: "uuid", description: "The text's id." }),
+    id: Type.String({ format: "uuid", description: "The id of the SMS." }),
     to: Type.String({ description: "The recipient, in E.164.", examples: ["+258841234567"] }),
-    from: Type.String({ description: "The sender id that it came from.", examples: ["Loja Maria"] }),
-    body: Type.String({ description: "The text as it was given.", examples: ["O seu recibo: 1.250 MT"] }),
+    from: Type.String({ description: "Its sender id.", examples: ["Loja Maria"] }),
+    body: Type.String({ description: "The text as given.", examples: ["O seu recibo: 1.250 MT"] }),
     status: words(
       SMS_STATUSES,
       "What became of it. `sent`: the network took every segment; `undelivered`, `failed` and `expired` are ends, as is `delivered`.",
@@ -153,41 +155,42 @@ export const SmsRecord = named(
     sentAt: nullableTime("When the network took its last segment.", "2026-11-21T12:00:00.480Z"),
     deliveredAt: nullableTime("When the phone had all of it, as the network says.", "2026-11-21T12:00:04.000Z"),
     lastEventAt: nullableTime("When the network last said something about it.", "2026-11-21T12:00:04.000Z"),
-    segments: Type.Integer({ minimum: 1, description: "In how many parts it goes." }),
+    segments: Type.Integer({ minimum: 1, description: "Its number of segments." }),
     encoding: Encoding,
-    credits: Type.Integer({ minimum: 0, description: "One a segment, less those given back.", examples: [1] }),
+    credits: Type.Integer({ minimum: 0, description: "One a segment, without refunds.", examples: [1] }),
     possibleDuplicate: Type.Boolean({
       description:
-        "It may arrive twice: an answer was lost and it was sent again; or it waited in a database that was put back from a backup, and may have been sent since that was made.",
+        "It may arrive twice: a response was lost and it was sent again; or it waited in a database that was restored from a backup, and may have been sent after the backup.",
     }),
   }),
 );
 
 const Cost = {
   encoding: Encoding,
-  segments: Type.Integer({ minimum: 1, description: "In how many parts it goes." }),
-  credits: Type.Integer({ minimum: 1, description: "What it costs." }),
+  segments: Type.Integer({ minimum: 1, description: "Its number of segments." }),
+  credits: Type.Integer({ minimum: 1, description: "Its cost." }),
 };
 
-/** What a text would cost. */
+/** What a message would cost. */
 export const SmsPreview = named(
   "SmsPreview",
   Type.Object(
     {
       ...Cost,
       sentText: Type.String({
-        description: "What will be sent: a tab is a space, and letters are replaced where the operator has it folded.",
+        description:
+          "The text that will be sent: tabs become spaces, and characters are replaced if the operator enabled transliteration.",
       }),
       offending: Type.Array(Type.String(), { description: "The characters that force UCS-2, each once." }),
       folded: Type.Union(
         [Type.Object({ body: Type.String({ description: "The text with them replaced." }), ...Cost }), Type.Null()],
         {
           description:
-            "With accents and punctuation replaced, where that takes fewer segments; so it is sent if the operator has it folded.",
+            "With accents and punctuation replaced, if that saves segments; it is sent so if the operator enabled transliteration.",
         },
       ),
-      unitsUsed: Type.Integer({ minimum: 1, description: "Septets, or units of UTF-16." }),
-      unitsLeft: Type.Integer({ minimum: 0, description: "How many more the last segment could take." }),
+      unitsUsed: Type.Integer({ minimum: 1, description: "Septets, or UTF-16 units." }),
+      unitsLeft: Type.Integer({ minimum: 0, description: "The room left in the last segment." }),
     },
     {
       examples: [
@@ -206,14 +209,14 @@ export const SmsPreview = named(
   ),
 );
 
-/** A text received. */
+/** A message received. */
 export const InboundSms = named(
   "InboundSms",
   Type.Object({
     id: Type.String({ format: "uuid", description: "Its id." }),
-    from: Type.String({ description: "Who wrote it, in E.164.", examples: ["+258841234567"] }),
-    to: Type.String({ description: "The number that it was written to.", examples: ["84000"] }),
-    body: Type.String({ description: "What was written.", examples: ["SIM"] }),
-    receivedAt: Type.String({ format: "date-time", description: "When it came in." }),
+    from: Type.String({ description: "The sender, in E.164.", examples: ["+258841234567"] }),
+    to: Type.String({ description: "The number of the workspace.", examples: ["84000"] }),
+    body: Type.String({ description: "The text.", examples: ["SIM"] }),
+    receivedAt: Type.String({ format: "date-time", description: "When it was received." }),
   }),
 );

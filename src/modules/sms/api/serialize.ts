@@ -1,9 +1,11 @@
+// SMS as the API and its events show them.
+
 import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
 import type { InboundRow } from "../inbound/store.ts";
 import type { InboundSms, SmsRecord } from "./schema.ts";
 import type { MessageRow } from "../queue/message-store.ts";
 
-/** A text's record, as the list and the single read have it. */
+/** A message's record, as the list and the single read have it. */
 export function showMessage(row: MessageRow): typeof SmsRecord.static {
   const { id, to, from, ...rest } = withoutBody(row);
   return { id, to, from, body: row.body, ...rest };
@@ -35,7 +37,7 @@ export function withoutBody(row: MessageRow): Omit<typeof SmsRecord.static, "bod
   };
 }
 
-/** A text received, as the list and its event have it. */
+/** A message received, as the list and its event have it. */
 export function showInbound(row: InboundRow): typeof InboundSms.static {
   return {
     id: row.uid,

@@ -128,7 +128,7 @@ export function alphabetNamed(name: AlphabetName): Alphabet {
 }
 
 /** The alphabet that a header names by its language identifiers; null: there is no such element. Languages that we have no table for count as none. */
-export function alphabetOf(languages: { single: number | null; locking: number | null }): AlphabetName {
+export function findAlphabet(languages: { single: number | null; locking: number | null }): AlphabetName {
   const [isSingle, isLocking] = [languages.single === PORTUGUESE, languages.locking === PORTUGUESE];
   if (isSingle && isLocking) return "pt-both";
   if (isLocking) return "pt-locking";

@@ -12,7 +12,7 @@ export function toE164(address: string): string {
   return digits.length === NATIONAL_DIGITS ? `+${COUNTRY}${digits}` : `+${digits}`;
 }
 
-/** What two ways of writing one number share, with and without country code, `+` or `00`: its last nine digits; null: it is none. */
+/** The last nine digits, which all ways of writing one number have in common, with and without country code, `+` or `00`; null: it is none. */
 export function numberKey(address: string): string | null {
   const digits = address.replace(/\D/g, "").slice(-NATIONAL_DIGITS);
   return digits === "" ? null : digits;

@@ -43,7 +43,7 @@ export function readPart({ esmClass, dataCoding, message, sar }: InboundPdu): In
   return { ...part, place: sar !== null && isPlace(sar) && sar.total > 1 ? { ...sar, scheme: "sar" } : null };
 }
 
-/** What tells the parts of one text from those of others that the same subscriber sent to the same number. */
+/** Distinguishes the parts of one message from those of others that the same subscriber sent to the same number. */
 export function textKey({ scheme, reference, total }: NonNullable<InboundPart["place"]>): string {
   return `${scheme}:${reference}:${total}`;
 }
@@ -66,12 +66,12 @@ export function reassemble(parts: readonly InboundPart[], isOver: boolean, chars
   const places = Array.from({ length: total }, (_, index) => bySeq.get(index + 1));
   const missing = places.flatMap((part, index) => (part === undefined ? [index + 1] : []));
   if (missing.length === total || (missing.length > 0 && !isOver)) return null;
-  const texts = runsOf(places).map((run) => (run === null ? "[…]" : decodeRun(run, charset)));
+  const texts = joinRuns(places).map((run) => (run === null ? "[…]" : decodeRun(run, charset)));
   return { text: texts.includes(null) ? null : texts.join(""), missing };
 }
 
 /** Neighbours of one coding are decoded as one: phones cut surrogate pairs, and ESC from what it shifts. Null: a gap. */
-function runsOf(places: (InboundPart | undefined)[]): (InboundPart | null)[] {
+function joinRuns(places: (InboundPart | undefined)[]): (InboundPart | null)[] {
   const runs: (InboundPart | null)[] = [];
   for (const part of places) {
     const last = runs.at(-1);
@@ -96,7 +96,7 @@ function decodeUserData(
   bytes: Uint8Array,
   { dataCoding, alphabet, charset }: { dataCoding: number; alphabet: AlphabetName; charset: Dcs0Charset },
 ): string | null {
-  switch (codingOf(dataCoding)) {
+  switch (findCoding(dataCoding)) {
     case "default":
       // Octets of eight bits are no septets: the SMSC sent Latin-1, whatever the route says.
       if (charset !== "gsm7" || bytes.some((octet) => octet > 0x7f)) return decodeCharset(bytes);
@@ -110,7 +110,7 @@ function decodeUserData(
   }
 }
 
-function codingOf(dataCoding: number): "default" | "latin1" | "ucs2" | null {
+function findCoding(dataCoding: number): "default" | "latin1" | "ucs2" | null {
   if (dataCoding === 0) return "default";
   if (dataCoding === 1 || dataCoding === 3) return "latin1";
   if (dataCoding === 8) return "ucs2";

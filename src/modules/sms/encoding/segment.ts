@@ -162,7 +162,7 @@ export interface Submission {
 }
 
 /** The wire forms of a text's parts, in order. Throws RangeError where the route's charset lacks a character. */
-export function submissionsOf(split: Pick<SplitText, "encoding" | "alphabet" | "parts">, wire: WireForm): Submission[] {
+export function toSubmissions(split: Pick<SplitText, "encoding" | "alphabet" | "parts">, wire: WireForm): Submission[] {
   const { encoding, alphabet } = split;
   const total = split.parts.length;
   const dataCoding = encoding === "gsm7" ? 0 : 8;

@@ -3,7 +3,7 @@
  * elements, each a number, a length and that many octets. We write which part of a long text this is and
  * which national tables it is written in; of others' headers we read the same and step over the rest. Pure.
  */
-import { alphabetNamed, type AlphabetName, alphabetOf, LOCKING_SHIFT, SINGLE_SHIFT } from "./gsm-alphabet.ts";
+import { alphabetNamed, type AlphabetName, findAlphabet, LOCKING_SHIFT, SINGLE_SHIFT } from "./gsm-alphabet.ts";
 
 /** Concatenation with a reference of 8 and of 16 bits (TS 23.040 §9.2.3.24.1, §9.2.3.24.8). */
 const CONCATENATED_8 = 0x00;
@@ -55,7 +55,7 @@ export function readHeader(message: Uint8Array): Header | null {
     else if (element === SINGLE_SHIFT) single = value[0] ?? single;
     else if (element === LOCKING_SHIFT) locking = value[0] ?? locking;
   }
-  return { place, alphabet: alphabetOf({ single, locking }), length };
+  return { place, alphabet: findAlphabet({ single, locking }), length };
 }
 
 function readPlace(element: number, value: Uint8Array): Header["place"] {

@@ -1,11 +1,14 @@
+// A circuit breaker for each route, by the SMSC's last responses.
+// Once half of them are errors of its own, messages go by the routes that stand in for it: the circuit is open. After a
+// pause a few are sent by it, and their responses decide.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
-import { isFrequent } from "../../../protocols/smpp/submit-outcome.ts";
+import { isFrequent, findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
+import type { LinkEvent } from "./link-event.ts";
+import type { Links } from "./links.ts";
 import type { Route } from "./route-settings.ts";
-
-// How an SMSC does, by its last answers. Where half of them are errors of its own, its texts go by the routes that
-// stand in for it: the circuit is open. After a pause a few are sent by it, and their answers decide.
 
 /** Of the last answers, and so many errors among them. */
 const ANSWERS = 100;
@@ -38,8 +41,7 @@ export interface CircuitBreakerDeps {
   /** Of spans. */
   steady: Pick<Clock, "now">;
   log: Log;
-  /** The links of a route send nothing for so long, and ask for more then. */
-  pause: (route: string, ms: number) => void;
+  links: Pick<Links, "pause">;
 }
 
 export class CircuitBreaker {
@@ -52,19 +54,27 @@ export class CircuitBreaker {
     this.#deps = deps;
   }
 
+  /** Outside of transactions, which may be run again: what an event of a link says of its SMSC. */
+  observe(event: LinkEvent): void {
+    const { name } = event.link.route.config;
+    if (event.kind === "submitted") this.sent(name, 1);
+    else if (event.kind === "responded") this.responded(name, findStatusRule(event.status, event.link.route.statuses));
+    else if (event.kind === "timed_out" || event.kind === "lost") this.timedOut(name);
+  }
+
   /** A submit was answered. */
-  answered(route: string, { category, pausesRoute }: Pick<StatusRule, "category" | "pausesRoute">): void {
+  responded(route: string, { category, pausesRoute }: Pick<StatusRule, "category" | "pausesRoute">): void {
     const isError = ERROR_CATEGORIES.includes(category);
     const circuit = this.#open.get(route);
     if (circuit !== undefined) return this.#tried(route, circuit, !isError);
-    const answers = this.#answersOf(route);
+    const answers = this.#getAnswers(route);
     answers.push(isError ? "error" : pausesRoute === "when_frequent" ? "full" : "good");
     if (answers.length > ANSWERS) answers.shift();
     if (isError && answers.filter((kind) => kind === "error").length >= ERRORS) this.#break(route, PAUSE_MS);
   }
 
   /** A submit was not answered. */
-  unanswered(route: string): void {
+  timedOut(route: string): void {
     const circuit = this.#open.get(route);
     if (circuit !== undefined) this.#tried(route, circuit, false);
   }
@@ -84,33 +94,34 @@ export class CircuitBreaker {
     return since < 0 ? 0 : Math.max(0, PROBES - circuit.sent);
   }
 
-  /** Whether its texts should go another way. */
+  /** Whether its messages should go another way. */
   isOpen(route: string): boolean {
     return this.#open.has(route);
   }
 
   /** Whether full queues are frequent among its last answers; they are counted anew after it. */
   isMostlyFull(route: string): boolean {
-    const answers = this.#answersOf(route);
+    const answers = this.#getAnswers(route);
     if (!isFrequent(answers.slice(-RECENT).filter((kind) => kind === "full").length)) return false;
     answers.length = 0;
     return true;
   }
 
-  #answersOf(route: string): Kind[] {
+  #getAnswers(route: string): Kind[] {
     const known = this.#answers.get(route) ?? [];
     this.#answers.set(route, known);
     return known;
   }
 
   #break(route: string, pauseMs: number): void {
-    const { routes, steady, log, pause } = this.#deps;
+    const { routes, steady, log, links } = this.#deps;
     // Where nothing stands in, an SMSC that errs is better than none.
     if ((routes.get(route)?.config.failover.length ?? 0) === 0) return;
     this.#open.set(route, { pauseMs, untilMs: steady.now() + pauseMs, sent: 0, good: 0 });
-    this.#answersOf(route).length = 0;
+    this.#getAnswers(route).length = 0;
     log.event("sms.circuit_open", { route, pauseS: pauseMs / 1_000 }, "warn");
-    pause(route, pauseMs);
+    // They ask for more then.
+    links.pause(route, pauseMs);
   }
 
   /** What was on its way when it opened says nothing new. */
@@ -121,7 +132,7 @@ export class CircuitBreaker {
     if (circuit.good < PROBES) return;
     this.#open.delete(route);
     // Those of its links that had no part in the trial ask for more as well.
-    this.#deps.pause(route, 0);
+    this.#deps.links.pause(route, 0);
     this.#deps.log.event("sms.circuit_closed", { route });
   }
 }

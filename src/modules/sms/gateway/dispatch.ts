@@ -1,52 +1,53 @@
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
+// Claims segments for links with room in their windows, and hands them over once they are committed as in flight:
+// a crash never leaves more uncertain than was claimed, and nothing is written that is not claimed.
+
+import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { PauseView } from "../../../platform/queue/delivery-pause.ts";
-import { type ClaimedDeps, flightsOf } from "./claimed.ts";
-import type { Submission } from "./submission.ts";
-import { ReadyWorks, type Waiting } from "../queue/ready-work.ts";
-import type { Route } from "./route-settings.ts";
+import { FairScheduler } from "../../../platform/queue/fair-scheduler.ts";
+import { ReadyQueue, type Waiting } from "../queue/ready-work.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
+import type { DispatchTarget } from "./link-event.ts";
+import { buildSubmissions, type Submission, type SubmissionDeps } from "./submission.ts";
 import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
 
-// Claims segments for links with room in their window, and hands them over once they are committed as in flight:
-// what a crash leaves in doubt is never more than was claimed, and nothing is written that is not claimed.
-
-/** A link as the dispatcher sees it. */
-export interface DispatchTarget {
-  name: string;
-  route: Route;
-  readonly free: number;
-  /** How many once so many of its places are given back; 0 where that is not worth a claim. */
-  freeWith(settled: number): number;
-  /** Takes what is committed. */
-  send(flights: Submission[]): void;
+export interface DispatcherDeps extends SubmissionDeps, Pick<Context, "commit" | "guard" | "clock"> {
+  links: { readonly open: readonly DispatchTarget[] };
+  breaker: Pick<CircuitBreaker, "allowance">;
+  /** Whether nothing of a workspace may be sent: the operator holds its queue, or it is deleted. */
+  isHeld: (workspaceId: number) => boolean;
+  pause?: PauseView;
 }
 
-export interface DispatcherDeps extends ClaimedDeps {
-  /** Whether the operator holds what a workspace has waiting. */
-  isHeld: (workspaceId: number) => boolean;
-  commit: Commit;
-  guard: { failure: string | null; whenOpen(run: () => void): () => void };
-  pause?: PauseView;
-  clock: Clock;
+/** Work after a claim of it: when the database says that more is due; null: none is. */
+interface Seen {
+  version: number;
+  nextAt: number | null;
+  /** More is due, and belongs to other links. */
+  isElsewhere: boolean;
 }
 
 interface Claimed {
-  flights: Submission[];
-  /** What the database says of the work after the claim. */
-  seen: { work: Waiting; version: number; nextAt: number | null; isElsewhere: boolean }[];
+  submissions: Submission[];
+  seen: Map<Waiting, Seen>;
 }
+
+/** After so much it is looked at again whether what belongs to other links still does, or a claim works. */
+const LATER_MS = 1_000;
+/** A message that cannot be claimed is tried again after so much. */
+const PUT_OFF_MS = 60_000;
+/** The longest timer there is. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
-  readonly #outlets: DispatchTarget[] = [];
-  readonly #ready: ReadyWorks;
+  readonly #ready: ReadyQueue;
   readonly #claiming = new Map<DispatchTarget, Promise<boolean>>();
   readonly #timers = new Map<string, { at: number; cancel: () => void }>();
   /** Timers of links that look again for what other links had, or that failed to claim. */
   readonly #later = new Map<DispatchTarget, () => void>();
   readonly #nudged = new Set<string>();
-  /** Links that claim one at a time, and for how often: among what they claimed is a text that a bug keeps from it. */
+  /** Links that claim one at a time, and how often: among their last claims was a message that an internal error keeps from being claimed. */
   readonly #careful = new Map<DispatchTarget, number>();
   readonly #forget: () => void;
   #lease = 0;
@@ -54,17 +55,13 @@ export class Dispatcher {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    this.#ready = new ReadyWorks(deps.isHeld);
+    this.#ready = new ReadyQueue(deps.isHeld);
     const forgetGuard = deps.guard.whenOpen(() => this.#offerAll());
     const forgetPause = deps.pause?.whenResumed(() => this.#offerAll());
     this.#forget = () => {
       forgetGuard();
       forgetPause?.();
     };
-  }
-
-  add(outlet: DispatchTarget): void {
-    this.#outlets.push(outlet);
   }
 
   /** There is work; after the commit that made it. */
@@ -80,18 +77,19 @@ export class Dispatcher {
   }
 
   /** The link has room. */
-  offer(outlet: DispatchTarget): void {
-    if (this.#isStopped || this.#claiming.has(outlet) || outlet.free < 1 || !this.#mayClaim) return;
-    const route = outlet.route.config.name;
+  offer(link: DispatchTarget): void {
+    if (this.#isStopped || this.#claiming.has(link) || this.#countAllowed(link, link.free) < 1 || !this.#mayClaim)
+      return;
+    const route = link.route.config.name;
     const now = this.#deps.clock.now();
-    if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(outlet, now);
-    const claiming = this.#claim(outlet);
-    this.#claiming.set(outlet, claiming);
+    if (this.#ready.due(route, link.name, now).length === 0) return this.#wakeAt(link, now);
+    const claiming = this.#claim(link);
+    this.#claiming.set(link, claiming);
     void claiming.then((isDone) => {
-      this.#claiming.delete(outlet);
+      this.#claiming.delete(link);
       // Work that came meanwhile was not offered.
-      if (isDone) this.offer(outlet);
-      else this.#offerLater(outlet);
+      if (isDone) this.offer(link);
+      else this.#offerLater(link);
     });
   }
 
@@ -100,28 +98,28 @@ export class Dispatcher {
    * returns is called after the commit, when the places are given back.
    */
   claimAlongside(freed: ReadonlyMap<DispatchTarget, number>): () => void {
-    const claims: { outlet: DispatchTarget; claimed: Claimed }[] = [];
+    const claims: { link: DispatchTarget; claimed: Claimed }[] = [];
     if (!this.#mayClaim) return () => undefined;
-    for (const [outlet, settled] of freed) {
+    for (const [link, settled] of freed) {
       // Its own claim is in this transaction or the next, and counts the same places.
-      if (this.#isStopped || this.#claiming.has(outlet) || this.#careful.has(outlet)) continue;
-      const free = outlet.freeWith(settled);
+      if (this.#isStopped || this.#claiming.has(link) || this.#careful.has(link)) continue;
+      const free = this.#countAllowed(link, link.freeWith(settled));
       if (free < 1) continue;
-      claims.push({ outlet, claimed: this.#claimNow(outlet, free) });
+      claims.push({ link, claimed: this.#claimNow(link, free) });
     }
     return () => {
-      for (const { outlet, claimed } of claims) {
+      for (const { link, claimed } of claims) {
         try {
-          this.#handOver(outlet, claimed);
+          this.#handOver(link, claimed);
         } catch (error) {
-          // The others' flights would be in flight for good.
-          this.#deps.log.error("sms claim", error, { link: outlet.name });
+          // The others' submissions would be in flight for good.
+          this.#deps.log.error("sms claim", error, { link: link.name });
         }
       }
     };
   }
 
-  /** Times by which it would look again are no times any more: the clock jumped. Work is to be told of anew. */
+  /** The clock jumped, so that the times of its timers are wrong. The caller nudges all work anew. */
   forgetTimers(): void {
     for (const { cancel } of this.#timers.values()) cancel();
     this.#timers.clear();
@@ -144,134 +142,132 @@ export class Dispatcher {
   #offerNudged(): void {
     const routes = new Set(this.#nudged);
     this.#nudged.clear();
-    for (const outlet of this.#outlets) if (routes.has(outlet.route.config.name)) this.offer(outlet);
+    for (const link of this.#deps.links.open) if (routes.has(link.route.config.name)) this.offer(link);
   }
 
   #offerAll(): void {
-    for (const outlet of this.#outlets) this.offer(outlet);
+    for (const link of this.#deps.links.open) this.offer(link);
   }
 
-  /** When the first of a route's work is due, of which at `now` none is: a later look might find it due, and set no timer. */
-  #wakeAt(outlet: DispatchTarget, now: number): void {
-    const route = outlet.route.config.name;
+  /** Sets the timer for the first of a route's work, none of which is due at `now`: with a later time it might be due, and get no timer. */
+  #wakeAt(link: DispatchTarget, now: number): void {
+    const route = link.route.config.name;
     const at = this.#ready.nextAt(route);
     const known = this.#timers.get(route);
     // It belongs to other links. The clock may have been set back since it was asked for.
-    if (at <= now && !this.#later.has(outlet)) this.#offerLater(outlet);
+    if (at <= now && !this.#later.has(link)) this.#offerLater(link);
     if (at === Infinity || at <= now || (known !== undefined && known.at <= at)) return;
     known?.cancel();
     const cancel = this.#deps.clock.after(Math.min(at - now, MAX_TIMER_MS), () => {
       this.#timers.delete(route);
-      for (const each of this.#outlets) if (each.route.config.name === route) this.offer(each);
+      for (const each of this.#deps.links.open) if (each.route.config.name === route) this.offer(each);
     });
     this.#timers.set(route, { at, cancel });
   }
 
   /** @returns false: it failed */
-  async #claim(outlet: DispatchTarget): Promise<boolean> {
-    const careful = this.#careful.get(outlet);
+  async #claim(link: DispatchTarget): Promise<boolean> {
+    const careful = this.#careful.get(link);
     const tried: SegmentRow[] = [];
     try {
       const claimed = await this.#deps.commit(() => {
         tried.length = 0;
-        return this.#claimNow(outlet, careful === undefined ? outlet.free : Math.min(1, outlet.free), tried);
+        const free = this.#countAllowed(link, link.free);
+        return this.#claimNow(link, careful === undefined ? free : Math.min(1, free), tried);
       });
-      this.#handOver(outlet, claimed);
-      if (careful === 1) this.#careful.delete(outlet);
-      else if (careful !== undefined) this.#careful.set(outlet, careful - 1);
+      this.#handOver(link, claimed);
+      if (careful === 1) this.#careful.delete(link);
+      else if (careful !== undefined) this.#careful.set(link, careful - 1);
       return true;
     } catch (error) {
-      // Of trouble with the storage the guard tells, and when it is over.
-      if (!isStorageError(error)) await this.#narrow(outlet, tried, error);
+      // The guard reports storage errors, and calls when they are over.
+      if (!isStorageError(error)) await this.#narrow(link, tried, error);
       return false;
     }
   }
 
-  /** One of these texts cannot be claimed: the next claims are of one each, and the one that is alone waits, as all others go on. */
-  async #narrow(outlet: DispatchTarget, tried: SegmentRow[], bug: unknown): Promise<void> {
+  /** One of these messages cannot be claimed: the next claims are of one each, until the failing one is found. It waits, and the others go on. */
+  async #narrow(link: DispatchTarget, tried: SegmentRow[], bug: unknown): Promise<void> {
     const { sms, clock, commit, log } = this.#deps;
     const [text, ...others] = new Set(tried.map(({ messageId }) => messageId));
     if (text === undefined || others.length > 0) {
-      log.error("sms claim", bug, { link: outlet.name });
-      if (others.length > 0) this.#careful.set(outlet, tried.length);
+      log.error("sms claim", bug, { link: link.name });
+      if (others.length > 0) this.#careful.set(link, tried.length);
       return;
     }
-    this.#careful.delete(outlet);
+    this.#careful.delete(link);
     try {
-      log.error("sms claim", bug, { link: outlet.name, id: sms.messages.byId(text)?.uid ?? text });
+      log.error("sms claim", bug, { link: link.name, id: sms.messages.byId(text)?.uid ?? text });
       await commit(() => sms.segments.delayReady(text, clock.now() + PUT_OFF_MS));
     } catch (error) {
-      if (!isStorageError(error)) log.error("sms claim", error, { link: outlet.name });
+      if (!isStorageError(error)) log.error("sms claim", error, { link: link.name });
     }
   }
 
   /** After the commit. */
-  #handOver(outlet: DispatchTarget, { flights, seen }: Claimed): void {
-    for (const { work, version, nextAt } of seen) this.#ready.correct(work, version, nextAt);
-    this.#bar(outlet, seen);
-    if (flights.length > 0) outlet.send(flights);
+  #handOver(link: DispatchTarget, { submissions, seen }: Claimed): void {
+    for (const [work, { version, nextAt }] of seen) this.#ready.correct(work, version, nextAt);
+    this.#bar(link, seen);
+    if (submissions.length > 0) link.send(submissions);
   }
 
   /** What is due belongs to other links: this one asks for it again in a while. */
-  #bar(outlet: DispatchTarget, seen: Claimed["seen"]): void {
-    const elsewhere = seen.filter(({ isElsewhere }) => isElsewhere);
+  #bar(link: DispatchTarget, seen: Claimed["seen"]): void {
+    const elsewhere = [...seen].filter(([, { isElsewhere }]) => isElsewhere);
     if (elsewhere.length === 0) return;
     const until = this.#deps.clock.now() + LATER_MS;
-    for (const { work } of elsewhere) this.#ready.bar(work, outlet.name, until);
-    this.#offerLater(outlet);
+    for (const [work] of elsewhere) this.#ready.bar(work, link.name, until);
+    this.#offerLater(link);
   }
 
-  #offerLater(outlet: DispatchTarget): void {
+  #offerLater(link: DispatchTarget): void {
     if (this.#isStopped) return;
-    this.#later.get(outlet)?.();
+    this.#later.get(link)?.();
     const cancel = this.#deps.clock.after(LATER_MS, () => {
-      this.#later.delete(outlet);
-      this.offer(outlet);
+      this.#later.delete(link);
+      this.offer(link);
     });
-    this.#later.set(outlet, cancel);
+    this.#later.set(link, cancel);
+  }
+
+  /** How many of a link's places may be filled. */
+  #countAllowed(link: DispatchTarget, free: number): number {
+    return Math.min(free, this.#deps.breaker.allowance(link.route.config.name));
   }
 
   /** Inside the transaction. `tried`: takes what it claims, also where it throws then. */
-  #claimNow(outlet: DispatchTarget, places: number, tried?: SegmentRow[]): Claimed {
+  #claimNow(link: DispatchTarget, places: number, tried?: SegmentRow[]): Claimed {
     const { clock, sms } = this.#deps;
     const now = clock.now();
-    const route = outlet.route.config.name;
+    const route = link.route.config.name;
     // A part that was refused in the same transaction ends the parts behind it.
     sms.segments.settleNow();
-    const claim = { route, link: outlet.name, leaseEpoch: ++this.#lease, now };
-    const claimed: Claimed = { flights: [], seen: [] };
+    const claim = { route, link: link.name, leaseEpoch: ++this.#lease, now };
+    const claimed: Claimed = { submissions: [], seen: new Map() };
     let free = this.#isStopped ? 0 : places;
-    for (const works of this.#ready.due(route, outlet.name, now)) {
-      let line = works;
-      while (free > 0 && line.length > 0) {
-        const share = Math.max(1, Math.floor(free / line.length));
-        const further: Waiting[] = [];
-        for (const work of line) {
-          const limit = Math.min(share, free);
-          if (limit < 1) break;
-          const { priority, workspaceId } = work;
-          const rows = sms.segments.claim({ ...claim, priority, workspaceId, limit });
-          tried?.push(...rows);
-          const flights = flightsOf(rows, outlet.route, claim, this.#deps);
-          claimed.flights.push(...flights);
-          free -= flights.length;
-          if (rows.length === limit) further.push(work);
-          claimed.seen = claimed.seen.filter((each) => each.work !== work);
-          const nextAt = sms.segments.nextAt({ route, priority, workspaceId });
-          // What only another link may send does not make this one ask again and again.
-          const isElsewhere = rows.length < limit && nextAt !== null && nextAt <= now;
-          claimed.seen.push({ work, version: work.version, nextAt, isElsewhere });
-        }
-        line = further;
+    for (const works of this.#ready.due(route, link.name, now)) {
+      const turns = new FairScheduler<Waiting>(() => false, "equal");
+      for (const work of works) turns.lineUp(work);
+      for (;;) {
+        const turn = free > 0 ? turns.take(free, () => free) : null;
+        if (turn === null) break;
+        const { item: work, room } = turn;
+        const { priority, workspaceId } = work;
+        const rows = sms.segments.claim({ ...claim, priority, workspaceId, limit: room });
+        tried?.push(...rows);
+        const submissions = buildSubmissions(rows, link.route, claim, this.#deps);
+        claimed.submissions.push(...submissions);
+        free -= submissions.length;
+        turns.giveBack(workspaceId, room - submissions.length);
+        if (rows.length === room) turns.lineUp(work);
+        const nextAt = sms.segments.nextAt({ route, priority, workspaceId });
+        // What only another link may send does not make this one ask again and again.
+        const isElsewhere = rows.length < room && nextAt !== null && nextAt <= now;
+        // The last look counts, and decides whose turn is last.
+        claimed.seen.delete(work);
+        claimed.seen.set(work, { version: work.version, nextAt, isElsewhere });
       }
     }
     return claimed;
   }
 }
-
-/** After so much it is looked at again whether what belongs to other links still does, or a claim works. */
-const LATER_MS = 1_000;
-/** A text that cannot be claimed is tried again after so much. */
-const PUT_OFF_MS = 60_000;
-/** The longest timer there is. */
-const MAX_TIMER_MS = 2_147_483_647;

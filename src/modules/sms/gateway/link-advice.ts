@@ -1,7 +1,6 @@
-import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
+// Advice for operators about a bind or a submit that an SMSC refuses. Keys are those of [[sms.routes]] and its links.
 
-// What an operator can do about a link that is not let in, or a text that is not taken. Keys are those of
-// `[[sms.routes]]` and `[[sms.routes.links]]`.
+import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 
 const ON_BIND: Record<number, string> = {
   [STATUS.bindFailed]:

@@ -1,79 +1,70 @@
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
+// All events of the links are written in the order in which they came, many in one transaction: a response before its
+// receipt. While nothing can be written, received messages are refused, so that the SMSC sends them again; what became
+// of our own submits waits in its place. An event that an internal error keeps from being written holds up no other.
+
+import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
-import type { Log } from "../../../platform/log.ts";
-import type { DispatchTarget } from "./dispatch.ts";
-import type { Submission } from "./submission.ts";
+import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 import type { FailedSmsWrites } from "../queue/failed-writes.ts";
+import type { Dispatcher } from "./dispatch.ts";
+import type { DispatchTarget, LinkEvent } from "./link-event.ts";
+import type { LinkEventReducer } from "./link-event-reducer.ts";
+import type { Links } from "./links.ts";
+import type { Submission } from "./submission.ts";
+import type { ReadyWork } from "../queue/segment-read-store.ts";
 
-// All that comes from the links goes to the database through one line, in the order in which it came: an answer
-// before its receipt. What comes while a transaction is written shares the next. While nothing can be written,
-// what came from outside is refused, so that it comes again; what is our own to remember waits in its place. What a
-// bug keeps from being written holds up nothing: of a segment it is said instead that nobody knows what became of it.
-
-const MAX_ITEMS = 200;
-/** Where the guard was not told of the trouble. */
+const MAX_EVENTS = 200;
+/** After a storage error that the guard does not know of. */
 const RETRY_MS = 1_000;
-/** Items that wait: above the first number nothing more is read from the links, below the second it is again. */
+/** Events that wait: above the first number nothing more is read from the links, below the second it is again. */
 const TOO_MANY = 2_000;
 const FEW_AGAIN = 500;
 
-export interface QueuedLinkEvent {
-  /** The link of which `done` gives a place back, if it does. */
-  frees?: (() => DispatchTarget | null) | undefined;
-  /** Inside the transaction. It may be called again, when that failed. */
-  write(): void;
-  /** It is durable; called again where what could not be written is, later. */
-  done?(): void;
-  /** What it tells of. */
-  flight?: Pick<Submission, "messageId" | "seqs"> | undefined;
-  /** Inside a transaction: where `write` has a bug, nobody knows what became of the flight. */
-  doubt?(): void;
-  /** It could not be written and is not kept: the peer has it still. Absent: it is kept until it can be. */
-  refuse?(): void;
+export interface LinkEventQueueDeps extends Pick<Context, "commit" | "guard" | "clock" | "log"> {
+  reducer: Pick<LinkEventReducer, "apply" | "markUncertain">;
+  dispatcher: Pick<Dispatcher, "nudge" | "offer" | "claimAlongside">;
+  failedWrites: Pick<FailedSmsWrites, "reportError" | "keepSegment">;
+  links: Pick<Links, "pauseReading">;
 }
 
-export interface LinkEventQueueDeps {
-  commit: Commit;
-  guard: { failure: string | null; whenOpen(run: () => void): () => void };
-  clock: Clock;
-  log: Log;
-  unwritten: Pick<FailedSmsWrites, "tellBug" | "keepSegment">;
-  /** Whether more may be read. */
-  pressed: (isPressed: boolean) => void;
-  /** Inside a transaction that frees places of links, by their number; its result is called after the commit. */
-  freeing: (freed: ReadonlyMap<DispatchTarget, number>) => () => void;
+interface Entry {
+  readonly event: LinkEvent;
+  /** What follows from it, by its last write. */
+  work: ReadyWork[];
 }
 
 export class LinkEventQueue {
   readonly #deps: LinkEventQueueDeps;
   readonly #forget: () => void;
-  #items: QueuedLinkEvent[] = [];
+  #entries: Entry[] = [];
   #isFlushing = false;
-  #isPressed = false;
+  #isReadingPaused = false;
   #cancel: (() => void) | null = null;
   readonly #idle: (() => void)[] = [];
 
   constructor(deps: LinkEventQueueDeps) {
     this.#deps = deps;
-    this.#forget = deps.guard.whenOpen(() => this.#soon(0));
+    this.#forget = deps.guard.whenOpen(() => this.#flushIn(0));
   }
 
   get length(): number {
-    return this.#items.length;
+    return this.#entries.length;
   }
 
-  push(item: QueuedLinkEvent): void {
-    if (item.refuse !== undefined && this.#deps.guard.failure !== null) return item.refuse();
-    this.#items.push(item);
-    this.#press();
-    // While one is written others gather; what could not be written is tried again in its time.
-    if (this.#cancel === null) this.#soon(0);
+  push(event: LinkEvent): void {
+    // A submit was committed as in flight before it was written.
+    if (event.kind === "submitted") return;
+    if (event.kind === "received" && this.#deps.guard.failure !== null) return refuse(event);
+    if (event.kind === "unsent" || event.kind === "lost") event.link.returned += 1;
+    this.#entries.push({ event, work: [] });
+    this.#pauseReading();
+    // While some are written others gather; what could not be written is tried again in its time.
+    if (this.#cancel === null) this.#flushIn(0);
   }
 
   /** Resolves when nothing waits any more, or nothing can be written. */
   idle(): Promise<void> {
-    if (this.#items.length === 0 && !this.#isFlushing) return Promise.resolve();
+    if (this.#entries.length === 0 && !this.#isFlushing) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
@@ -82,8 +73,8 @@ export class LinkEventQueue {
     this.#cancel?.();
   }
 
-  #soon(inMs: number): void {
-    if (this.#isFlushing || this.#items.length === 0) return;
+  #flushIn(inMs: number): void {
+    if (this.#isFlushing || this.#entries.length === 0) return;
     if (inMs === 0) {
       this.#cancel?.();
       this.#cancel = null;
@@ -96,72 +87,97 @@ export class LinkEventQueue {
   }
 
   async #flush(): Promise<void> {
+    const { commit, dispatcher } = this.#deps;
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    let taken: QueuedLinkEvent[] = [];
-    let wait = 0;
-    let follow = () => {};
+    let taken: Entry[] = [];
+    let waitMs = 0;
+    let handOver = () => {};
     try {
       // What comes before the transaction begins is in it.
-      await this.#deps.commit(() => {
-        taken = this.#items.slice(0, MAX_ITEMS);
-        for (const item of taken) item.write();
-        follow = this.#deps.freeing(placesOf(taken));
+      await commit(() => {
+        taken = this.#entries.slice(0, MAX_EVENTS);
+        for (const entry of taken) this.#apply(entry);
+        handOver = dispatcher.claimAlongside(countFreed(taken));
       });
-      this.#items.splice(0, taken.length);
-      for (const item of taken) this.#tell(item);
-      this.#try(follow);
+      this.#entries.splice(0, taken.length);
+      for (const entry of taken) this.#finish(entry);
+      this.#try(handOver);
     } catch (error) {
       if (isStorageError(error)) {
-        this.#refuse();
-        wait = RETRY_MS;
+        this.#refuseReceived();
+        waitMs = RETRY_MS;
       } else await this.#writeApart(taken);
     }
     this.#isFlushing = false;
-    this.#press();
-    if (this.#items.length > 0) this.#soon(wait);
-    if (this.#items.length === 0 || wait === RETRY_MS) for (const resolve of this.#idle.splice(0)) resolve();
+    this.#pauseReading();
+    if (this.#entries.length > 0) this.#flushIn(waitMs);
+    if (this.#entries.length === 0 || waitMs === RETRY_MS) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** One of them is wrong: each goes alone, and what fails is a bug. */
-  async #writeApart(items: QueuedLinkEvent[]): Promise<void> {
-    for (const item of items) {
+  #apply(entry: Entry): void {
+    entry.work = this.#deps.reducer.apply(entry.event, this.#deps.clock.now());
+  }
+
+  /** One of them failed: each gets a transaction of its own, where a failure is an internal error. */
+  async #writeApart(entries: Entry[]): Promise<void> {
+    for (const entry of entries) {
+      let failure: { error: unknown } | null = null;
       try {
-        await this.#deps.commit(() => item.write());
+        await this.#deps.commit(() => this.#apply(entry));
       } catch (error) {
         // The others come again in their order.
-        if (isStorageError(error)) return this.#refuse();
-        this.#items.splice(this.#items.indexOf(item), 1);
-        await this.#giveUp(item, error);
-        continue;
+        if (isStorageError(error)) return this.#refuseReceived();
+        failure = { error };
       }
-      this.#items.splice(this.#items.indexOf(item), 1);
-      this.#tell(item);
+      this.#entries.splice(this.#entries.indexOf(entry), 1);
+      if (failure === null) this.#finish(entry);
+      else await this.#giveUp(entry, failure.error);
     }
   }
 
-  /** What it tells cannot be written. Its place is given back all the same. */
-  async #giveUp(item: QueuedLinkEvent, bug: unknown): Promise<void> {
-    const { log, unwritten, commit } = this.#deps;
-    const { messageId, seqs: [seq] = [] } = item.flight ?? {};
-    if (messageId === undefined || seq === undefined) log.error("sms writer", bug);
-    else {
-      const segment = { messageId, seq };
-      unwritten.tellBug("sms writer", bug, segment);
-      const doubt = () => commit(() => item.doubt?.());
-      await doubt().catch(() => {
-        unwritten.keepSegment(segment, async () => {
-          await commit(() => item.write()).catch(doubt);
-          item.done?.();
-        });
+  /** It cannot be written. Its place is given back all the same. */
+  async #giveUp(entry: Entry, error: unknown): Promise<void> {
+    const { event } = entry;
+    entry.work = [];
+    if ("submission" in event) await this.#markUncertain(entry, event.submission, error);
+    else this.#deps.log.error("sms link event", error);
+    if (event.kind === "received") refuse(event);
+    else this.#finish(entry);
+  }
+
+  /** What became of it is unknown, then; where that cannot be written either, both are tried again later. */
+  async #markUncertain(entry: Entry, submission: Submission, error: unknown): Promise<void> {
+    const { failedWrites, reducer, commit, clock } = this.#deps;
+    const { messageId, seqs } = submission;
+    const segment = { messageId, seq: seqs[0] ?? 1 };
+    failedWrites.reportError("sms link event", error, segment);
+    const markUncertain = () => commit(() => void (entry.work = reducer.markUncertain(submission, clock.now())));
+    await markUncertain().catch(() => {
+      failedWrites.keepSegment(segment, async () => {
+        await commit(() => this.#apply(entry)).catch(markUncertain);
+        this.#nudge(entry);
       });
-    }
-    if (item.refuse === undefined) this.#tell(item);
-    else item.refuse();
+    });
   }
 
-  #tell(item: QueuedLinkEvent): void {
-    this.#try(() => item.done?.());
+  /** It is durable. */
+  #finish(entry: Entry): void {
+    this.#try(() => {
+      const { event } = entry;
+      this.#nudge(entry);
+      if (event.kind === "responded") event.settle();
+      else if (event.kind === "received") event.acknowledge(STATUS.ok);
+      else if (event.kind === "unsent" || event.kind === "lost") {
+        event.link.returned -= 1;
+        if (event.link.returned === 0) this.#deps.dispatcher.offer(event.link);
+      }
+    });
+  }
+
+  #nudge(entry: Entry): void {
+    if (entry.work.length === 0) return;
+    for (const work of entry.work.splice(0)) this.#deps.dispatcher.nudge(work);
   }
 
   /** What fails after the commit must not be written again. */
@@ -169,33 +185,36 @@ export class LinkEventQueue {
     try {
       act();
     } catch (error) {
-      this.#deps.log.error("sms writer", error);
+      this.#deps.log.error("sms link event", error);
     }
   }
 
-  /** The peer sends these again. */
-  #refuse(): void {
-    const kept: QueuedLinkEvent[] = [];
-    for (const item of this.#items) {
-      if (item.refuse === undefined) kept.push(item);
-      else item.refuse();
+  /** The SMSC sends them again. */
+  #refuseReceived(): void {
+    const kept: Entry[] = [];
+    for (const entry of this.#entries) {
+      if (entry.event.kind === "received") refuse(entry.event);
+      else kept.push(entry);
     }
-    this.#items = kept;
+    this.#entries = kept;
   }
 
-  #press(): void {
-    const isPressed = this.#items.length > (this.#isPressed ? FEW_AGAIN : TOO_MANY);
-    if (isPressed === this.#isPressed) return;
-    this.#isPressed = isPressed;
-    this.#deps.pressed(isPressed);
+  #pauseReading(): void {
+    const isPaused = this.#entries.length > (this.#isReadingPaused ? FEW_AGAIN : TOO_MANY);
+    if (isPaused === this.#isReadingPaused) return;
+    this.#isReadingPaused = isPaused;
+    this.#deps.links.pauseReading(isPaused);
   }
 }
 
-function placesOf(items: QueuedLinkEvent[]): Map<DispatchTarget, number> {
+function refuse({ acknowledge }: Extract<LinkEvent, { kind: "received" }>): void {
+  acknowledge(STATUS.temporaryError);
+}
+
+/** Places of the present windows that these give back, by link. */
+function countFreed(entries: Entry[]): Map<DispatchTarget, number> {
   const freed = new Map<DispatchTarget, number>();
-  for (const { frees } of items) {
-    const outlet = frees?.() ?? null;
-    if (outlet !== null) freed.set(outlet, (freed.get(outlet) ?? 0) + 1);
-  }
+  for (const { event } of entries)
+    if (event.kind === "responded" && event.isPresent()) freed.set(event.link, (freed.get(event.link) ?? 0) + 1);
   return freed;
 }

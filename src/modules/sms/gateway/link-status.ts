@@ -1,15 +1,15 @@
+// What operators see of one link: its state, its last error, counts since the start, and its last PDUs.
+// All of it is in memory; what happened to its connection is also kept in the database.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { LinkState } from "../../../protocols/smpp/link.ts";
 import type { Unbound } from "../../../protocols/smpp/persistent-session.ts";
 import type { Slowed } from "../../../protocols/smpp/submit-queue.ts";
-import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { Direction } from "../../../protocols/smpp/session/events.ts";
 import { adviceOnBind } from "./link-advice.ts";
 import type { ReceiptState } from "../receipts/parse.ts";
 import type { Route } from "./route-settings.ts";
-
-// What operators see of one link: how it stands, what went wrong last, what it has done since the start, and its
-// last PDUs as they were. All of it is in memory; what happened to its connection is also kept in the database.
 
 /** What became of a submit. `later`: a refusal for now; `unanswered` and `lost`: its outcome is unknown. */
 export const SUBMIT_OUTCOMES = ["accepted", "throttled", "later", "refused", "unanswered", "lost"] as const;
@@ -55,16 +55,16 @@ export interface LinkSight {
 }
 
 /** An entry of a link's history, for the database. */
-export interface LinkEvent {
+export interface LinkChange {
   kind: "bound" | "lost" | "refused" | "throttled";
   detail: string | null;
 }
 
 const KEPT_PDUS = 50;
-/** Longer ones, of a whole text in message_payload, are cut. */
+/** Longer ones, of a whole message in message_payload, are cut. */
 const KEPT_BYTES = 1_024;
 
-export class LinkWatch {
+export class LinkStatus {
   readonly counts: LinkCounts = {
     submits: { accepted: 0, throttled: 0, later: 0, refused: 0, unanswered: 0, lost: 0 },
     ends: { lost: 0, refused: 0 },
@@ -96,7 +96,7 @@ export class LinkWatch {
     this.#since = clock.now();
   }
 
-  bound(role: string): LinkEvent {
+  bound(role: string): LinkChange {
     this.#since = this.#clock.now();
     this.#retryAt = null;
     this.#isRefused = false;
@@ -104,14 +104,14 @@ export class LinkWatch {
   }
 
   /** Null: it was closed by us. */
-  unbound({ reason, refusedWith, retryInMs }: Unbound): LinkEvent | null {
+  unbound({ reason, refusedWith, retryInMs }: Unbound): LinkChange | null {
     const now = this.#clock.now();
     if (this.#retryAt === null) this.#since = now;
     this.#retryAt = retryInMs === null ? null : now + retryInMs;
     if (retryInMs === null) return null;
     this.#isRefused = refusedWith !== null;
     this.counts.ends[this.#isRefused ? "refused" : "lost"] += 1;
-    const statusName = refusedWith === null ? null : outcomeOf(refusedWith).name;
+    const statusName = refusedWith === null ? null : findStatusRule(refusedWith).name;
     this.#error = { at: now, reason, statusName, advice: adviceOnBind(refusedWith, reason) };
     return {
       kind: this.#isRefused ? "refused" : "lost",
@@ -120,15 +120,15 @@ export class LinkWatch {
   }
 
   /** Null: that it is throttled is known. */
-  throttled({ ratePerSecond, isNews }: Slowed): LinkEvent | null {
+  throttled({ ratePerSecond, isNews }: Slowed): LinkChange | null {
     this.counts.throttled += 1;
     if (!isNews) return null;
     return { kind: "throttled", detail: `${Math.round(ratePerSecond * 10) / 10} a second from now on` };
   }
 
-  /** A submit's answer is committed, or needs no commit. */
-  answered(status: number): void {
-    const rule = outcomeOf(status, this.#route.statuses);
+  /** A submit's response is committed, or needs no commit. */
+  responded(status: number): void {
+    const rule = findStatusRule(status, this.#route.statuses);
     const { action, category, name } = rule;
     const isLater = action === "retry" ? "later" : "refused";
     const outcome = action === "accept" ? "accepted" : category === "throttled" ? "throttled" : isLater;
@@ -137,15 +137,15 @@ export class LinkWatch {
     this.#error = { at: this.#clock.now(), reason: "a submit was refused", statusName: name, advice: null };
   }
 
-  unknown(outcome: "unanswered" | "lost"): void {
+  uncertain(outcome: "unanswered" | "lost"): void {
     this.counts.submits[outcome] += 1;
     if (outcome === "lost") return;
     const reason = "a submit was not answered in time";
     this.#error = { at: this.#clock.now(), reason, statusName: null, advice: null };
   }
 
-  /** A receipt of this state, or a text (null), is committed. */
-  told(receipt: ReceiptState | null): void {
+  /** A receipt of this state, or a subscriber's message (null), is committed. */
+  received(receipt: ReceiptState | null): void {
     if (receipt === null) this.counts.texts += 1;
     else this.counts.receipts[receipt] += 1;
   }

@@ -1,8 +1,8 @@
+// What was learned of the SMSC of a route, and the last events of each link.
+
 import { and, desc, eq, lte } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smppLearned, smppLinkEvents } from "../../../platform/db/schema/sms.ts";
-
-// What is kept of links and routes: what was learned of an SMSC's habits, and the last things that happened.
 
 export type LinkStore = ReturnType<typeof openLinkStore>;
 
@@ -12,11 +12,11 @@ export type LinkEventRow = typeof smppLinkEvents.$inferSelect;
 const MAX_EVENTS = 500;
 
 export function openLinkStore({ orm }: Db) {
-  const isOf = (route: string, name: string) => and(eq(smppLearned.route, route), eq(smppLearned.name, name));
+  const isLearned = (route: string, name: string) => and(eq(smppLearned.route, route), eq(smppLearned.name, name));
   return {
     /** Null: nothing was learned. */
     learned: (route: string, name: string): string | null =>
-      orm.select({ value: smppLearned.value }).from(smppLearned).where(isOf(route, name)).get()?.value ?? null,
+      orm.select({ value: smppLearned.value }).from(smppLearned).where(isLearned(route, name)).get()?.value ?? null,
     learn(row: typeof smppLearned.$inferSelect): void {
       const { value, learnedAt } = row;
       const target = [smppLearned.route, smppLearned.name];
@@ -40,7 +40,7 @@ export function openLinkStore({ orm }: Db) {
           .run();
     },
     /** The newest first. */
-    eventsOf: (link: string, limit: number): LinkEventRow[] =>
+    listEvents: (link: string, limit: number): LinkEventRow[] =>
       orm
         .select()
         .from(smppLinkEvents)

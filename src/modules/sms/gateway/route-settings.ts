@@ -1,11 +1,11 @@
+// The SMS routes of the configuration, with the files that they name read once, at the start.
+
 import type { SmsRouteConfig } from "../../../config/config.ts";
 import { StartError } from "../../../platform/errors.ts";
 import { readAuthorities, readPassword } from "../../../config/secret-files.ts";
 import type { StatusOverrides } from "../../../protocols/smpp/submit-outcome.ts";
 import { LINK_DEFAULTS, type LinkSettings } from "../../../protocols/smpp/settings.ts";
 import type { ErrorOverrides } from "../receipts/failure.ts";
-
-// From the tables of the configuration to routes: the files that they name are read here, once, at start.
 
 export interface Route {
   config: SmsRouteConfig;

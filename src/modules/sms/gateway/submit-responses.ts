@@ -1,41 +1,36 @@
-import type { AfterCommit } from "../../../platform/db/after-commit.ts";
-import type { Log } from "../../../platform/log.ts";
-import { nextStep, outcomeOf, type Step, statusText } from "../../../protocols/smpp/submit-outcome.ts";
+// submit_sm_resp and what stands for it: what becomes of segments that were handed to a link. All of it is inside a
+// transaction, and answers with the work that waits again.
+
+import type { Context } from "../../../platform/context.ts";
+import type { SubmitResponse } from "../../../protocols/smpp/submit-queue.ts";
+import { nextStep, findStatusRule, type Step, formatStatus } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
-import { type Submission, isReported } from "./submission.ts";
-import type { CircuitBreaker } from "./circuit-breaker.ts";
+import { splitAsUcs2 } from "../encoding/segment.ts";
+import {
+  getWords,
+  SILENT,
+  toReadyWork,
+  type Fence,
+  type ReadyWork,
+  type SegmentRow,
+  type Words,
+} from "../queue/segment-read-store.ts";
 import { idKey, MAX_ID } from "../receipts/message-id.ts";
 import type { Receipts } from "../receipts/process.ts";
+import type { SmsStores } from "../stores.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
+import type { Links } from "./links.ts";
+import { acceptFirst, dueBeside, NOTHING_WRONG, releaseParts, resolveUncertain } from "./resolve-uncertain.ts";
 import type { Route } from "./route-settings.ts";
-import { splitAsUcs2 } from "../encoding/segment.ts";
-import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
-import type { Fence, SegmentStore, Words } from "../queue/segment-store.ts";
-import type { MessageStore } from "../queue/message-store.ts";
-import { acceptFirst, resolveUncertain, dueBeside, NOTHING_WRONG, releaseParts } from "./resolve-uncertain.ts";
-import type { WorkStore } from "../queue/work-store.ts";
+import { isReceiptExpected, type Submission } from "./submission.ts";
 
-// submit_sm_resp and what stands for it: what becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
-// all. Everything here is inside a transaction, and tells the work that waits again.
-
-export interface SubmitResponsesDeps {
-  sms: {
-    segments: SegmentStore;
-    messages: Pick<MessageStore, "byId">;
-    work: Pick<WorkStore, "recode">;
-    facts: Pick<AfterCommit, "run">;
-  };
+export interface SubmitResponsesDeps extends Pick<Context, "log"> {
+  sms: Pick<SmsStores, "segments" | "messages" | "afterCommit">;
   routes: ReadonlyMap<string, Route>;
   receipts: Receipts;
-  health: CircuitBreaker;
+  breaker: Pick<CircuitBreaker, "isOpen" | "isMostlyFull">;
+  links: Pick<Links, "pause">;
   lostResponseWaitMs: number;
-  log: Log;
-  /** The whole route rests. */
-  pause: (route: string, ms: number) => void;
-}
-
-export interface GivenAnswer {
-  status: number;
-  messageId: string;
 }
 
 export class SubmitResponses {
@@ -45,81 +40,77 @@ export class SubmitResponses {
     this.#deps = deps;
   }
 
-  /** Outside of transactions, which may be run again: what an answer says of the SMSC; `status` null: it did not come. */
-  heard(route: string, status: number | null): void {
-    const { routes, health } = this.#deps;
-    if (status === null) health.unanswered(route);
-    else health.answered(route, outcomeOf(status, routes.get(route)?.statuses));
-  }
-
-  answered(flight: Submission, answer: GivenAnswer, now: number): ReadyWork[] {
+  responded(
+    submission: Submission,
+    response: Pick<SubmitResponse<Submission>, "status" | "messageId">,
+    now: number,
+  ): ReadyWork[] {
     const { routes, sms } = this.#deps;
-    const rule = outcomeOf(answer.status, routes.get(flight.route)?.statuses);
+    const rule = findStatusRule(response.status, routes.get(submission.route)?.statuses);
     if (rule.action === "accept") {
-      return this.#accept(flight, answer.messageId, now);
+      return this.#accept(submission, response.messageId, now);
     }
-    // Another claim of it has its own answer; and what a receipt has proved is not refused any more.
+    // Another claim of it has its own answer; and what a receipt has resolved is not refused any more.
     const rows = sms.segments
-      .of(flight.messageId)
-      .filter(({ seq }) => flight.seqs.includes(seq))
-      .filter((row) => row.leaseEpoch === flight.leaseEpoch && isOpen(row));
-    return this.#refused(rows, rule, answer.status, now);
+      .listByMessage(submission.messageId)
+      .filter(({ seq }) => submission.seqs.includes(seq))
+      .filter((row) => row.leaseEpoch === submission.leaseEpoch && isOpen(row));
+    return this.#refused(rows, rule, response.status, now);
   }
 
   /** The connection is gone, or the answer did not come in time. */
-  unanswered(flight: Submission, now: number): ReadyWork[] {
+  lost(submission: Submission, now: number): ReadyWork[] {
     const { segments } = this.#deps.sms;
     const giveUpAt = now;
-    const lost = flight.seqs.map((seq) => segments.unknown(fence(flight, seq), { now, giveUpAt }));
-    return flight.seqs.flatMap((seq, index) => {
-      const row = lost[index] === true ? segments.one(flight.messageId, seq) : undefined;
-      // What told of one part of a text that went whole has told of the others.
-      return row?.state === "unknown" ? this.decide(row, now) : [];
+    const lost = submission.seqs.map((seq) => segments.unknown(fence(submission, seq), { now, giveUpAt }));
+    return submission.seqs.flatMap((seq, index) => {
+      const row = lost[index] === true ? segments.find(submission.messageId, seq) : undefined;
+      // Evidence of one part of a message that went whole has resolved the others.
+      return row?.state === "unknown" ? this.resolve(row, now) : [];
     });
   }
 
   /** Of a segment that is `unknown`. */
-  decide(row: SegmentRow, now: number): ReadyWork[] {
+  resolve(row: SegmentRow, now: number): ReadyWork[] {
     const { sms, routes, receipts, lostResponseWaitMs } = this.#deps;
     return resolveUncertain(row, now, {
       sms,
       routes,
       lostResponseWaitMs,
-      prove: (each, at) => receipts.prove(each, sms.messages.byId(each.messageId)?.recipient ?? null, at),
+      applyEvidence: (each, at) =>
+        receipts.applyEvidence(each, sms.messages.byId(each.messageId)?.recipient ?? null, at),
     });
   }
 
   /** Nothing of it was written: `reason` null, it waits as before; else it never can be. */
-  unsent(flight: Submission, reason: string | null, now: number): ReadyWork[] {
+  unsent(submission: Submission, reason: string | null, now: number): ReadyWork[] {
     const { sms, log } = this.#deps;
-    const { segments, facts } = sms;
-    return flight.seqs.flatMap((seq) => {
-      const row = segments.one(flight.messageId, seq);
+    const { segments, afterCommit } = sms;
+    return submission.seqs.flatMap((seq) => {
+      const row = segments.find(submission.messageId, seq);
       if (row === undefined) return [];
-      const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
       if (reason !== null) {
-        segments.end(fence(flight, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
-        facts.run(() => log.error("sms submit", new Error(reason), { message: flight.messageId, seq }));
+        segments.end(fence(submission, seq), { state: "failed", now }, { ...SILENT, category: "internal_error" });
+        afterCommit.run(() => log.error("sms submit", new Error(reason), { message: submission.messageId, seq }));
         return [];
       }
-      const said = { providerStatus, providerCode, category, reason: before };
       // In its old place: later, the parts behind it would go before it.
       const nextAt = dueBeside(row, row.nextAt, sms);
-      segments.retry(fence(flight, seq), { now, nextAt, isCounted: false, isResend: false }, said);
-      return [{ route, priority, workspaceId, nextAt }];
+      segments.retry(fence(submission, seq), { now, nextAt, isCounted: false, isResend: false }, getWords(row));
+      return [toReadyWork(row, nextAt)];
     });
   }
 
-  #accept(flight: Submission, id: string, now: number): ReadyWork[] {
+  #accept(submission: Submission, id: string, now: number): ReadyWork[] {
     const { segments, messages } = this.#deps.sms;
     const smscIdKey = idKey(id);
     const smscId = smscIdKey === null ? null : id.trim().slice(0, MAX_ID);
-    const route = this.#deps.routes.get(flight.route);
-    const rows = flight.seqs.flatMap((seq) => segments.one(flight.messageId, seq) ?? []);
+    const route = this.#deps.routes.get(submission.route);
+    const rows = submission.seqs.flatMap((seq) => segments.find(submission.messageId, seq) ?? []);
     for (const row of rows) {
-      const expectsReceipt = smscIdKey !== null && route !== undefined && isReported(route, row);
+      const expectsReceipt = smscIdKey !== null && route !== undefined && isReceiptExpected(route, row);
       // The late answer of a first submit counts as well, unless the second will have its own.
-      const isMeant = row.leaseEpoch === flight.leaseEpoch || row.state !== "in_flight";
+      const isMeant = row.leaseEpoch === submission.leaseEpoch || row.state !== "in_flight";
       if (isMeant && row.acceptedAt === null)
         segments.accept(row, { smscId, smscIdKey, expectsReceipt, now }, NOTHING_WRONG);
       // It was sent twice, or a receipt came first: this id may have receipts as well.
@@ -127,26 +118,28 @@ export class SubmitResponses {
     }
     const released = rows.flatMap((row) => releaseParts(row, now, segments));
     if (smscId === null || rows.length === 0) return released;
-    this.#deps.receipts.join(rows, () => messages.byId(flight.messageId)?.recipient ?? "", smscId, now);
+    this.#deps.receipts.join(rows, () => messages.byId(submission.messageId)?.recipient ?? "", smscId, now);
     return released;
   }
 
-  /** `rows`: several only of a text that went whole, and those are alike. */
+  /** `rows`: several only of a message that went whole, and those are alike. */
   #refused(rows: SegmentRow[], rule: StatusRule, status: number, now: number): ReadyWork[] {
     const [first] = rows;
     if (first === undefined) return [];
     const { sms, log } = this.#deps;
-    const code = statusText(status);
+    const code = formatStatus(status);
     const told = { route: first.route, status: rule.name, code };
-    if (rule.isAlarming) sms.facts.run(() => log.event("sms.refused", told, "warn"));
-    const others = sms.segments.of(first.messageId).filter((row) => rows.every(({ seq }) => seq !== row.seq));
+    if (rule.isAlarming) sms.afterCommit.run(() => log.event("sms.refused", told, "warn"));
+    const others = sms.segments
+      .listByMessage(first.messageId)
+      .filter((row) => rows.every(({ seq }) => seq !== row.seq));
     const isWhole = others.every(({ state, resends }) => state === "ready" && resends === 0) && first.resends === 0;
     const to = isWhole ? this.#standIn(first) : null;
     const recoded = isWhole && rule.action === "reencode" ? this.#recoded(first) : null;
     const retries = first.retries?.[status] ?? 0;
     const step = nextStep(rule, { retries, canReroute: to !== null, canReencode: recoded !== null });
     this.#rest(first.route, rule, step);
-    if (step.kind === "reencode" && recoded !== null) sms.work.recode(first.messageId, recoded);
+    if (step.kind === "reencode" && recoded !== null) sms.segments.recode(first.messageId, recoded);
     const said = { providerStatus: rule.name, providerCode: code, category: rule.category, reason: null };
     return rows.flatMap((row) => this.#follow(row, { step, said, status, to, now }));
   }
@@ -156,52 +149,50 @@ export class SubmitResponses {
     { step, said, status, to, now }: { step: Step; said: Words; status: number; to: string | null; now: number },
   ): ReadyWork[] {
     const { segments } = this.#deps.sms;
-    const { messageId, priority, workspaceId } = row;
+    const { messageId } = row;
     if (acceptFirst(row, now, segments)) return [];
-    const proved = row.resends === 0 ? null : this.#proveFirst(row, now);
-    if (proved !== null) return proved;
+    const resolved = row.resends === 0 ? null : this.#applyFirstEvidence(row, now);
+    if (resolved !== null) return resolved;
     switch (step.kind) {
       case "retry": {
         const nextAt = dueBeside(row, now + step.afterMs, this.#deps.sms);
         const { isCounted } = step;
         const retries = isCounted ? { ...row.retries, [status]: (row.retries?.[status] ?? 0) + 1 } : undefined;
         segments.retry(row, { now, nextAt, isCounted, isResend: false, ...(retries && { retries }) }, said);
-        // The parts of a text go in their order.
+        // The parts of a message go in their order.
         if (row.parts > 1) segments.delayReady(messageId, nextAt);
-        return [{ route: row.route, priority, workspaceId, nextAt }];
+        return [toReadyWork(row, nextAt)];
       }
       case "reroute":
-        segments.retry(row, { now, nextAt: now, isCounted: true, isResend: false }, said);
-        if (row.parts > 1) segments.delayReady(messageId, now);
-        if (to !== null) segments.moveReady(messageId, { route: to, isRefused: true });
-        return [{ route: to ?? row.route, priority, workspaceId, nextAt: now }];
-      case "failed":
-        segments.end(row, { state: "failed", now }, { ...said, category: step.category });
-        return [];
       case "reencode":
         segments.retry(row, { now, nextAt: now, isCounted: true, isResend: false }, said);
         if (row.parts > 1) segments.delayReady(messageId, now);
-        return [{ route: row.route, priority, workspaceId, nextAt: now }];
+        if (step.kind === "reencode" || to === null) return [toReadyWork(row, now)];
+        segments.moveReady(messageId, { route: to, isRefused: true });
+        return [toReadyWork({ ...row, route: to }, now)];
+      case "failed":
+        segments.end(row, { state: "failed", now }, { ...said, category: step.category });
+        return [];
       case "accepted":
         throw new Error(`${said.providerStatus ?? ""}: no refusal`);
     }
   }
 
   /** The second submit was refused; a receipt of the first may have come meanwhile. */
-  #proveFirst(row: SegmentRow, now: number): ReadyWork[] | null {
+  #applyFirstEvidence(row: SegmentRow, now: number): ReadyWork[] | null {
     const { receipts, sms } = this.#deps;
-    return receipts.prove(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
+    return receipts.applyEvidence(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
   }
 
-  /** The route that takes a refused text over, which happens once. */
+  /** The route that takes a refused message over, which happens once. */
   #standIn({ route, reroutes }: SegmentRow): string | null {
-    const { routes, health } = this.#deps;
+    const { routes, breaker } = this.#deps;
     if (reroutes > 0) return null;
     const others = (routes.get(route)?.config.failover ?? []).filter((name) => routes.has(name));
-    return others.find((name) => !health.isOpen(name)) ?? others[0] ?? null;
+    return others.find((name) => !breaker.isOpen(name)) ?? others[0] ?? null;
   }
 
-  /** The text in UTF-16, where that takes as many parts: they are paid for. */
+  /** The message in UTF-16, where that takes as many parts: they are paid for. */
   #recoded({ messageId, route, parts }: SegmentRow): Uint8Array[] | null {
     const { sms, routes } = this.#deps;
     const message = sms.messages.byId(messageId);
@@ -213,11 +204,9 @@ export class SubmitResponses {
 
   #rest(route: string, { pausesRoute }: StatusRule, step: Step): void {
     if (pausesRoute !== "when_frequent" || step.kind !== "retry") return;
-    if (this.#deps.health.isMostlyFull(route)) this.#deps.pause(route, step.afterMs);
+    if (this.#deps.breaker.isMostlyFull(route)) this.#deps.links.pause(route, step.afterMs);
   }
 }
-
-const NOTHING_SAID: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
 
 function fence({ messageId, leaseEpoch }: Submission, seq: number): Fence {
   return { messageId, seq, state: "in_flight", leaseEpoch };

@@ -1,110 +1,96 @@
-import type { Commit } from "../../../platform/db/group-commit.ts";
-import type { AfterCommit } from "../../../platform/db/after-commit.ts";
-import { isStorageError } from "../../../platform/db/storage-error.ts";
-import type { Log } from "../../../platform/log.ts";
-import type { SubmitResponses } from "./submit-responses.ts";
-import type { Backlog } from "../queue/backlog.ts";
-import { finishText, type ReceiverDeps } from "../inbound/receive.ts";
-import type { Receipts } from "../receipts/process.ts";
-import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
-import { isLast } from "../receipts/parse.ts";
-import type { openOrphanStore } from "../receipts/orphan-store.ts";
-import type { Route } from "./route-settings.ts";
-import type { SeenStore } from "../inbound/duplicate-store.ts";
-import type { Dispatcher } from "./dispatch.ts";
-import type { CircuitBreaker } from "./circuit-breaker.ts";
-import type { Links } from "./links.ts";
-import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
-import type { SegmentStore } from "../queue/segment-store.ts";
-import type { MessageStore } from "../queue/message-store.ts";
-import type { Jump, MessageClock } from "../queue/message-clock.ts";
-import { dueDoubts } from "./resolve-uncertain.ts";
-import type { Share, FailedSmsWrites } from "../queue/failed-writes.ts";
-import type { WorkStore } from "../queue/work-store.ts";
+// What happens only because time passes: messages whose lifetime is over, responses and receipts that are not waited for
+// any longer, received messages that stay incomplete, and routes that are away for too long.
 
-// What time alone brings about: texts whose time to be sent is over, answers and receipts that are not waited for any
-// longer, received texts that stay incomplete, receipts that fit nothing, and routes that are away for too long.
+import { BackgroundTask } from "../../../platform/background-task.ts";
+import type { Context } from "../../../platform/context.ts";
+import { isStorageError } from "../../../platform/db/storage-error.ts";
+import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
+import { finishMessage, type InboundDeps } from "../inbound/receive.ts";
+import type { Backlog } from "../queue/backlog.ts";
+import type { FailedSmsWrites, SegmentBatch } from "../queue/failed-writes.ts";
+import type { Jump, MessageClock } from "../queue/message-clock.ts";
+import { toReadyWork, type ReadyWork, type SegmentRow } from "../queue/segment-read-store.ts";
+import { isFinalState } from "../receipts/parse.ts";
+import type { Receipts } from "../receipts/process.ts";
+import type { SmsStores } from "../stores.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
+import type { Dispatcher } from "./dispatch.ts";
+import type { Links } from "./links.ts";
+import { buildUncertainBatch } from "./resolve-uncertain.ts";
+import type { Route } from "./route-settings.ts";
+import type { SubmitResponses } from "./submit-responses.ts";
 
 const EVERY_MS = 1_000;
 const CLEAN_EVERY_MS = 10 * 60_000;
 /** Transactions of one clean-up, each kind: more than can have come since the last one. */
-const CLEAN_SHARES = 200;
+const CLEAN_BATCHES = 200;
 const FREE_EVERY_MS = 10_000;
 /** Of each kind, in one transaction. */
-const SHARE = 500;
+const BATCH = 500;
 const PARTS_MS = 30 * 60_000;
 const ORPHANS_MS = 72 * 3_600_000;
 const UNOWNED_MS = 30 * 86_400_000;
 
-/** A text, by its first part. */
+/** A message, by its first part. */
 type FirstPart = Pick<SegmentRow, "messageId" | "seq">;
-const firstPart = (messageId: number): FirstPart => ({ messageId, seq: 1 });
+const toFirstPart = (messageId: number): FirstPart => ({ messageId, seq: 1 });
 
-export interface SweeperDeps {
-  sms: {
-    segments: SegmentStore;
-    messages: MessageStore;
-    work: WorkStore;
-    orphans: ReturnType<typeof openOrphanStore>;
-    seen: SeenStore;
-    facts: Pick<AfterCommit, "run">;
-  };
-  routes: ReadonlyMap<string, Route>;
-  answers: SubmitResponses;
-  receipts: Receipts;
-  receiver: ReceiverDeps;
-  repeats: DuplicateFilter;
-  receiptGraceMs: number;
-  links: Pick<Links, "unboundMs" | "linkUnboundMs">;
-  health: Pick<CircuitBreaker, "isOpen">;
-  dispatcher: Pick<Dispatcher, "forgetTimers">;
-  backlog: Pick<Backlog, "look">;
-  nudge: (work: ReadyWork) => void;
-  unwritten: Pick<FailedSmsWrites, "run">;
-  commit: Commit;
+export interface SweeperDeps extends Pick<Context, "commit" | "log"> {
   clock: MessageClock;
-  log: Log;
+  sms: SmsStores;
+  routes: ReadonlyMap<string, Route>;
+  responses: SubmitResponses;
+  receipts: Receipts;
+  inbound: InboundDeps;
+  duplicates: DuplicateFilter;
+  links: Pick<Links, "unboundMs" | "linkUnboundMs">;
+  breaker: Pick<CircuitBreaker, "isOpen">;
+  dispatcher: Pick<Dispatcher, "nudge" | "forgetTimers">;
+  backlog: Pick<Backlog, "look">;
+  failedWrites: Pick<FailedSmsWrites, "run">;
+  receiptGraceMs: number;
 }
 
 export class Sweeper {
   readonly #deps: SweeperDeps;
-  #cancel: () => void = () => undefined;
+  readonly #task: BackgroundTask;
   #isStopped = false;
   #cleanedAt: number | undefined;
   readonly #freedAt = new Map<string, number>();
 
   constructor(deps: SweeperDeps) {
     this.#deps = deps;
+    const run = async () => {
+      await this.sweep();
+      return EVERY_MS;
+    };
+    this.#task = new BackgroundTask({ name: "sms sweep", run, clock: deps.clock, log: deps.log });
   }
 
   start(): void {
-    this.#cancel = this.#deps.clock.after(EVERY_MS, () => {
-      void this.sweep().then(() => {
-        if (!this.#isStopped) this.start();
-      });
-    });
+    this.#task.start(EVERY_MS);
   }
 
-  stop(): void {
+  stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancel();
+    return this.#task.stop();
   }
 
   /** Once over everything. */
   async sweep(): Promise<void> {
-    const { commit, log, nudge, receipts, clock, unwritten } = this.#deps;
+    const { commit, log, dispatcher, receipts, clock, failedWrites } = this.#deps;
     const step = (act: () => ReadyWork[]) => async () => {
-      for (const work of await commit(act)) nudge(work);
+      for (const work of await commit(act)) dispatcher.nudge(work);
     };
     const steps = [
       // One backwards is followed when all follow it: followSetBack.
       () => (clock.jump === null || clock.jump.byMs < 0 ? null : this.#follow(clock.jump, () => undefined)),
-      () => unwritten.run(this.#expired("queued")),
-      () => unwritten.run(this.#expired("sending")),
-      () => unwritten.run(this.#overdue()),
-      // Answers that did not come.
-      () => unwritten.run(dueDoubts(clock.now(), this.#deps)),
-      step(() => this.#finishTexts()),
+      () => failedWrites.run(this.#expired("queued")),
+      () => failedWrites.run(this.#expired("sending")),
+      () => failedWrites.run(this.#overdue()),
+      // Responses that did not come.
+      () => failedWrites.run(buildUncertainBatch(clock.now(), this.#deps)),
+      step(() => this.#finishInbound()),
       ...[...this.#deps.routes.keys()].flatMap((route) => [
         step(() => this.#standIn(route)),
         step(() => this.#freePinned(route)),
@@ -122,7 +108,7 @@ export class Sweeper {
       try {
         await each();
       } catch (error) {
-        // The guard tells of trouble with the storage.
+        // The guard reports storage errors.
         if (isStorageError(error)) return;
         log.error("sms sweep", error);
       }
@@ -138,26 +124,26 @@ export class Sweeper {
 
   /** The wall clock was put right: the stored times go with it. */
   async #follow(jump: Jump, note: () => void): Promise<void> {
-    const { sms, clock, log, commit, nudge, dispatcher } = this.#deps;
+    const { sms, clock, log, commit, dispatcher } = this.#deps;
     await commit(() => {
-      sms.work.moveTimes(jump);
+      sms.segments.moveTimes(jump);
       note();
     });
     clock.follow(jump);
     dispatcher.forgetTimers();
     log.event("sms.clock_jumped", { byS: Math.round(jump.byMs / 1_000) }, "warn");
-    for (const work of sms.segments.readyWork()) nudge(work);
+    for (const work of sms.segments.readyWork()) dispatcher.nudge(work);
   }
 
-  /** Texts that were not sent in their time. */
-  #expired(status: "queued" | "sending"): Share<FirstPart> {
+  /** Messages that were not sent in their time. */
+  #expired(status: "queued" | "sending"): SegmentBatch<FirstPart> {
     const { sms, clock } = this.#deps;
     const now = clock.now();
     return {
       where: "sms expire",
-      find: (limit) => sms.messages.expired(status, now, limit).map(firstPart),
+      find: (limit) => sms.messages.expired(status, now, limit).map(toFirstPart),
       act: ({ messageId }) => {
-        const rows = sms.segments.of(messageId);
+        const rows = sms.segments.listByMessage(messageId);
         const said = rows.find(({ category }) => category !== null);
         const { providerStatus = null, providerCode = null } = said ?? {};
         const category = said?.category ?? (rows.some((row) => this.#isAway(row)) ? "provider_unavailable" : "expired");
@@ -168,7 +154,7 @@ export class Sweeper {
     };
   }
 
-  /** Whether nobody is there to send it. */
+  /** Whether no link is there to send it. */
   #isAway({ state, route, parts, link }: SegmentRow): boolean {
     const { routes, links } = this.#deps;
     if (state !== "ready") return false;
@@ -178,15 +164,15 @@ export class Sweeper {
   }
 
   /** Receipts that did not come. */
-  #overdue(): Share<FirstPart> {
+  #overdue(): SegmentBatch<FirstPart> {
     const { sms, clock, routes, receiptGraceMs } = this.#deps;
     const now = clock.now();
     return {
       where: "sms overdue",
-      find: (limit) => sms.messages.expired("sent", now - receiptGraceMs, limit).map(firstPart),
+      find: (limit) => sms.messages.expired("sent", now - receiptGraceMs, limit).map(toFirstPart),
       act({ messageId }) {
-        for (const row of sms.segments.of(messageId)) {
-          const isOpen = row.overdue === null && (row.receiptState === null || !isLast(row.receiptState));
+        for (const row of sms.segments.listByMessage(messageId)) {
+          const isOpen = row.overdue === null && (row.receiptState === null || !isFinalState(row.receiptState));
           const status = routes.get(row.route)?.config.missingReceiptStatus ?? "sent";
           if (isOpen) sms.segments.overdue(row, { status, now });
         }
@@ -195,32 +181,32 @@ export class Sweeper {
     };
   }
 
-  #finishTexts(): ReadyWork[] {
-    const { clock, receiver } = this.#deps;
+  #finishInbound(): ReadyWork[] {
+    const { clock, sms, inbound } = this.#deps;
     const now = clock.now();
-    return receiver.sms.inbound
-      .waitingSince(now - PARTS_MS, SHARE)
-      .flatMap((key) => finishText(key, { isOver: true, now }, receiver));
+    return sms.inbound
+      .waitingSince(now - PARTS_MS, BATCH)
+      .flatMap((key) => finishMessage(key, { isOver: true, now }, inbound));
   }
 
-  /** Texts of a route that is away, or errs, go by the next that is and does not. */
+  /** Messages of a route that is away, or errs, go by the next that is bound and does not. */
   #standIn(name: string): ReadyWork[] {
-    const { sms, routes, links, health } = this.#deps;
+    const { sms, routes, links, breaker } = this.#deps;
     const { config } = routes.get(name) ?? {};
     if (config === undefined || config.failover.length === 0) return [];
-    if (links.unboundMs(name) < config.failoverAfterMs && !health.isOpen(name)) return [];
-    const to = config.failover.find((each) => routes.has(each) && links.unboundMs(each) === 0 && !health.isOpen(each));
+    if (links.unboundMs(name) < config.failoverAfterMs && !breaker.isOpen(name)) return [];
+    const to = config.failover.find((each) => routes.has(each) && links.unboundMs(each) === 0 && !breaker.isOpen(each));
     if (to === undefined) return [];
-    return sms.work.unsent(name, SHARE).flatMap((id) => {
-      const [row] = sms.segments.of(id);
+    return sms.segments.unsent(name, BATCH).flatMap((id) => {
+      const [row] = sms.segments.listByMessage(id);
       if (row === undefined || sms.segments.moveReady(id, { route: to, isRefused: false }) === 0) return [];
-      return [{ route: to, priority: row.priority, workspaceId: row.workspaceId, nextAt: row.nextAt }];
+      return [toReadyWork({ ...row, route: to }, row.nextAt)];
     });
   }
 
   /**
-   * Texts of several parts belong to the link that had the first of them. Where that link is away and nothing of the
-   * text has gone out, any other may have it; where a part has, it waits: one text goes one way.
+   * Messages of several parts belong to the link that had the first of them. While that link is away and nothing of the
+   * message has gone out, any other may have it; once a part has, it waits: one message goes one way.
    */
   #freePinned(name: string): ReadyWork[] {
     const { sms, routes, links, clock } = this.#deps;
@@ -231,28 +217,25 @@ export class Sweeper {
       .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
     if (away.length === 0 || !isTime(this.#freedAt.get(name), FREE_EVERY_MS, clock.now())) return [];
     // Only once they are: what is rolled back is run again.
-    sms.facts.run(() => void this.#freedAt.set(name, clock.now()));
-    return sms.work.free(name, away);
+    sms.afterCommit.run(() => void this.#freedAt.set(name, clock.now()));
+    return sms.segments.free(name, away);
   }
 
   /** Now and then. */
   async #clean(): Promise<void> {
-    const { sms, clock, receiver, repeats, commit } = this.#deps;
+    const { sms, clock, duplicates, commit } = this.#deps;
     const now = clock.now();
-    repeats.forget();
-    await commit(() => sms.seen.purge(repeats.oldest));
-    for (const purge of [
-      () => sms.orphans.purge(now - ORPHANS_MS),
-      () => receiver.sms.inbound.purgeUnowned(now - UNOWNED_MS),
-    ])
-      for (let share = 0; share < CLEAN_SHARES; share += 1) {
+    duplicates.forget();
+    await commit(() => sms.duplicates.purge(duplicates.oldest));
+    for (const purge of [() => sms.orphans.purge(now - ORPHANS_MS), () => sms.inbound.purgeUnowned(now - UNOWNED_MS)])
+      for (let batch = 0; batch < CLEAN_BATCHES; batch += 1) {
         const isMore = !this.#isStopped && (await commit(purge));
         if (!isMore) break;
       }
   }
 }
 
-/** Of what is done now and then, and was done last at `lastAt`: a time that lies ahead is one of before the clock was set back. */
+/** Whether something is due that was done last at `lastAt`: a time that lies ahead is of before the clock was set back. */
 function isTime(lastAt: number | undefined, everyMs: number, now: number): boolean {
   return lastAt === undefined || now < lastAt || now >= lastAt + everyMs;
 }

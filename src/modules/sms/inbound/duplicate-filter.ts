@@ -1,21 +1,22 @@
+// Finds messages that an SMSC sends again because our acknowledgement was lost with the connection.
+// Nothing in SMPP says that it is the same one, and people write the same twice. It is taken for the same only where its
+// acknowledgement may have been lost: same octets between the same numbers, and either the SMSC's own number of the PDU or
+// of the message is the same, or it came over a connection that broke soon after, and comes again soon after the next was
+// bound.
+
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Origin } from "../../../protocols/smpp/session/events.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
-import type { SeenStore } from "./duplicate-store.ts";
-
-// An SMSC sends a text again when our acknowledgement was lost with the connection, and nothing in SMPP says that it
-// is the same one. People, too, write the same twice. It is taken for the same only where its acknowledgement may
-// have been lost: same octets between the same numbers, and either the SMSC's own number of the PDU or of the text is
-// the same, or it came over a connection that broke soon after, and comes again soon after the next was bound.
+import type { DuplicateStore } from "./duplicate-store.ts";
 
 /** What came longer ago is not looked at. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** So soon after a text its connection broke, and the next one was bound before it came again. */
+/** So soon after a message its connection broke, and the next one was bound before it came again. */
 const SOON_MS = 60_000;
 
 export interface DuplicateFilterDeps {
-  seen: SeenStore;
+  duplicates: DuplicateStore;
   /** Of stored times, and of spans. */
   clock: Pick<Clock, "now">;
   steady: Pick<Clock, "now">;
@@ -24,7 +25,7 @@ export interface DuplicateFilterDeps {
 export class DuplicateFilter {
   readonly #deps: DuplicateFilterDeps;
   readonly #startedAt: number;
-  /** By the name under which their texts are stored. */
+  /** By the name under which their messages are stored. */
   readonly #sessions = new Map<string, Origin["session"]>();
   readonly #names = new WeakMap<Origin["session"], string>();
 
@@ -33,21 +34,21 @@ export class DuplicateFilter {
     this.#startedAt = deps.clock.now();
   }
 
-  /** Inside the transaction that takes a text: whether it was taken before; it is remembered. */
+  /** Inside the transaction that takes a message: whether it was taken before; it is remembered. */
   isRepeat(route: string, message: Inbound, { session, sequence }: Origin): boolean {
-    const { seen, clock } = this.#deps;
+    const { duplicates, clock } = this.#deps;
     const now = clock.now();
-    const name = this.#nameOf(session);
+    const name = this.#getName(session);
     const reference = message.receiptedMessageId;
-    const digest = digestOf(message);
-    const before = seen.find(route, digest, now - LOOK_BACK_MS).find((row) => {
+    const digest = computeDigest(message);
+    const before = duplicates.find(route, digest, now - LOOK_BACK_MS).find((row) => {
       if (reference !== null && row.reference === reference) return true;
       if (row.session === name) return row.sequence === sequence;
       const brokeAt = this.#brokeAt(row.session, now);
-      return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && this.#ageOf(session) <= SOON_MS;
+      return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && this.#getAge(session) <= SOON_MS;
     });
-    if (before === undefined) seen.insert({ route, digest, reference, session: name, sequence, receivedAt: now });
-    else seen.moved(before.id, { session: name, sequence, receivedAt: now });
+    if (before === undefined) duplicates.insert({ route, digest, reference, session: name, sequence, receivedAt: now });
+    else duplicates.moved(before.id, { session: name, sequence, receivedAt: now });
     return before !== undefined;
   }
 
@@ -62,7 +63,7 @@ export class DuplicateFilter {
     return this.#deps.clock.now() - LOOK_BACK_MS;
   }
 
-  #nameOf(session: Origin["session"]): string {
+  #getName(session: Origin["session"]): string {
     const known = this.#names.get(session);
     if (known !== undefined) return known;
     const name = `${this.#startedAt}-${this.#sessions.size}-${session.beganAt}`;
@@ -71,7 +72,7 @@ export class DuplicateFilter {
     return name;
   }
 
-  #ageOf({ beganAt }: Origin["session"]): number {
+  #getAge({ beganAt }: Origin["session"]): number {
     return this.#deps.steady.now() - beganAt;
   }
 
@@ -83,7 +84,15 @@ export class DuplicateFilter {
   }
 }
 
-function digestOf({ source, destination, esmClass, dataCoding, shortMessage, messagePayload, sar }: Inbound): string {
+function computeDigest({
+  source,
+  destination,
+  esmClass,
+  dataCoding,
+  shortMessage,
+  messagePayload,
+  sar,
+}: Inbound): string {
   const head = [source.address, destination.address, esmClass, dataCoding, sar?.reference, sar?.total, sar?.part];
   const hash = createHash("sha256").update(JSON.stringify(head)).update(shortMessage);
   return hash.update(messagePayload ?? "").digest("base64url");

@@ -1,20 +1,20 @@
+// The PDUs of messages received in the last minutes, for duplicate-filter.ts.
+
 import { and, desc, eq, gte, lt } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsSeen } from "../../../platform/db/schema/sms.ts";
 
-// The PDUs of texts received in the last minutes, by which one that comes again is known (duplicate-filter.ts).
+type ReceivedRow = typeof smsSeen.$inferSelect;
 
-type SeenRow = typeof smsSeen.$inferSelect;
+export type DuplicateStore = ReturnType<typeof openDuplicateStore>;
 
-export type SeenStore = ReturnType<typeof openSeenStore>;
-
-export function openSeenStore({ orm }: Db) {
+export function openDuplicateStore({ orm }: Db) {
   return {
-    insert(row: Omit<SeenRow, "id">): void {
+    insert(row: Omit<ReceivedRow, "id">): void {
       orm.insert(smsSeen).values(row).run();
     },
     /** The same octets on a route since then, the newest first. */
-    find: (route: string, digest: string, since: number): SeenRow[] =>
+    find: (route: string, digest: string, since: number): ReceivedRow[] =>
       orm
         .select()
         .from(smsSeen)
@@ -22,7 +22,7 @@ export function openSeenStore({ orm }: Db) {
         .orderBy(desc(smsSeen.id))
         .all(),
     /** It came again. */
-    moved(id: number, to: Pick<SeenRow, "session" | "sequence" | "receivedAt">): void {
+    moved(id: number, to: Pick<ReceivedRow, "session" | "sequence" | "receivedAt">): void {
       orm.update(smsSeen).set(to).where(eq(smsSeen.id, id)).run();
     },
     purge(notBefore: number): void {

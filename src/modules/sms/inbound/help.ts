@@ -1,26 +1,21 @@
-import type { Log } from "../../../platform/log.ts";
-import { refusalOf } from "../../plans/sending-refusal.ts";
-import { type SmsAcceptDeps, writeText } from "../api/accept.ts";
+// The answer to HELP: the configured text, from the number that was written to and by the same route.
+// It is a message of the workspace that the number is assigned to, which pays for it as for any other. It goes to those
+// who opted out as well: they ask for it. Once a day and subscriber, so that two machines do not answer each other for ever.
+
+import { findRefusal } from "../../plans/sending-refusal.ts";
+import { type WriteDeps, writeText } from "../api/accept.ts";
 import { prepareText } from "../api/prepare.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
 
-// The answer to HELP: the configured text, from the number that was written to and by the route that brought it, as a
-// text of the workspace that the number is assigned to, which pays for it as for any other. It goes to those who opted
-// out as well: they ask for it. Once a day and subscriber, so that two machines do not help each other for ever.
-
 const AGAIN_MS = 86_400_000;
 
-export interface HelpDeps extends Omit<
-  SmsAcceptDeps,
-  "commit" | "guard" | "idempotency" | "clock" | "routing" | "nudge"
-> {
+export interface HelpDeps extends WriteDeps {
   /** Null: HELP is not answered. */
   helpText: string | null;
   routes: ReadonlyMap<string, Route>;
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
-  log: Log;
 }
 
 export interface AskedForHelp {
@@ -48,7 +43,7 @@ export function answerHelp(
   const { name, segmentation: method, shiftTables: nli, defaultCharset } = config;
   const route = { name, coding: { method, nli, defaultCharset } };
   const text = prepareText(helpText, { coding: route.coding, folding: workspace.smsFolding });
-  const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
+  const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
   const isPaid = deps.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;
   if (blocked || !isPaid) {
     log.event("sms.help_unanswered", { workspace: workspace.uid, why: blocked ? "blocked" : "credits" }, "warn");

@@ -1,5 +1,5 @@
 /**
- * Texts by which a subscriber wants no more messages, or wants them again. The whole message is one of
+ * Messages by which a subscriber wants no more messages, or wants them again. The whole message is one of
  * the words: "STOP PLEASE" is a sentence for a person to read. Case, accents and space around it do not
  * count. Pure.
  */
@@ -21,7 +21,7 @@ function words(keyword: Keyword, list: string): [string, Keyword][] {
 /** Longer than any word with accents written apart; what is longer is not looked at. */
 const MAX_LENGTH = 100;
 
-/** What a received text asks for; null: nothing of the kind. */
+/** What a received message asks for; null: nothing of the kind. */
 export function readKeyword(text: string): Keyword | null {
   const trimmed = text.trim();
   if (trimmed.length > MAX_LENGTH) return null;

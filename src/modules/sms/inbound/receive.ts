@@ -1,35 +1,22 @@
+// Messages from subscribers, inside the transaction that is committed before they are acknowledged.
+// Parts are kept until the message is whole. Then it is given to the workspace whose number it was written to, and a word
+// such as STOP counts for every workspace that sends from that number.
+
 import { newId } from "../../../platform/uuid.ts";
-import type { Random } from "../../../platform/random.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
-import type { SuppressionStore } from "../../suppressions/store.ts";
-import type { SenderIdStore } from "../../workspaces/sender-store.ts";
-import type { InboundKey, InboundPartRow, InboundStore } from "./store.ts";
-import type { AskedForHelp } from "./help.ts";
+import type { InboundKey, InboundPartRow } from "./store.ts";
+import { answerHelp, type HelpDeps } from "./help.ts";
 import { readKeyword } from "./keywords.ts";
 import { toE164 } from "../encoding/phone-number.ts";
 import { type InboundPart, type InboundText, readPart, reassemble } from "../encoding/reassemble.ts";
-import type { Route } from "../gateway/route-settings.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
-import type { MessageStore } from "../queue/message-store.ts";
 
-// Texts from subscribers, inside the transaction that is committed before they are acknowledged: parts are kept
-// until the text is whole, then it is given to the workspace whose number it was written to, and a word such as
-// STOP counts for every workspace that texts from that number.
-
-/** On a shared number a text is for who texted the subscriber last, within so much. */
+/** A message to a shared number is for the workspace that sent to the subscriber last, within so much. */
 const ANSWER_MS = 72 * 3_600_000;
 /** A workspace that texted from a number within so much is stopped by a STOP to it. */
 const USED_MS = 90 * 86_400_000;
 
-export interface ReceiverDeps {
-  sms: { messages: Pick<MessageStore, "textedFrom">; inbound: InboundStore };
-  senderIds: Pick<SenderIdStore, "ownersOf">;
-  suppressions: Pick<SuppressionStore, "insert" | "find" | "delete">;
-  routes: ReadonlyMap<string, Route>;
-  random: Random;
-  /** Answers HELP; the work that this makes. */
-  answerHelp: (asked: AskedForHelp) => ReadyWork[];
-}
+export type InboundDeps = HelpDeps;
 
 interface Whole {
   route: string;
@@ -40,15 +27,15 @@ interface Whole {
   now: number;
 }
 
-/** A text, or a part of one, that came by a link of the route; the work that it makes. */
-export function receiveText(route: string, message: Inbound, now: number, deps: ReceiverDeps): ReadyWork[] {
+/** A message, or a part of one, that came by a link of the route; the work that it makes. */
+export function receiveMessage(route: string, message: Inbound, now: number, deps: InboundDeps): ReadyWork[] {
   const { esmClass, dataCoding, shortMessage, messagePayload, sar } = message;
   const bytes = shortMessage.length > 0 ? shortMessage : (messagePayload ?? shortMessage);
   const place = sar === null ? null : { reference: sar.reference, total: sar.total, seq: sar.part };
   const part = readPart({ esmClass, dataCoding, message: bytes, sar: place });
   const from = { route, source: message.source.address, destination: message.destination.address };
   if (part.place === null) {
-    const text = reassemble([part], true, charsetOf(route, deps)) ?? { text: null, missing: [] };
+    const text = reassemble([part], true, getCharset(route, deps)) ?? { text: null, missing: [] };
     return takeWhole({ ...from, text, raw: text.text === null ? bytes : null, now }, deps);
   }
   const { scheme, reference, total, seq } = part.place;
@@ -62,13 +49,13 @@ export function receiveText(route: string, message: Inbound, now: number, deps: 
     payload: Buffer.from(userData),
     receivedAt: now,
   });
-  return finishText(key, { isOver: false, now }, deps);
+  return finishMessage(key, { isOver: false, now }, deps);
 }
 
-/** Makes a text of its parts, when all are there or no more are waited for; the work that it makes. */
-export function finishText(key: InboundKey, when: { isOver: boolean; now: number }, deps: ReceiverDeps): ReadyWork[] {
-  const rows = deps.sms.inbound.partsOf(key);
-  const text = reassemble(rows.map(toPart), when.isOver, charsetOf(key.route, deps));
+/** Makes a message of its parts, when all are there or no more are waited for; the work that it makes. */
+export function finishMessage(key: InboundKey, when: { isOver: boolean; now: number }, deps: InboundDeps): ReadyWork[] {
+  const rows = deps.sms.inbound.listParts(key);
+  const text = reassemble(rows.map(toPart), when.isOver, getCharset(key.route, deps));
   if (text === null) return [];
   deps.sms.inbound.removeParts(key);
   const { route, source, destination } = key;
@@ -80,14 +67,14 @@ function toPart({ scheme, reference, total, seq, dataCoding, alphabet, payload }
   return { place: { scheme, reference, total, seq }, dataCoding, alphabet, userData: payload };
 }
 
-function charsetOf(route: string, { routes }: ReceiverDeps) {
+function getCharset(route: string, { routes }: InboundDeps) {
   return routes.get(route)?.config.defaultCharset ?? "gsm7";
 }
 
-function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: ReceiverDeps): ReadyWork[] {
+function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: InboundDeps): ReadyWork[] {
   const subscriber = toE164(source);
-  const own = [destination, ...renamed(route, destination, deps)].flatMap(ownFormsOf);
-  const workspaceId = ownerOf(subscriber, own, now, deps);
+  const own = [destination, ...listAliases(route, destination, deps)].flatMap(listForms);
+  const workspaceId = findOwner(subscriber, own, now, deps);
   deps.sms.inbound.insert({
     uid: newId(now, deps.random),
     workspaceId,
@@ -102,26 +89,26 @@ function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: 
   const keyword = text.text === null ? null : readKeyword(text.text);
   if (keyword === null) return [];
   if (keyword === "help")
-    return workspaceId === null ? [] : deps.answerHelp({ workspaceId, from: subscriber, to: own, route, now });
+    return workspaceId === null ? [] : answerHelp({ workspaceId, from: subscriber, to: own, route, now }, deps);
   const used = own.flatMap((name) => deps.sms.messages.textedFrom(subscriber, name, now - USED_MS));
   const concerned = new Set([...used.map((each) => each.workspaceId), ...(workspaceId === null ? [] : [workspaceId])]);
-  for (const each of concerned) obey(keyword, each, { address: subscriber, now }, deps);
+  for (const each of concerned) applyKeyword(keyword, each, { address: subscriber, now }, deps);
   return [];
 }
 
 /** The sender ids that the route's SMSC knows by this name. */
-function renamed(route: string, destination: string, { routes }: ReceiverDeps): string[] {
+function listAliases(route: string, destination: string, { routes }: InboundDeps): string[] {
   const senders = routes.get(route)?.config.senders ?? [];
-  return senders.filter(({ as }) => ownFormsOf(destination).includes(as)).map(({ name }) => name);
+  return senders.filter(({ as }) => listForms(destination).includes(as)).map(({ name }) => name);
 }
 
 /** A sender id may stand with or without its `+`, a long number also with its country code or not. */
-function ownFormsOf(destination: string): string[] {
+function listForms(destination: string): string[] {
   const digits = destination.replace(/^\+/, "");
   return [...new Set([destination, digits, `+${digits}`, toE164(destination), toE164(destination).slice(1)])];
 }
 
-function ownerOf(subscriber: string, own: string[], now: number, deps: ReceiverDeps): number | null {
+function findOwner(subscriber: string, own: string[], now: number, deps: InboundDeps): number | null {
   const owners = new Set(own.flatMap((name) => deps.senderIds.ownersOf(name)));
   if (owners.size <= 1) return [...owners][0] ?? null;
   const texted = own
@@ -131,11 +118,11 @@ function ownerOf(subscriber: string, own: string[], now: number, deps: ReceiverD
   return texted[0]?.workspaceId ?? null;
 }
 
-function obey(
+function applyKeyword(
   keyword: "opt_out" | "opt_in",
   workspaceId: number,
   { address, now }: { address: string; now: number },
-  { suppressions }: ReceiverDeps,
+  { suppressions }: InboundDeps,
 ): void {
   const of = { workspaceId, channel: "sms", address } as const;
   if (keyword === "opt_out") suppressions.insert({ ...of, reason: "opt_out", createdAt: now });

@@ -1,24 +1,22 @@
+// Messages received, and the parts of those that are not whole yet (encoding/reassemble.ts).
+
 import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsInbound, smsInboundParts } from "../../../platform/db/schema/sms.ts";
-import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
-
-// Texts received, and the parts of those that are not whole yet (modules/sms/encoding/reassemble.ts).
 
 export type InboundRow = typeof smsInbound.$inferSelect;
 export type InboundPartRow = typeof smsInboundParts.$inferSelect;
 
-/** Parts that belong to one text. */
+/** Parts that belong to one message. */
 export type InboundKey = Pick<InboundPartRow, "route" | "source" | "destination" | "scheme" | "reference" | "total">;
 
-/** A text that is somebody's. */
+/** A message that is a workspace's. */
 export type OwnedInbound = InboundRow & { workspaceId: number };
 
-export type InboundStore = ReturnType<typeof openInboundStore>;
-
 export function openInboundStore({ orm }: Db) {
-  const isOf = (key: InboundKey) =>
+  const belongsTo = (key: InboundKey) =>
     and(
       eq(smsInboundParts.route, key.route),
       eq(smsInboundParts.source, key.source),
@@ -27,20 +25,20 @@ export function openInboundStore({ orm }: Db) {
       eq(smsInboundParts.reference, key.reference),
       eq(smsInboundParts.total, key.total),
     );
-  /** Told of each text that is somebody's, inside its transaction. */
+  /** Called for each message that is a workspace's, inside its transaction. */
   let tell: ((text: OwnedInbound) => void) | null = null;
 
   return {
-    /** A whole text, or what there is of it; `workspaceId` null: nobody's, for the operator alone. */
+    /** A whole message, or what there is of it; `workspaceId` null: no workspace's, only for the operator. */
     insert(row: Omit<InboundRow, "id">): void {
       const inserted = orm.insert(smsInbound).values(row).returning().get();
       if (inserted.workspaceId !== null) tell?.({ ...inserted, workspaceId: inserted.workspaceId });
     },
-    /** From now on `follow` is told of each text that is somebody's, inside the transaction that writes it. */
+    /** From now on `follow` is called for each message that is a workspace's, inside the transaction that writes it. */
     followTexts(follow: NonNullable<typeof tell>): void {
       tell = follow;
     },
-    /** A page of a workspace's texts, newest first, and one row more when there are more. */
+    /** A page of a workspace's messages, newest first, and one row more when there are more. */
     list(workspaceId: number, before: Position | null, limit: number): InboundRow[] {
       const read = (where: ReturnType<typeof and>, rows: number) =>
         orm
@@ -61,14 +59,14 @@ export function openInboundStore({ orm }: Db) {
     insertPart(row: InboundPartRow): void {
       orm.insert(smsInboundParts).values(row).onConflictDoNothing().run();
     },
-    partsOf: (key: InboundKey): InboundPartRow[] =>
-      orm.select().from(smsInboundParts).where(isOf(key)).orderBy(smsInboundParts.seq).all(),
+    listParts: (key: InboundKey): InboundPartRow[] =>
+      orm.select().from(smsInboundParts).where(belongsTo(key)).orderBy(smsInboundParts.seq).all(),
     removeParts(key: InboundKey): void {
-      orm.delete(smsInboundParts).where(isOf(key)).run();
+      orm.delete(smsInboundParts).where(belongsTo(key)).run();
     },
-    /** Texts of which a part came before `until`, and which are not whole; of so many parts. */
+    /** Messages that are not whole, and a part of which came before `until`; of so many parts. */
     waitingSince(until: number, limit: number): InboundKey[] {
-      // The first by their age: DISTINCT alone would walk over all parts, each second.
+      // The first by their age: DISTINCT by itself would walk over all parts, each second.
       const old = orm
         .select({
           route: smsInboundParts.route,
@@ -85,10 +83,10 @@ export function openInboundStore({ orm }: Db) {
         .as("old");
       return orm.selectDistinct().from(old).all();
     },
-    /** Takes texts that are nobody's off, some at a time; true when there may be more. */
+    /** Removes messages that are no workspace's, some at a time; true when there may be more. */
     purgeUnowned(notBefore: number): boolean {
       const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
-      return removeShare(orm, smsInbound, isUnowned, PURGE_ROWS);
+      return removeBatch(orm, smsInbound, isUnowned, PURGE_ROWS);
     },
   };
 }

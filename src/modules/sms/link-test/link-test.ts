@@ -1,21 +1,22 @@
-/**
- * One trial of a link: three texts to the operator's own phone, each step noted with its raw PDU, until all receipts
- * came that the route promises, or its time is over. It is in memory alone. After a crash its receipts fit nothing
- * and are kept among those; nothing of it is ever sent twice.
- */
-import type { Clock } from "../../../platform/clock.ts";
-import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
-import type { LinkTestObserver, OfferedReceipt, Probe } from "./probe.ts";
-import type { LinkView } from "../gateway/links.ts";
-import { isSameNumber } from "../encoding/phone-number.ts";
-import { candidateKeys, type Conversion, idKey } from "../receipts/message-id.ts";
-import { isLast, type ReceiptState } from "../receipts/parse.ts";
-import type { Route } from "../gateway/route-settings.ts";
-import { advance } from "../queue/status.ts";
-import type { TrialSubmit, TrialText } from "./messages.ts";
+// One test of a link: three messages to the operator's own phone, each step noted with its raw PDU, until all receipts
+// came that the route promises, or its time is over. It is in memory only: after a crash its receipts fit nothing and are
+// kept among those; nothing of it is ever sent twice.
 
-/** What was tried and what became of it. */
-export interface Tried extends Omit<TrialSubmit, "submit"> {
+import type { Context } from "../../../platform/context.ts";
+import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
+import { isSameNumber } from "../encoding/phone-number.ts";
+import type { LinkEvent, ReceivedEvent } from "../gateway/link-event.ts";
+import type { LinkView } from "../gateway/links.ts";
+import type { Route } from "../gateway/route-settings.ts";
+import type { Submission } from "../gateway/submission.ts";
+import { advance } from "../queue/status.ts";
+import { candidateKeys, type Conversion, idKey } from "../receipts/message-id.ts";
+import { isFinalState, type Receipt, type ReceiptState } from "../receipts/parse.ts";
+import type { TestMessage, TestSubmit } from "./messages.ts";
+
+/** What became of one submit. */
+export interface SubmitResult extends Omit<TestSubmit, "submission"> {
   outcome: "waiting" | "written" | "accepted" | "refused" | "unanswered" | "lost" | "unwritable";
   /** command_status of its answer. */
   status: number | null;
@@ -26,13 +27,13 @@ export interface Tried extends Omit<TrialSubmit, "submit"> {
 }
 
 /** One thing that happened. */
-export interface TrialLine {
+export interface TestLine {
   /** From 1, rising. */
   no: number;
   /** Unix ms. */
   at: number;
   kind: "link" | "submit" | "answer" | "receipt" | "silence";
-  text: TrialText | null;
+  text: TestMessage | null;
   part: number | null;
   sequence: number | null;
   dataCoding: number | null;
@@ -56,26 +57,25 @@ export interface TrialLine {
 }
 
 /** `refused`: the link's bind. `down`: it was not bound, and could not be. `no_link`: the route has none. */
-export type TrialEnd = "complete" | "time" | "stopped" | "refused" | "down" | "no_link";
+export type TestEnd = "complete" | "time" | "stopped" | "refused" | "down" | "no_link";
 
-export interface LinkTestDeps {
+export interface LinkTestDeps extends Pick<Context, "clock" | "steady"> {
   id: string;
   route: Route;
   /** Null: the route has none. */
   link: string | null;
   to: string;
-  submits: TrialSubmit[];
+  submits: TestSubmit[];
   waitMs: number;
-  /** Of stored times. */
-  clock: Clock;
-  /** Of spans. */
-  steady: Clock;
-  view: () => LinkView | null;
-  ended: (trial: LinkTest) => void;
+  getView: () => LinkView | null;
+  onEnd: (test: LinkTest) => void;
+  /** A receipt goes the usual way after all. */
+  pass: (event: ReceivedEvent) => void;
 }
 
-interface OwnProbe extends Probe {
-  tried: Tried;
+interface OwnSubmit {
+  submission: Submission;
+  result: SubmitResult;
   writtenAt: number | null;
 }
 
@@ -83,24 +83,23 @@ interface OwnProbe extends Probe {
 const MAX_HELD = 20;
 const MAX_LINES = 200;
 
-export class LinkTest implements LinkTestObserver {
+export class LinkTest {
   readonly #deps: LinkTestDeps;
-  readonly #probes: OwnProbe[];
-  readonly lines: TrialLine[] = [];
-  readonly #held: OfferedReceipt[] = [];
-  #end: TrialEnd | null = null;
+  readonly #submits: OwnSubmit[];
+  readonly lines: TestLine[] = [];
+  readonly #held: ReceivedEvent[] = [];
+  #end: TestEnd | null = null;
   #cancel: () => void = () => undefined;
-  #isIdless = false;
+  #hasUnmatchedReceipts = false;
   /** The link was not bound when it began. */
   #beganUnbound = false;
 
   constructor(deps: LinkTestDeps) {
     this.#deps = deps;
-    this.#probes = deps.submits.map(({ submit, ...rest }) => ({
-      submit,
-      guest: this,
+    this.#submits = deps.submits.map(({ submission, ...rest }) => ({
+      submission,
       writtenAt: null,
-      tried: { ...rest, outcome: "waiting", status: null, messageId: null, receipt: null, conversion: null },
+      result: { ...rest, outcome: "waiting", status: null, messageId: null, receipt: null, conversion: null },
     }));
   }
 
@@ -125,17 +124,22 @@ export class LinkTest implements LinkTestObserver {
   }
 
   /** Why it ended; null: it goes on. */
-  get end(): TrialEnd | null {
+  get end(): TestEnd | null {
     return this.#end;
   }
 
-  get tried(): Tried[] {
-    return this.#probes.map(({ tried }) => tried);
+  get results(): SubmitResult[] {
+    return this.#submits.map(({ result }) => result);
   }
 
   /** Receipts for this number came that fit none of the ids. */
-  get hasStrangeReceipts(): boolean {
-    return this.#isIdless;
+  get hasUnmatchedReceipts(): boolean {
+    return this.#hasUnmatchedReceipts;
+  }
+
+  /** Whether it has something to send. */
+  get isWaiting(): boolean {
+    return this.takeWaiting(1).length > 0;
   }
 
   /** Its time begins. */
@@ -143,73 +147,79 @@ export class LinkTest implements LinkTestObserver {
     const { steady, waitMs, link } = this.#deps;
     if (link === null) return this.finish("no_link");
     this.#cancel = steady.after(waitMs, () => this.finish("time"));
-    const state = this.#deps.view()?.state;
+    const state = this.#deps.getView()?.state;
     this.#beganUnbound = state !== "bound" && state !== "partly";
     this.#seeLink(true);
   }
 
-  finish(end: TrialEnd): void {
+  finish(end: TestEnd): void {
     if (this.#end !== null) return;
     this.#end = end;
     this.#cancel();
-    for (const { pass } of this.#held.splice(0)) pass();
-    this.#deps.ended(this);
+    for (const event of this.#held.splice(0)) this.#deps.pass(event);
+    this.#deps.onEnd(this);
   }
 
-  take(room: number): Probe[] {
+  /** What is to be sent next, as many as there is room for. */
+  takeWaiting(room: number): Submission[] {
     if (this.#end !== null) return [];
-    return this.#probes.filter(({ tried }) => tried.outcome === "waiting").slice(0, room);
+    const waiting = this.#submits.filter(({ result }) => result.outcome === "waiting");
+    return waiting.slice(0, room).map(({ submission }) => submission);
   }
 
-  unsent(probe: Probe, reason: string | null): void {
-    const { tried } = this.#own(probe);
-    tried.outcome = reason === null ? "waiting" : "unwritable";
-    if (reason !== null) this.#note("silence", tried, { words: `it cannot be written: ${reason}` });
+  /** What became of one of its submits. */
+  apply(event: Extract<LinkEvent, { submission: Submission }>): void {
+    const own = this.#submits.find(({ submission }) => submission === event.submission);
+    if (own === undefined) throw new Error("a submit of another link test");
+    const { result } = own;
+    switch (event.kind) {
+      case "submitted": {
+        result.outcome = "written";
+        own.writtenAt = this.#deps.steady.now();
+        const { dataCoding, esmClass } = event.submission.submit;
+        return this.#note("submit", result, { ...toRaw(event.pdu), dataCoding, esmClass, words: "written" });
+      }
+      case "unsent":
+        result.outcome = event.reason === null ? "waiting" : "unwritable";
+        if (event.reason !== null) this.#note("silence", result, { words: `it cannot be written: ${event.reason}` });
+        return this.#look();
+      case "responded":
+        this.#respond(own, event);
+        break;
+      case "timed_out":
+      case "lost": {
+        result.outcome = event.kind === "lost" ? "lost" : "unanswered";
+        const why = event.kind === "lost" ? "the connection was lost before the answer" : "no answer in time";
+        this.#note("silence", result, { words: `${why}: whether the SMSC has it is not known` });
+      }
+    }
+    this.#offerHeld();
     this.#look();
   }
 
-  written(probe: Probe, pdu: Buffer): void {
-    const own = this.#own(probe);
-    own.tried.outcome = "written";
-    own.writtenAt = this.#deps.steady.now();
-    const { dataCoding, esmClass } = probe.submit;
-    this.#note("submit", own.tried, { ...rawOf(pdu), dataCoding, esmClass, words: "written" });
-  }
-
-  answered(probe: Probe, { status, messageId, bytes }: { status: number; messageId: string; bytes: Buffer }): void {
-    const { tried, writtenAt } = this.#own(probe);
-    const { name: statusName, action } = outcomeOf(status, this.#deps.route.statuses);
-    tried.outcome = action === "accept" ? "accepted" : "refused";
-    tried.status = status;
-    tried.messageId = messageId;
+  #respond({ result, writtenAt }: OwnSubmit, event: Extract<LinkEvent, { kind: "responded" }>): void {
+    const { status, messageId, pdu } = event;
+    const { name: statusName, action } = findStatusRule(status, this.#deps.route.statuses);
+    result.outcome = action === "accept" ? "accepted" : "refused";
+    result.status = status;
+    result.messageId = messageId;
     const ms = writtenAt === null ? null : Math.round(this.#deps.steady.now() - writtenAt);
-    const words = tried.outcome === "accepted" ? "the SMSC has it" : "the SMSC refuses it";
-    this.#note("answer", tried, { ...rawOf(bytes), status, statusName, messageId, ms, words });
-    this.#offerAgain();
-    this.#look();
+    const words = result.outcome === "accepted" ? "the SMSC has it" : "the SMSC refuses it";
+    this.#note("answer", result, { ...toRaw(pdu), status, statusName, messageId, ms, words });
   }
 
-  unanswered(probe: Probe, outcome: "unanswered" | "lost"): void {
-    const { tried } = this.#own(probe);
-    tried.outcome = outcome;
-    const why = outcome === "lost" ? "the connection was lost before the answer" : "no answer in time";
-    this.#note("silence", tried, { words: `${why}: whether the SMSC has it is not known` });
-    this.#offerAgain();
-    this.#look();
-  }
-
-  linkChanged(link: string): void {
-    if (link === this.#deps.link && this.#end === null) this.#seeLink(false);
+  linkChanged(): void {
+    if (this.#end === null) this.#seeLink(false);
   }
 
   #seeLink(isBegin: boolean): void {
-    // In a moment: the link's own state follows what it tells.
+    // Not at once: the link's own state changes after its event.
     queueMicrotask(() => {
-      const view = this.#deps.view();
+      const view = this.#deps.getView();
       if (view === null || this.#end !== null) return;
       this.#note("link", null, { words: linkWords(view), statusName: view.error?.statusName ?? null });
       // It is tried again in a minute at the earliest, and somebody has to change something before that.
-      const isUntouched = this.#probes.every(({ tried }) => tried.outcome === "waiting");
+      const isUntouched = this.#submits.every(({ result }) => result.outcome === "waiting");
       if (view.state === "refused" && isUntouched) this.finish("refused");
       if (view.state !== "waiting" || !isUntouched || !this.#beganUnbound) return;
       // Where it was down before, one more attempt is waited for, if it comes in time.
@@ -218,94 +228,86 @@ export class LinkTest implements LinkTestObserver {
     });
   }
 
-  /** True: it is taken, or held until it is known whose it is. */
-  offer(offered: OfferedReceipt): boolean {
-    if (this.#end !== null || offered.route !== this.#deps.route.config.name) return false;
-    const { source, destination } = offered.message;
+  /** True: the receipt is taken, or held until it is known whose it is. */
+  offer(event: ReceivedEvent, receipt: Receipt): boolean {
+    if (this.#end !== null || event.link.route !== this.#deps.route) return false;
+    const { source, destination } = event.message;
     if (![source, destination].some(({ address }) => isSameNumber(address, this.#deps.to))) return false;
-    if (this.#apply(offered)) return true;
-    if (!this.#isAnswerOpen || this.#held.length >= MAX_HELD) {
-      this.#noteStrange(offered);
+    if (this.#take(event, receipt)) return true;
+    if (!this.#isResponseOpen || this.#held.length >= MAX_HELD) {
+      this.#noteUnmatched(event, receipt);
       return false;
     }
-    this.#held.push(offered);
+    this.#held.push(event);
     return true;
   }
 
-  get #isAnswerOpen(): boolean {
-    return this.#probes.some(({ tried }) => tried.outcome === "written");
+  get #isResponseOpen(): boolean {
+    return this.#submits.some(({ result }) => result.outcome === "written");
   }
 
-  #offerAgain(): void {
-    for (const offered of this.#held.splice(0)) {
-      if (this.#apply(offered)) continue;
-      if (this.#isAnswerOpen) this.#held.push(offered);
+  #offerHeld(): void {
+    for (const event of this.#held.splice(0)) {
+      if (event.receipt === null || this.#take(event, event.receipt)) continue;
+      if (this.#isResponseOpen) this.#held.push(event);
       else {
-        this.#noteStrange(offered);
-        offered.pass();
+        this.#noteUnmatched(event, event.receipt);
+        this.#deps.pass(event);
       }
     }
   }
 
-  #apply({ receipt, message, taken }: OfferedReceipt): boolean {
-    const { id, state, word, err } = receipt;
+  /** False: its id fits none of the responses. */
+  #take({ message, acknowledge }: ReceivedEvent, { id, state, word, err }: Receipt): boolean {
     const keys = id === null ? [] : candidateKeys(id);
     const found = keys.flatMap(({ key, conversion }) =>
-      this.#probes
-        .filter(({ tried }) => tried.outcome === "accepted" && idKey(tried.messageId ?? "") === key)
-        .map(({ tried }) => ({ tried, conversion })),
+      this.results
+        .filter(({ outcome, messageId }) => outcome === "accepted" && idKey(messageId ?? "") === key)
+        .map((result) => ({ result, conversion })),
     );
     // Some SMSCs give all the same id: the one that has no last word yet.
-    const best = found.find(({ tried }) => tried.receipt === null || !isLast(tried.receipt)) ?? found[0];
+    const best = found.find(({ result }) => result.receipt === null || !isFinalState(result.receipt)) ?? found[0];
     if (best === undefined) return false;
-    const { tried, conversion } = best;
-    tried.receipt = advance(tried.receipt, state) ?? tried.receipt;
-    tried.conversion = conversion;
-    const words = isLast(state) ? state : `${state}: not its last word`;
-    this.#note("receipt", tried, { ...rawOf(message.bytes), receipt: { id, conversion, state, word, err }, words });
-    taken();
+    const { result, conversion } = best;
+    result.receipt = advance(result.receipt, state) ?? result.receipt;
+    result.conversion = conversion;
+    const words = isFinalState(state) ? state : `${state}: not its last word`;
+    this.#note("receipt", result, { ...toRaw(message.bytes), receipt: { id, conversion, state, word, err }, words });
+    // It is in no database, and needs no commit.
+    acknowledge(STATUS.ok);
     this.#look();
     return true;
   }
 
-  /** It may be one of a customer's text to the same number. */
-  #noteStrange({ receipt: { id, state, word, err }, message }: OfferedReceipt): void {
-    this.#isIdless = true;
+  /** It may be one of a customer's message to the same number. */
+  #noteUnmatched({ message }: ReceivedEvent, { id, state, word, err }: Receipt): void {
+    this.#hasUnmatchedReceipts = true;
     const words =
       "its id fits none of the answers: it is of another text to this number, or the ids cannot be compared";
-    this.#note("receipt", null, {
-      ...rawOf(message.bytes),
-      receipt: { id, conversion: null, state, word, err },
-      words,
-    });
-  }
-
-  #own(probe: Probe): OwnProbe {
-    const own = this.#probes.find((each) => each === probe);
-    if (own === undefined) throw new Error("a probe of another trial");
-    return own;
+    const receipt = { id, conversion: null, state, word, err };
+    this.#note("receipt", null, { ...toRaw(message.bytes), receipt, words });
   }
 
   #look(): void {
-    const isOpen = ({ outcome, expectsReceipt, receipt, messageId }: Tried) =>
+    const isOpen = ({ outcome, expectsReceipt, receipt, messageId }: SubmitResult) =>
       outcome === "waiting" ||
       outcome === "written" ||
-      (outcome === "accepted" && expectsReceipt && messageId !== "" && (receipt === null || !isLast(receipt)));
-    if (!this.tried.some(isOpen)) this.finish("complete");
+      (outcome === "accepted" && expectsReceipt && messageId !== "" && (receipt === null || !isFinalState(receipt)));
+    if (!this.results.some(isOpen)) this.finish("complete");
   }
 
-  #note(kind: TrialLine["kind"], tried: Tried | null, said: Partial<TrialLine> & { words: string }): void {
+  #note(kind: TestLine["kind"], result: SubmitResult | null, said: Partial<TestLine> & { words: string }): void {
     if (this.#end !== null || this.lines.length >= MAX_LINES) return;
     const nothing = { sequence: null, dataCoding: null, esmClass: null, status: null, statusName: null };
-    const of = { text: tried?.text ?? null, part: tried?.part ?? null };
-    const at = this.#deps.clock.now();
     const none = { ...nothing, messageId: null, ms: null, receipt: null, raw: null };
-    this.lines.push({ no: this.lines.length + 1, at, kind, ...of, ...none, ...said });
+    const { text = null, part = null } = result ?? {};
+    const at = this.#deps.clock.now();
+    this.lines.push({ no: this.lines.length + 1, at, kind, text, part, ...none, ...said });
   }
 }
 
 /** SMPP 3.4 §3.2: the sequence number is the header's last field. */
-function rawOf(pdu: Buffer): { raw: string; sequence: number } {
+function toRaw(pdu: Buffer): { raw: string; sequence: number } {
   return { raw: pdu.toString("hex"), sequence: pdu.readUInt32BE(12) };
 }
 

@@ -1,37 +1,33 @@
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
+// The operator's tests of links, one at a time. They stand between the links and their listener: the submits and receipts
+// of a test never reach the queue. A new test ends the one before.
+
+import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { newId } from "../../../platform/uuid.ts";
-import type { Log } from "../../../platform/log.ts";
-import type { Random } from "../../../platform/random.ts";
+import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 import { noRoute } from "../api/accept.ts";
-import type { OfferedReceipt } from "./probe.ts";
-import type { Links } from "../gateway/links.ts";
-import { isSameNumber } from "../encoding/phone-number.ts";
-import { candidateKeys, idKey } from "../receipts/message-id.ts";
-import type { ReferenceStore } from "../queue/reference-store.ts";
-import type { Route } from "../gateway/route-settings.ts";
 import type { Routing } from "../api/routing.ts";
+import { isSameNumber } from "../encoding/phone-number.ts";
 import { sourceAddress } from "../encoding/source-address.ts";
+import type { DispatchTarget, LinkEvent, LinkListener, ReceivedEvent } from "../gateway/link-event.ts";
+import type { Links, LinkView } from "../gateway/links.ts";
+import type { Route } from "../gateway/route-settings.ts";
+import type { Submission } from "../gateway/submission.ts";
+import type { ReferenceStore } from "../queue/reference-store.ts";
+import { candidateKeys, idKey } from "../receipts/message-id.ts";
 import { LinkTest } from "./link-test.ts";
-import { trialSubmits } from "./messages.ts";
+import { buildTestSubmits } from "./messages.ts";
 
-// The operator's trials of links, one at a time: a new one ends the one before. Receipts of a trial that is over are
-// still taken: among those of customers' texts they would fit nothing, or, worse, the wrong one.
-
-export interface LinkTestsDeps {
+export interface LinkTestsDeps extends Pick<Context, "commit" | "clock" | "steady" | "random" | "log"> {
   routes: ReadonlyMap<string, Route>;
   routing: Routing;
   references: Pick<ReferenceStore, "next">;
-  links: () => Pick<Links, "views" | "invite">;
-  commit: Commit;
-  clock: Clock;
-  steady: Clock;
-  random: Random;
-  log: Log;
+  links: Links;
+  /** Receives every other event. */
+  listener: LinkListener;
 }
 
-export interface TrialRequest {
+export interface LinkTestRequest {
   /** In E.164. */
   to: string;
   from: string;
@@ -42,19 +38,21 @@ export interface TrialRequest {
   waitMs: number;
 }
 
+/** A submit of a test that is over: its receipts are still taken. Among those of customers they would fit nothing, or the wrong one. */
 interface Past {
   route: string;
   key: string;
   to: string;
 }
 
-/** Texts of trials that are over whose receipts are known. */
+/** So many of them are known. */
 const MAX_PAST = 1_000;
 
-export class LinkTests {
+export class LinkTests implements LinkListener {
   readonly #deps: LinkTestsDeps;
   #isRunning = false;
   #current: LinkTest | null = null;
+  readonly #owners = new WeakMap<Submission, LinkTest>();
   readonly #past: Past[] = [];
 
   constructor(deps: LinkTestsDeps) {
@@ -77,20 +75,20 @@ export class LinkTests {
   }
 
   /** Throws AppError. */
-  async begin({ to, from, route: routeName, link, waitMs }: TrialRequest): Promise<LinkTest> {
+  async begin({ to, from, route: routeName, link, waitMs }: LinkTestRequest): Promise<LinkTest> {
     this.#assertRunning();
     const { routes, routing, references, commit, clock, steady, random, log } = this.#deps;
     const name = routeName ?? routing.find(to)?.name;
     if (name === undefined) throw noRoute(to);
     const route = routes.get(name);
-    if (route === undefined) throw unknown("route", name, [...routes.keys()]);
+    if (route === undefined) throw notConfigured("route", name, [...routes.keys()]);
     const linkName = this.#chooseLink(route, link);
     if (sourceAddress(from) === null) throw noSender(from);
     const reference = await commit(() => references.next(to));
     const umr = Math.floor(random.unit() * 0x10000);
-    const submits = trialSubmits({ to, from }, route, { now: clock.now(), reference, umr });
+    const submits = buildTestSubmits({ to, from }, route, { now: clock.now(), reference, umr });
     this.#current?.finish("stopped");
-    const trial: LinkTest = new LinkTest({
+    const test = new LinkTest({
       id: newId(clock.now(), random),
       link: linkName,
       route,
@@ -99,76 +97,111 @@ export class LinkTests {
       waitMs,
       clock,
       steady,
-      view: () => this.#viewOf(linkName),
-      ended: () => {
-        this.#remember(trial);
-        if (this.#current === trial) this.#deps.links().invite(null);
-        log.event("sms.link_test_ended", { route: name, link: linkName, why: trial.end });
-      },
+      getView: () => this.#findView(linkName),
+      onEnd: (ended) => this.#ended(ended),
+      pass: (event) => this.#deps.listener.emit(event),
     });
+    for (const { submission } of submits) this.#owners.set(submission, test);
     log.event("sms.link_test_started", { route: name, link: linkName });
-    this.#current = trial;
-    trial.start();
-    if (trial.end === null) this.#deps.links().invite(trial);
-    return trial;
+    this.#current = test;
+    test.start();
+    if (test.end !== null) return test;
+    const own = this.#deps.links.find(test.link);
+    if (own !== undefined) {
+      own.reservedFor = test;
+      this.#sendWaiting(own);
+    }
+    return test;
   }
 
-  /** What is known of the link of a trial. */
-  viewOf(trial: LinkTest) {
-    return this.#viewOf(trial.link);
+  findView({ link }: LinkTest): LinkView | null {
+    return this.#findView(link);
   }
 
-  /** True: it is taken, or held until it is known whose it is. */
-  offer(offered: OfferedReceipt): boolean {
-    if (this.#current?.offer(offered) === true) return true;
-    if (this.#past.length === 0 || offered.receipt.id === null) return false;
-    const keys = candidateKeys(offered.receipt.id).map(({ key }) => key);
-    const { source, destination } = offered.message;
+  /** The submits of a test go first. */
+  ready(link: DispatchTarget): void {
+    if (this.#current?.link === link.name) this.#sendWaiting(link);
+    this.#deps.listener.ready(link);
+  }
+
+  emit(event: LinkEvent): void {
+    // None since the start: the usual case, and on the path of every message.
+    if (this.#current === null) return this.#deps.listener.emit(event);
+    if (event.kind === "received") {
+      if (!this.#takes(event)) this.#deps.listener.emit(event);
+      return;
+    }
+    const test = "submission" in event ? this.#owners.get(event.submission) : undefined;
+    if (test === undefined || event.kind === "changed") {
+      this.#deps.listener.emit(event);
+      if (event.kind === "changed" && this.#current.link === event.link.name) this.#current.linkChanged();
+      return;
+    }
+    test.apply(event);
+    // It is in no database, and needs no commit.
+    if (event.kind === "responded") event.settle();
+  }
+
+  #takes(event: ReceivedEvent): boolean {
+    const { receipt, message, link, acknowledge } = event;
+    if (receipt === null) return false;
+    if (this.#current?.offer(event, receipt) === true) return true;
+    if (this.#past.length === 0 || receipt.id === null) return false;
+    const keys = candidateKeys(receipt.id).map(({ key }) => key);
+    const { name } = link.route.config;
     const isPast = this.#past.some(
       ({ route, key, to }) =>
-        route === offered.route &&
+        route === name &&
         keys.includes(key) &&
-        [source, destination].some(({ address }) => isSameNumber(address, to)),
+        [message.source, message.destination].some(({ address }) => isSameNumber(address, to)),
     );
-    if (isPast) offered.taken();
+    if (isPast) acknowledge(STATUS.ok);
     return isPast;
   }
 
-  #remember(trial: LinkTest): void {
-    const { name } = trial.route.config;
-    for (const { messageId } of trial.tried) {
+  #sendWaiting(link: DispatchTarget): void {
+    const submissions = this.#current?.takeWaiting(link.free) ?? [];
+    if (submissions.length > 0) link.send(submissions);
+  }
+
+  #ended(test: LinkTest): void {
+    this.#remember(test);
+    const { links, log } = this.#deps;
+    const link = links.find(test.link);
+    if (link?.reservedFor === test) link.reservedFor = null;
+    log.event("sms.link_test_ended", { route: test.route.config.name, link: test.link || null, why: test.end });
+  }
+
+  #remember(test: LinkTest): void {
+    const { name } = test.route.config;
+    for (const { messageId } of test.results) {
       const key = idKey(messageId ?? "");
-      if (key !== null) this.#past.push({ route: name, key, to: trial.to });
+      if (key !== null) this.#past.push({ route: name, key, to: test.to });
     }
     this.#past.splice(0, Math.max(0, this.#past.length - MAX_PAST));
   }
 
-  #viewOf(link: string | null) {
-    return (
-      this.#deps
-        .links()
-        .views()
-        .find(({ name }) => name === link) ?? null
-    );
+  #findView(link: string | null): LinkView | null {
+    return this.#deps.links.views().find(({ name }) => name === link) ?? null;
   }
 
   #chooseLink(route: Route, wanted: string | null): string | null {
     const names = route.links.map(({ name }) => name);
-    if (wanted !== null && !names.includes(wanted)) throw unknown("link", wanted, names);
-    const bound = names.find((name) => this.#viewOf(name)?.state === "bound");
+    if (wanted !== null && !names.includes(wanted)) throw notConfigured("link", wanted, names);
+    const bound = names.find((name) => this.#findView(name)?.state === "bound");
     return wanted ?? bound ?? names[0] ?? null;
   }
 
   #assertRunning(): void {
     if (this.#isRunning) return;
-    throw new AppError("UNAVAILABLE", "No instance runs here, and only one that runs has links", {
+    throw new AppError("UNAVAILABLE", "No instance runs here, so there are no links", {
       hint: "Start it (pombo serve), then try again.",
       retryAfterS: 5,
     });
   }
 }
 
-function unknown(field: "route" | "link", name: string, names: string[]): AppError {
+function notConfigured(field: "route" | "link", name: string, names: string[]): AppError {
   const hint = names.length === 0 ? "There is none." : `There is ${names.map((each) => `"${each}"`).join(", ")}.`;
   return new AppError("VALIDATION_ERROR", `There is no ${field} "${name}"`, { field, hint });
 }

@@ -1,31 +1,30 @@
-/**
- * The texts that a link is tried with: one of the GSM alphabet, one that is only UCS-2, one of two parts. Each shows on
- * the phone whether the SMSC takes the alphabet for what it is. They are written as the route writes all texts. Pure.
- */
+// The messages of a link test: one of the GSM alphabet, one that is only UCS-2, one of two parts. Each shows on the phone
+// whether the SMSC takes the alphabet for what it is. They are written as the route writes all messages. Pure.
+
 import { encodeText, normalForm } from "../encoding/encoding.ts";
-import { type Submission, flightOf, isReported } from "../gateway/submission.ts";
+import { type Submission, buildSubmission, isReceiptExpected } from "../gateway/submission.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import { type SplitText, splitText } from "../encoding/segment.ts";
 
-export const TRIAL_TEXTS = ["gsm", "ucs2", "two_parts"] as const;
-export type TrialText = (typeof TRIAL_TEXTS)[number];
+export const TEST_MESSAGES = ["gsm", "ucs2", "two_parts"] as const;
+export type TestMessage = (typeof TEST_MESSAGES)[number];
 
-/** One submit_sm of the trial. */
-export interface TrialSubmit {
-  text: TrialText;
+/** One submit_sm of the test. */
+export interface TestSubmit {
+  text: TestMessage;
   /** From 1. */
   part: number;
   parts: number;
-  submit: Submission["submit"];
+  submission: Submission;
   /** Whether the route promises a receipt for it. */
   expectsReceipt: boolean;
 }
 
-/** The signs that SMSCs with another alphabet change; a route whose data coding 0 is ASCII has the first three alone. */
+/** Characters that SMSCs with another alphabet change; a route whose data coding 0 is ASCII has only the first three. */
 const GSM_SIGNS = ["@ $ _ \u00e9 \u00e0", "@ $ _"];
 const LIFETIME_MS = 10 * 60_000;
 
-export interface TrialAddresses {
+export interface TestAddresses {
   /** In E.164. */
   to: string;
   /** A sender id. */
@@ -42,31 +41,31 @@ interface Given {
 }
 
 /** Throws where the route cannot write one of them, or the sender is none. */
-export function trialSubmits({ to, from }: TrialAddresses, route: Route, given: Given): TrialSubmit[] {
+export function buildTestSubmits({ to, from }: TestAddresses, route: Route, given: Given): TestSubmit[] {
   const { segmentation: method, shiftTables: nli, defaultCharset } = route.config;
   const coding = { method, nli, defaultCharset };
   const signs = GSM_SIGNS.find((each) => encodeText(each, coding).encoding === "gsm7") ?? "";
   const filler = "abcdefghij ".repeat(16).trim();
-  const bodies: Record<TrialText, string> = {
+  const bodies: Record<TestMessage, string> = {
     gsm: `pombo test 1 of 3, GSM: ${signs}`.trim(),
     ucs2: "pombo test 2 of 3, UCS-2: \u00e3 \u00e7 \u00f5 \u00ea \u2713",
     two_parts: `pombo test 3 of 3, two parts in one: ${filler} - the end.`,
   };
   const message = { sender: from, recipient: to, expiresAt: given.now + LIFETIME_MS };
-  return TRIAL_TEXTS.flatMap((text, index) =>
-    flightsOf(splitText(normalForm(bodies[text]), coding), message, route, {
+  return TEST_MESSAGES.flatMap((text, index) =>
+    buildAll(splitText(normalForm(bodies[text]), coding), message, route, {
       ...given,
       umr: given.umr + index,
-    }).map((flight) => {
-      const [part = 1] = flight.seqs;
+    }).map((submission) => {
+      const [part = 1] = submission.seqs;
       const parts = text === "two_parts" ? 2 : 1;
-      return { text, part, parts, submit: flight.submit, expectsReceipt: isReported(route, { seq: part, parts }) };
+      return { text, part, parts, submission, expectsReceipt: isReceiptExpected(route, { seq: part, parts }) };
     }),
   );
 }
 
 /** As the dispatcher makes them of rows. */
-function flightsOf(
+function buildAll(
   { encoding, alphabet, parts }: SplitText,
   message: { sender: string; recipient: string; expiresAt: number },
   route: Route,
@@ -83,6 +82,6 @@ function flightsOf(
   }));
   const whole = { ...message, encoding, alphabet };
   const isWhole = route.config.segmentation === "payload" || rows.length === 1;
-  if (isWhole) return [flightOf(rows, whole, route, given.now)];
-  return rows.map((row) => flightOf([row], whole, route, given.now));
+  if (isWhole) return [buildSubmission(rows, whole, route, given.now)];
+  return rows.map((row) => buildSubmission([row], whole, route, given.now));
 }

@@ -1,48 +1,48 @@
+// The operator's routes for testing a link.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { timeOf } from "../../../platform/http/times.ts";
-import { trialBody, TrialQuery, TrialRecord } from "../api/operator-schema.ts";
+import { linkTestBody, LinkTestQuery, LinkTestRecord } from "../api/operator-schema.ts";
 import type { LinkTest } from "./link-test.ts";
-import { verdictOf } from "./verdict.ts";
+import { buildVerdict } from "./verdict.ts";
 import type { LinkTests } from "./link-tests.ts";
-
-// The operator tries a link.
 
 const TAG = "Operator";
 const DEFAULT_FROM = "Pombo";
 const DEFAULT_WAIT_S = 60;
-const LastTrial = Type.Union([TrialRecord, Type.Null()], { description: "Null: none was made since the start." });
+const LastTest = Type.Union([LinkTestRecord, Type.Null()], { description: "Null: no test since the start." });
 
 export interface LinkTestRouteDeps {
-  trials: LinkTests;
+  tests: LinkTests;
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
 }
 
-export function linkTestRoutes({ trials, prefixes }: LinkTestRouteDeps) {
-  return new Elysia({ name: "operator trials", prefix: "/api/v1/operator/sms" })
+export function linkTestRoutes({ tests, prefixes }: LinkTestRouteDeps) {
+  return new Elysia({ name: "operator link tests", prefix: "/api/v1/operator/sms" })
     .post(
       "/trial",
       async ({ request, body, set }) => {
         operatorCaller(request);
         const { to, from = DEFAULT_FROM, route = null, link = null, waitS = DEFAULT_WAIT_S } = body;
-        const trial = await trials.begin({ to, from, route, link, waitMs: waitS * 1_000 });
+        const test = await tests.begin({ to, from, route, link, waitMs: waitS * 1_000 });
         set.status = 201;
-        return { data: showTrial(trial, 0, trials) };
+        return { data: showTest(test, 0, tests) };
       },
       {
-        body: requestBody(trialBody(prefixes)),
+        body: requestBody(linkTestBody(prefixes)),
         parse: "json",
         detail: describe({
           id: "startSmsLinkTest",
           tag: TAG,
-          summary: "Try a link with three texts",
+          summary: "Test a link with three messages",
           description:
-            "Sends a text of the GSM alphabet, one in UCS-2 and one of two parts over the link that texts go by. They belong to no workspace and cost no credit. A new test ends the one before.",
-          responses: answers(201, TrialRecord, [400, 401, 403, 413, 415, 422, 503]),
+            "Sends a message in the GSM alphabet, one in UCS-2 and one of two parts over the link. They belong to no workspace and cost no credit. A new test ends the previous one.",
+          responses: answers(201, LinkTestRecord, [400, 401, 403, 413, 415, 422, 503]),
         }),
       },
     )
@@ -50,17 +50,17 @@ export function linkTestRoutes({ trials, prefixes }: LinkTestRouteDeps) {
       "/trial",
       ({ request, query }) => {
         operatorCaller(request);
-        const { current } = trials;
-        return { data: current === null ? null : showTrial(current, Number(query.after ?? 0), trials) };
+        const { current } = tests;
+        return { data: current === null ? null : showTest(current, Number(query.after ?? 0), tests) };
       },
       {
-        query: TrialQuery,
+        query: LinkTestQuery,
         detail: describe({
           id: "getSmsLinkTest",
           tag: TAG,
-          summary: "See how the last test of a link goes",
-          description: "With `after` only the lines that are new since then.",
-          responses: answers(200, LastTrial, [401, 403, 422]),
+          summary: "Get the last test of a link",
+          description: "With `after`, only newer lines.",
+          responses: answers(200, LastTest, [401, 403, 422]),
         }),
       },
     )
@@ -68,27 +68,28 @@ export function linkTestRoutes({ trials, prefixes }: LinkTestRouteDeps) {
       "/trial",
       ({ request }) => {
         operatorCaller(request);
-        const { current } = trials;
+        const { current } = tests;
         current?.finish("stopped");
-        return { data: current === null ? null : showTrial(current, 0, trials) };
+        return { data: current === null ? null : showTest(current, 0, tests) };
       },
       {
         detail: describe({
           id: "stopSmsLinkTest",
           tag: TAG,
-          summary: "End the test of a link",
-          description: "What was sent is sent; what was not is not.",
-          responses: answers(200, LastTrial, [401, 403]),
+          summary: "Stop the test of a link",
+          description: "Messages already sent may still arrive.",
+          responses: answers(200, LastTest, [401, 403]),
         }),
       },
     );
 }
 
-function showTrial(trial: LinkTest, after: number, trials: LinkTests): typeof TrialRecord.static {
-  const { id, route, link, to, end, tried, hasStrangeReceipts, waitMs } = trial;
-  const error = trials.viewOf(trial)?.error ?? null;
-  const lines = trial.lines.filter(({ no }) => no > after);
-  const verdict = end === null ? null : verdictOf({ end, route, link, tried, hasStrangeReceipts, error, waitMs });
+function showTest(test: LinkTest, after: number, tests: LinkTests): typeof LinkTestRecord.static {
+  const { id, route, link, to, end, results, hasUnmatchedReceipts, waitMs } = test;
+  const error = tests.findView(test)?.error ?? null;
+  const lines = test.lines.filter(({ no }) => no > after);
+  const verdict =
+    end === null ? null : buildVerdict({ end, route, link, results, hasUnmatchedReceipts, error, waitMs });
   return {
     id,
     route: route.config.name,

@@ -1,15 +1,13 @@
-import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+// The verdict of a link test in words: each message, and which settings of the route to change. Pure.
+
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import { adviceOnSubmit } from "../gateway/link-advice.ts";
 import type { LinkError } from "../gateway/link-status.ts";
 import type { Conversion } from "../receipts/message-id.ts";
-import { isLast } from "../receipts/parse.ts";
+import { isFinalState } from "../receipts/parse.ts";
 import type { Route } from "../gateway/route-settings.ts";
-import type { Tried, TrialEnd } from "./link-test.ts";
-import { TRIAL_TEXTS, type TrialText } from "./messages.ts";
-
-/**
- * What a trial showed, in words: each text, and which settings of the route to change. Pure.
- */
+import type { SubmitResult, TestEnd } from "./link-test.ts";
+import { TEST_MESSAGES, type TestMessage } from "./messages.ts";
 
 /**
  * `delivered`: all three. `unconfirmed`: the SMSC took them, and not all receipts came. `failed`: one was refused, not
@@ -22,12 +20,12 @@ export interface Verdict {
   sentences: string[];
 }
 
-export interface TrialFacts {
-  end: TrialEnd;
+export interface TestFacts {
+  end: TestEnd;
   route: Pick<Route, "config" | "statuses">;
   link: string | null;
-  tried: Tried[];
-  hasStrangeReceipts: boolean;
+  results: SubmitResult[];
+  hasUnmatchedReceipts: boolean;
   /** Of the link; null: nothing was wrong with it. */
   error: LinkError | null;
   waitMs: number;
@@ -35,48 +33,49 @@ export interface TrialFacts {
 
 type TextEnd = "delivered" | "undelivered" | "unconfirmed" | "failed" | "unsent";
 
-export function verdictOf(facts: TrialFacts): Verdict {
-  const { tried, end } = facts;
-  const isSent = tried.some(({ outcome }) => outcome !== "waiting" && outcome !== "unwritable");
+export function buildVerdict(facts: TestFacts): Verdict {
+  const { results, end } = facts;
+  const isSent = results.some(({ outcome }) => outcome !== "waiting" && outcome !== "unwritable");
   if (!isSent) return { result: end === "stopped" ? "stopped" : "not_sent", sentences: unsentWords(facts) };
-  const ends = TRIAL_TEXTS.map((text) => ({ text, parts: tried.filter((each) => each.text === text) }));
-  const states = ends.map(({ parts }) => endOf(parts));
+  const ends = TEST_MESSAGES.map((text) => ({ text, parts: results.filter((each) => each.text === text) }));
+  const states = ends.map(({ parts }) => classifyMessage(parts));
   const sentences = [
     ...ends.map(({ text, parts }, index) => textWords(text, parts, states[index] ?? "unsent", facts)),
     ...refusalWords(facts),
     ...receiptWords(facts),
     ...idWords(facts),
   ];
-  return { result: resultOf(states, end), sentences };
+  return { result: combineResults(states, end), sentences };
 }
 
-function resultOf(states: TextEnd[], end: TrialEnd): VerdictResult {
+function combineResults(states: TextEnd[], end: TestEnd): VerdictResult {
   if (states.every((state) => state === "delivered")) return "delivered";
   if (states.some((state) => state === "failed" || state === "undelivered")) return "failed";
   if (end === "stopped") return "stopped";
   return states.includes("unsent") ? "failed" : "unconfirmed";
 }
 
-/** Of a text from its parts; those without a promised receipt say nothing, unless none has one. */
-function endOf(parts: Tried[]): TextEnd {
+/** Of a message from its parts; those without a promised receipt say nothing, unless none has one. */
+function classifyMessage(parts: SubmitResult[]): TextEnd {
   if (parts.some(({ outcome }) => ["refused", "unanswered", "lost", "unwritable"].includes(outcome))) return "failed";
   if (parts.some(({ outcome }) => outcome !== "accepted")) return "unsent";
-  if (parts.some(({ receipt }) => receipt !== null && isLast(receipt) && receipt !== "delivered")) return "undelivered";
+  if (parts.some(({ receipt }) => receipt !== null && isFinalState(receipt) && receipt !== "delivered"))
+    return "undelivered";
   const promised = parts.filter(({ expectsReceipt }) => expectsReceipt);
   const isProved = promised.length > 0 && promised.every(({ receipt }) => receipt === "delivered");
   return isProved ? "delivered" : "unconfirmed";
 }
 
-const NAMES: Record<TrialText, string> = { gsm: "GSM", ucs2: "UCS-2", two_parts: "Two parts" };
+const NAMES: Record<TestMessage, string> = { gsm: "GSM", ucs2: "UCS-2", two_parts: "Two parts" };
 
-function textWords(text: TrialText, parts: Tried[], state: TextEnd, facts: TrialFacts): string {
+function textWords(text: TestMessage, parts: SubmitResult[], state: TextEnd, facts: TestFacts): string {
   return `${NAMES[text]}: ${stateWords(parts, state, facts)}.`;
 }
 
-function stateWords(parts: Tried[], state: TextEnd, { waitMs, route, end }: TrialFacts): string {
+function stateWords(parts: SubmitResult[], state: TextEnd, { waitMs, route, end }: TestFacts): string {
   const receipts = parts.every(({ receipt }) => receipt === null) ? "no receipt" : "not its last receipt";
   const when = end === "time" ? `within ${Math.round(waitMs / 1_000)} s` : "so far";
-  const shown = (each: Tried) => (parts.length > 1 ? `part ${each.part} ` : "");
+  const shown = (each: SubmitResult) => (parts.length > 1 ? `part ${each.part} ` : "");
   switch (state) {
     case "delivered":
       return "delivered";
@@ -95,33 +94,33 @@ function stateWords(parts: Tried[], state: TextEnd, { waitMs, route, end }: Tria
   }
 }
 
-function failureWords({ outcome, status }: Tried, { statuses }: Pick<Route, "statuses">): string {
+function failureWords({ outcome, status }: SubmitResult, { statuses }: Pick<Route, "statuses">): string {
   if (outcome === "unanswered") return "was not answered in time";
   if (outcome === "lost") return "was lost with the connection: it may have arrived";
   if (status === null) return "cannot be written on this route";
-  return `was refused with ${outcomeOf(status, statuses).name}`;
+  return `was refused with ${findStatusRule(status, statuses).name}`;
 }
 
-function refusalWords({ tried }: TrialFacts): string[] {
-  const refused = tried.filter(({ outcome }) => outcome === "refused");
+function refusalWords({ results }: TestFacts): string[] {
+  const refused = results.filter(({ outcome }) => outcome === "refused");
   const advised = [...new Set(refused.map(({ status }) => status ?? 0))].map(adviceOnSubmit);
   const words = advised.filter((each) => each !== null);
-  const isTaken = (text: TrialText) => tried.some((each) => each.text === text && each.outcome === "accepted");
-  const isOnly = (text: TrialText) => refused.length > 0 && refused.every((each) => each.text === text);
+  const isTaken = (text: TestMessage) => results.some((each) => each.text === text && each.outcome === "accepted");
+  const isOnly = (text: TestMessage) => refused.length > 0 && refused.every((each) => each.text === text);
   if (isOnly("ucs2") && isTaken("gsm"))
     words.push(
       "Only data coding 8 is refused: ask the SMSC's operator to allow UCS-2, or send texts without accents (folding).",
     );
   if (isOnly("two_parts") && isTaken("gsm"))
     words.push('Only the text of two parts is refused: try another segmentation ("udh8", "udh16", "sar", "payload").');
-  if (tried.some(({ outcome }) => outcome === "unanswered" || outcome === "lost"))
+  if (results.some(({ outcome }) => outcome === "unanswered" || outcome === "lost"))
     words.push("Answers were missing: ask the SMSC's operator, and look at pombo sms links for the connection.");
   return words;
 }
 
-function receiptWords({ tried, route, hasStrangeReceipts }: TrialFacts): string[] {
+function receiptWords({ results, route, hasUnmatchedReceipts }: TestFacts): string[] {
   const { config } = route;
-  const taken = tried.filter(({ outcome }) => outcome === "accepted");
+  const taken = results.filter(({ outcome }) => outcome === "accepted");
   const promised = taken.filter(({ expectsReceipt }) => expectsReceipt);
   const come = promised.filter(({ receipt }) => receipt !== null);
   if (taken.length === 0) return [];
@@ -130,9 +129,9 @@ function receiptWords({ tried, route, hasStrangeReceipts }: TrialFacts): string[
     return ['receipts = "none": nobody can say whether texts arrive. Ask for receipts, and set receipts = "each".'];
   if (taken.some(({ messageId }) => messageId === ""))
     words.push("Answers have no message id: no receipt can be told apart. Ask the SMSC's operator for ids.");
-  if (hasStrangeReceipts)
+  if (hasUnmatchedReceipts)
     words.push("Receipts came whose ids fit no answer: their raw PDUs above are for the SMSC's operator.");
-  if (come.length === 0 && !hasStrangeReceipts)
+  if (come.length === 0 && !hasUnmatchedReceipts)
     words.push(
       'Receipts do not come: ask the SMSC\'s operator to turn them on for this account (each submit asks, registered_delivery 1); if there are none, set receipts = "none". A longer --wait shows whether they are only late.',
     );
@@ -153,14 +152,14 @@ const ID_WORDS: Record<Conversion, string> = {
   decimal_to_hex: "Ids are hexadecimal in answers and decimal in receipts",
 };
 
-function idWords({ tried, route: { config } }: TrialFacts): string[] {
-  const ids = tried.flatMap(({ outcome, messageId }) => (outcome === "accepted" && messageId ? [messageId] : []));
+function idWords({ results, route: { config } }: TestFacts): string[] {
+  const ids = results.flatMap(({ outcome, messageId }) => (outcome === "accepted" && messageId ? [messageId] : []));
   const words: string[] = [];
   if (ids.length > 1 && new Set(ids).size === 1)
     words.push(
       "All answers have the same id: receipts are told apart by number alone. Ask the SMSC's operator for ids.",
     );
-  const seen = [...new Set(tried.flatMap(({ conversion }) => conversion ?? []))];
+  const seen = [...new Set(results.flatMap(({ conversion }) => conversion ?? []))];
   const [only] = seen;
   if (only === undefined || seen.length > 1) return words;
   if (config.messageIdFormat === "auto") words.push(`${ID_WORDS[only]}: found out, nothing to set.`);
@@ -169,10 +168,10 @@ function idWords({ tried, route: { config } }: TrialFacts): string[] {
   return words;
 }
 
-function unsentWords({ end, link, error, route, tried }: TrialFacts): string[] {
+function unsentWords({ end, link, error, route, results }: TestFacts): string[] {
   const { name } = route.config;
   if (end === "no_link") return [`The route ${name} has no link: add one ([[sms.routes.links]]) and restart pombo.`];
-  if (tried.every(({ outcome }) => outcome === "unwritable")) return ["Nothing of it can be written on this route."];
+  if (results.every(({ outcome }) => outcome === "unwritable")) return ["Nothing of it can be written on this route."];
   const status = error?.statusName ?? null;
   const why = error === null ? "" : `: ${error.reason}${status === null ? "" : ` (${status})`}`;
   const words = [`Nothing was sent: the link ${link ?? ""} was not bound, or had no room${why}.`];

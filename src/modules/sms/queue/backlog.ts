@@ -1,10 +1,10 @@
 /**
- * Routes that get more texts than they send: for minutes on end ever more segments wait, though a link is bound.
- * Whoever runs the instance is told before the texts' time to be sent is over.
+ * Routes that get more messages than they send: for minutes on end ever more segments wait, though a link is bound.
+ * The operator hears of it before the lifetimes of the messages are over.
  */
 import type { Clock } from "../../../platform/clock.ts";
 import type { HealthIssue } from "../../../platform/health-issue.ts";
-import type { LinkView } from "../gateway/links.ts";
+import type { Links } from "../gateway/links.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { WaitingCount } from "./waiting-count.ts";
 
@@ -16,8 +16,8 @@ const FEW = 100;
 
 export interface BacklogDeps {
   routes: ReadonlyMap<string, Route>;
-  waiting: Pick<WaitingCount, "of" | "isAtLimit">;
-  links: { unboundMs: (route: string) => number; views: () => LinkView[] };
+  waiting: Pick<WaitingCount, "get" | "isAtLimit">;
+  links: Pick<Links, "unboundMs" | "views">;
   /** Nothing is sent, as the operator wants it. */
   isPaused: () => boolean;
   /** Of stored times, and of spans. */
@@ -58,10 +58,10 @@ export class Backlog {
 
   #lookAt(route: string): void {
     const { waiting, links, isPaused, clock } = this.#deps;
-    // A link that is away, and a pause, are told of by themselves.
+    // A link that is away, and a pause, are reported by themselves.
     if (isPaused() || links.unboundMs(route) > 0) return void this.#watched.delete(route);
     const before = this.#watched.get(route);
-    const counts = [...(before?.counts ?? []), waiting.of(route).waiting].slice(-LOOKS);
+    const counts = [...(before?.counts ?? []), waiting.get(route).waiting].slice(-LOOKS);
     const isGrowing = grows(counts, (count) => waiting.isAtLimit(count));
     const growsSince = isGrowing ? (before?.growsSince ?? clock.now()) : null;
     this.#watched.set(route, { counts, growsSince });
@@ -83,7 +83,7 @@ export class Backlog {
   }
 }
 
-/** More than at any look before, and some at each; of too many to be counted nobody knows that they are fewer. */
+/** More than at any look before, and some at each; a count at its limit is taken for more. */
 function grows(counts: readonly number[], isAtLimit: (count: number) => boolean): boolean {
   const last = counts.at(-1) ?? 0;
   if (counts.length < LOOKS || last < FEW || counts.includes(0)) return false;

@@ -1,4 +1,6 @@
-import type { TransactionListener } from "../../../platform/db/tally.ts";
+// The messages whose segments a transaction changed, each settled once.
+
+import type { TransactionListener } from "../../../platform/db/open.ts";
 
 /**
  * The messages whose segments a transaction changed. Each is settled once, before the COMMIT: whoever moves

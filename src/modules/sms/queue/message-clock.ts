@@ -1,8 +1,9 @@
-import type { Clock } from "../../../platform/clock.ts";
+// The clock of the SMS queue, which follows corrections of the wall clock without letting time pass.
+// Messages wait by the wall clock, which may be put right by an hour. Nothing expires by such a jump, nothing becomes
+// due, and nothing waits longer. It is seen against a clock that does not jump, and the stored times are moved with it
+// (gateway/sweep.ts); until then this clock goes on as if nothing had happened.
 
-// Texts wait by the wall clock, which may be put right by an hour. Such a jump is no time that has passed: nothing
-// expires by it, nothing becomes due, and nothing waits longer. It is seen against a clock that does not jump, and
-// the stored times are moved with it (modules/sms/gateway/sweep.ts); until then this clock goes on as if nothing had happened.
+import type { Clock } from "../../../platform/clock.ts";
 
 /** A drift of less is followed as it is. */
 const JUMP_MS = 5_000;
@@ -11,7 +12,7 @@ export const LONGEST_JUMP_MS = 2 * 3_600_000;
 
 /**
  * A jump of `byMs`; what was accepted after `beforeMs` (of the old time) had the new time already. `seenForMs`: so long ago
- * it was seen first, and texts were accepted in the new time since.
+ * it was seen first, and messages were accepted in the new time since.
  */
 export interface Jump {
   byMs: number;

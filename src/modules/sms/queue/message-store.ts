@@ -1,11 +1,13 @@
-import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
+// The messages. Only settle-message.ts writes what follows from a message's segments (`PublicState`).
+
+import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
-import { smsMessages } from "../../../platform/db/schema/sms.ts";
+import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
-
-// The messages. What a message's segments say of it (`PublicState`) is written by settle-message.ts alone.
+import { type Jump, LONGEST_JUMP_MS } from "./message-clock.ts";
+import { IS_READY } from "./segment-read-store.ts";
 
 export type MessageRow = typeof smsMessages.$inferSelect;
 export type SmsStatus = MessageRow["status"];
@@ -135,7 +137,7 @@ export function openMessageStore(db: Db) {
   const remembered = new TransactionalCache<number, MessageRow>(MAX_REMEMBERED);
   db.listeners.push(remembered);
 
-  /** Told of each change that is worth an event, inside its transaction. */
+  /** Called for each change that is worth an event, inside its transaction. */
   let tell: ((change: MessageChange) => void) | null = null;
 
   return {
@@ -158,7 +160,7 @@ export function openMessageStore(db: Db) {
       else remembered.delete(id);
     },
     byUid: (workspaceId: number, uid: string): MessageRow | undefined => selectByUid.get({ workspaceId, uid }),
-    /** What follows from its segments: settle-message.ts alone, as the next; the row then. */
+    /** What follows from its segments: only for settle-message.ts, as is the next; the row then. */
     setState(before: MessageRow, state: PublicState): MessageRow {
       const after = { ...before, ...state };
       updateState.run(after);
@@ -167,11 +169,11 @@ export function openMessageStore(db: Db) {
       return after;
     },
     changed: (change: MessageChange): void => tell?.(change),
-    /** From now on `follow` is told of each change that is worth an event, inside the transaction that makes it. */
+    /** From now on `follow` is called for each change that is worth an event, inside the transaction that makes it. */
     followChanges(follow: NonNullable<typeof tell>): void {
       tell = follow;
     },
-    /** Which workspaces texted a number from this sender id after `since`, the last one first: those who share it. */
+    /** The workspaces that sent to a number from this sender id after `since`, the last one first. */
     textedFrom: (recipient: string, sender: string, since: number): { workspaceId: number; lastAt: number }[] =>
       orm
         .select({ workspaceId: smsMessages.workspaceId, lastAt: sql<number>`MAX(${smsMessages.createdAt})` })
@@ -223,4 +225,44 @@ export function openMessageStore(db: Db) {
       return [...same, ...read(lt(smsMessages.createdAt, createdAt), limit + 1 - same.length)];
     },
   };
+}
+
+/** After a far step back, what would wait for longer waits so much: about what SMSCs are given when they ask for time. */
+const SOON_MS = 60_000;
+/** A jump is seen within so much. */
+const SINCE_JUMP_MS = 2_000;
+
+/**
+ * The wall clock jumped: what waits is due when it was to be, and no lifetime is shorter or longer for it. Messages
+ * accepted since have the new time already.
+ */
+export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): void {
+  const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS - seenForMs, beforeMs + byMs];
+  // So far back, the clock may be right again: only what has a time that lies ahead now is of the time of before.
+  const isFar = byMs < -LONGEST_JUMP_MS;
+  const isOldBefore = isFar ? gt(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
+  const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : isOldBefore;
+  const old = orm
+    .select({ id: smsMessages.id })
+    .from(smsMessages)
+    .where(and(sql.raw("is_final = 0"), isOld));
+  const nextAt = sql`${smsSegments.nextAt} + ${byMs}`;
+  orm
+    .update(smsSegments)
+    .set({ nextAt })
+    .where(and(sql.raw("state IN ('ready', 'unknown')"), inArray(smsSegments.messageId, old)))
+    .run();
+  orm
+    .update(smsMessages)
+    .set({ expiresAt: sql`${smsMessages.expiresAt} + ${byMs}` })
+    .where(and(sql.raw("is_final = 0"), isOld))
+    .run();
+  if (!isFar) return;
+  // Older messages that were put off by the old time.
+  const soon = until + SOON_MS;
+  orm
+    .update(smsSegments)
+    .set({ nextAt: soon })
+    .where(and(IS_READY, gt(smsSegments.nextAt, soon)))
+    .run();
 }

@@ -1,21 +1,20 @@
-/**
- * Which work waits, as the links are asked to take it: by route, priority and workspace, with the time at which
- * its first segment is due. A priority goes before the ones below it, until those have waited for a while; within
- * one the workspaces take turns. What it says is a hint: the database decides what is claimed. Pure.
- */
-import type { ReadyWork, Priority } from "./segment-read-store.ts";
+// Which work waits for the links, by route, priority and workspace, with the time its first segment is due. Pure.
+// A priority goes before the ones below it, until those have waited for a while; within one the workspaces take turns.
+// It is a hint: the database decides what is claimed.
+
+import type { Priority, ReadyWork } from "./segment-read-store.ts";
 
 /** So much later is work of a priority taken for due, where another one is due as well. */
 const HANDICAP_MS: Record<Priority, number> = { otp: 0, transactional: 10_000, bulk: 120_000 };
 
 export interface Waiting extends ReadyWork {
-  /** Another one with each thing that was told of it, and never one again: what was read before is stale. */
+  /** Changes with each nudge and never repeats: a claim that began before is stale. */
   version: number;
   /** Links that had nothing to claim of what is due, until when (ms). */
   barred: Map<string, number>;
 }
 
-export class ReadyWorks {
+export class ReadyQueue {
   /** By route, then by priority and workspace. */
   readonly #routes = new Map<string, Map<string, Waiting>>();
   readonly #isHeld: (workspaceId: number) => boolean;
@@ -31,7 +30,7 @@ export class ReadyWorks {
     const { route } = work;
     const works = this.#routes.get(route) ?? new Map<string, Waiting>();
     this.#routes.set(route, works);
-    const key = keyOf(work);
+    const key = toKey(work);
     const known = works.get(key);
     this.#versions += 1;
     if (known === undefined) works.set(key, { ...work, version: this.#versions, barred: new Map() });
@@ -45,19 +44,19 @@ export class ReadyWorks {
   /** After a claim: what the database said of it when it was at `version`. It goes to the end of the line. */
   correct(work: Waiting, version: number, nextAt: number | null): void {
     const works = this.#routes.get(work.route);
-    const known = works?.get(keyOf(work));
+    const known = works?.get(toKey(work));
     if (works === undefined || known === undefined) return;
     if (known.version !== version) {
       if (nextAt !== null) known.nextAt = Math.min(known.nextAt, nextAt);
       return;
     }
-    works.delete(keyOf(work));
-    if (nextAt !== null) works.set(keyOf(work), { ...known, nextAt });
+    works.delete(toKey(work));
+    if (nextAt !== null) works.set(toKey(work), { ...known, nextAt });
   }
 
   /** What is due of it belongs to other links than this one. */
   bar(work: ReadyWork, link: string, until: number): void {
-    this.#routes.get(work.route)?.get(keyOf(work))?.barred.set(link, until);
+    this.#routes.get(work.route)?.get(toKey(work))?.barred.set(link, until);
   }
 
   /** What is due on a route for a link, by priority: the one to be served first comes first, each with its workspaces in turn. */
@@ -85,6 +84,6 @@ export class ReadyWorks {
   }
 }
 
-function keyOf({ priority, workspaceId }: Pick<ReadyWork, "priority" | "workspaceId">): string {
+function toKey({ priority, workspaceId }: Pick<ReadyWork, "priority" | "workspaceId">): string {
   return `${priority} ${workspaceId}`;
 }

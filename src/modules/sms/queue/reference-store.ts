@@ -1,3 +1,5 @@
+// The reference numbers that join the parts of messages.
+
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsReferences } from "../../../platform/db/schema/sms.ts";
@@ -5,7 +7,7 @@ import { fast } from "../../../platform/db/statement.ts";
 
 export type ReferenceStore = ReturnType<typeof openReferenceStore>;
 
-/** Counts texts of several parts by their recipient: the parts of two must not be mixed on a phone. */
+/** Counts messages of several parts by their recipient: the parts of two must not be mixed on a phone. */
 export function openReferenceStore({ orm }: Db) {
   const next = fast(
     orm
@@ -18,7 +20,7 @@ export function openReferenceStore({ orm }: Db) {
       .returning({ last: smsReferences.last }),
   );
   return {
-    /** The next reference to a number, 0 to 65,535; whoever has 8 bits for it takes it mod 256. */
+    /** The next reference to a number, 0 to 65,535; with 8 bits it is taken mod 256. */
     next(recipient: string): number {
       return next.get({ recipient }).last;
     },

@@ -1,10 +1,10 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+// Segments as their rows have them, and how they are read: single messages, and the work that waits.
+
+import { and, asc, eq, gte, isNotNull, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import type { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { fast } from "../../../platform/db/statement.ts";
-
-// How the segments are read. segment-store.ts is the one that changes them.
+import type { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 
 export type SegmentRow = typeof smsSegments.$inferSelect;
 export type SegmentState = SegmentRow["state"];
@@ -24,21 +24,73 @@ export interface FoundSegment {
   message: { recipient: string };
 }
 
+/** A segment at acceptance. */
+export type NewSegment = Pick<
+  SegmentRow,
+  "messageId" | "seq" | "parts" | "workspaceId" | "payload" | "reference" | "umr" | "route" | "priority" | "nextAt"
+>;
+
+export interface Claim {
+  route: string;
+  priority: Priority;
+  workspaceId: number;
+  link: string;
+  leaseEpoch: number;
+  now: number;
+  limit: number;
+}
+
+/** What a move comes from: most often a row as it was read or claimed. */
+export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch">;
+
+/** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
+export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
+
+/** Nothing was said. */
+export const SILENT: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
+
+export function getWords({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
+  return { providerStatus, providerCode, category, reason };
+}
+
+/** The work that a segment is at `nextAt`. */
+export function toReadyWork({ route, priority, workspaceId }: SegmentRow, nextAt: number): ReadyWork {
+  return { route, priority, workspaceId, nextAt };
+}
+
+/** `isCounted` false takes the attempt back (throttled); `isResend` true follows an unknown outcome. */
+export interface Again {
+  now: number;
+  nextAt: number;
+  isCounted: boolean;
+  isResend: boolean;
+  /** By status, this one among them; absent: as before. */
+  retries?: Record<string, number>;
+}
+
 /** What no statement binds: SQLite uses a partial index only where the query says its condition in the same words. */
 export const IS_READY = sql.raw("state = 'ready'");
 export const IS_OPEN = sql.raw("state IN ('in_flight', 'unknown')");
 
 const p = sql.placeholder;
 
-/** Longer texts are read at each step: as many of them as are remembered of others would take hundreds of megabytes. */
+/** Longer messages are read at each step: as many of them as are remembered of others would take hundreds of megabytes. */
 const MAX_PARTS = 4;
 
 /** The segments of messages, in their order. */
-export type RememberedSegments = TransactionalCache<number, SegmentRow[]>;
+export type SegmentCache = TransactionalCache<number, SegmentRow[]>;
 
-/** Prepares the statements that read. */
-export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments) {
-  const selectOf = fast(
+/** Nothing of a segment's message was taken by an SMSC, or may have been. */
+export const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
+  WHERE other.message_id = sms_segment.message_id AND (other.state <> 'ready' OR other.resends > 0))`);
+
+export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
+  return { ...openReads(orm, remembered), ...openWaiting(orm) };
+}
+
+/** Reads on the way of each segment. */
+function openReads(orm: Db["orm"], remembered: SegmentCache) {
+  const selectByMessage = fast(
     orm
       .select()
       .from(smsSegments)
@@ -78,18 +130,18 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
     );
   const selectById = byId(smsSegments.smscIdKey);
   const selectBySecondId = byId(smsSegments.smscIdKey2);
-  const of = (messageId: number): SegmentRow[] => {
+  const listByMessage = (messageId: number): SegmentRow[] => {
     const known = remembered.get(messageId);
     if (known !== undefined) return known;
-    const rows = selectOf.all({ messageId });
+    const rows = selectByMessage.all({ messageId });
     if (rows.length > 0 && rows.length <= MAX_PARTS) remembered.set(messageId, rows);
     return rows;
   };
-  const one = (messageId: number, seq: number) => of(messageId).find((row) => row.seq === seq);
+  const find = (messageId: number, seq: number) => listByMessage(messageId).find((row) => row.seq === seq);
   return {
     /** A message's segments, in their order. */
-    of,
-    one,
+    listByMessage,
+    find,
     /** When the first of this work is due; null: there is none. */
     nextAt: (work: Omit<ReadyWork, "nextAt">): number | null => selectNext.get(work)?.nextAt ?? null,
     /** Unknown outcomes that are to be given up by now, the first first. */
@@ -102,6 +154,35 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
         .where(and(IS_OPEN, sql`state = 'in_flight'`))
         .all(),
 
+    /**
+     * Segments of a route that have this id, with their destinations, the newest first: ids come again, so that
+     * the destination decides.
+     */
+    bySmscId(route: string, key: string): FoundSegment[] {
+      const found = [...selectById.all({ route, key }), ...selectBySecondId.all({ route, key })];
+      const inOrder = found.length < 2 ? found : found.toSorted((a, b) => b.messageId - a.messageId || b.seq - a.seq);
+      return inOrder.flatMap(({ messageId, seq, recipient }) => {
+        const segment = find(messageId, seq);
+        return segment === undefined ? [] : [{ segment, message: { recipient } }];
+      });
+    },
+  };
+}
+
+/** What waits, and what a receipt without a known id may be about. */
+function openWaiting(orm: Db["orm"]) {
+  const ready = orm
+    .select({ messageId: smsSegments.messageId })
+    .from(smsSegments)
+    .where(and(IS_READY, eq(smsSegments.route, p("route"))))
+    .limit(p("limit"))
+    .as("ready");
+  const selectWaiting = fast(
+    orm.select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` }).from(ready),
+  );
+  // "failed" only where it was uncertain whether the SMSC took it.
+  const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight', 'accepted') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
+  return {
     /** All work that waits, as at a start: one entry a workspace, route and priority. */
     readyWork: (): ReadyWork[] =>
       orm
@@ -116,17 +197,53 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
         .groupBy(smsSegments.route, smsSegments.priority, smsSegments.workspaceId)
         .all(),
 
-    /**
-     * Segments of a route that have this id, with their destinations, the newest first: ids come again, so that
-     * the destination decides.
-     */
-    bySmscId(route: string, key: string): FoundSegment[] {
-      const found = [...selectById.all({ route, key }), ...selectBySecondId.all({ route, key })];
-      const inOrder = found.length < 2 ? found : found.toSorted((a, b) => b.messageId - a.messageId || b.seq - a.seq);
-      return inOrder.flatMap(({ messageId, seq, recipient }) => {
-        const segment = one(messageId, seq);
-        return segment === undefined ? [] : [{ segment, message: { recipient } }];
-      });
+    /** Whether anything waits for a route. */
+    hasWaiting: (route: string): boolean => selectWaiting.get({ route, limit: 1 })?.count === 1,
+
+    /** How many segments wait for a route, and the first of their messages; of more than `limit` some. */
+    waiting: (route: string, limit: number): { count: number; oldestId: number | null } =>
+      selectWaiting.get({ route, limit }) ?? { count: 0, oldestId: null },
+
+    /** Some of the messages that wait for a route, and of which nothing was sent. */
+    unsent: (route: string, limit: number): number[] =>
+      orm
+        .selectDistinct({ id: smsSegments.messageId })
+        .from(smsSegments)
+        .where(and(IS_READY, eq(smsSegments.route, route), IS_UNTOUCHED))
+        .orderBy(asc(smsSegments.messageId))
+        .limit(limit)
+        .all()
+        .map(({ id }) => id),
+
+    /** Messages that wait for routes other than these, some of them. Not DISTINCT, which would walk over all messages by id. */
+    strayed(routes: string[], limit: number): number[] {
+      const rows = orm
+        .select({ id: smsSegments.messageId })
+        .from(smsSegments)
+        .where(and(IS_READY, notInArray(smsSegments.route, routes)))
+        .limit(limit)
+        .all();
+      return [...new Set(rows.map(({ id }) => id))];
     },
+
+    /**
+     * Segments that went to a number by a route since then, and whose receipts may still come: without an answer, sent
+     * twice, or accepted. A receipt with an unknown id may be about one of these.
+     */
+    openTo: (route: string, recipient: string, since: number): FoundSegment[] =>
+      orm
+        .select({ segment: smsSegments, message: { recipient: smsMessages.recipient } })
+        .from(smsMessages)
+        .innerJoin(smsSegments, eq(smsSegments.messageId, smsMessages.id))
+        .where(
+          and(
+            eq(smsMessages.recipient, recipient),
+            gte(smsMessages.createdAt, since),
+            eq(smsSegments.route, route),
+            isNotNull(smsSegments.submittedAt),
+            isOpen,
+          ),
+        )
+        .all(),
   };
 }

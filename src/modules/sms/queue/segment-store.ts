@@ -1,68 +1,45 @@
-import { and, eq, sql } from "drizzle-orm";
+// The segments, which are the queue of the links: how they are claimed, and what becomes of each.
+
+import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
-import { smsSegments } from "../../../platform/db/schema/sms.ts";
+import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import { ChangedMessages } from "./changed-messages.ts";
+import type { Jump } from "./message-clock.ts";
+import { moveTimes } from "./message-store.ts";
 import {
+  type Again,
+  type Claim,
+  type Fence,
   IS_OPEN,
   IS_READY,
+  IS_UNTOUCHED,
+  type NewSegment,
   openSegmentReads,
-  type Priority,
-  type RememberedSegments,
+  type ReadyWork,
+  type SegmentCache,
   type SegmentRow,
   type SegmentState,
+  type Words,
 } from "./segment-read-store.ts";
 
-// The segments, which are the queue of the links. A segment is claimed for one connection of one link
-// (`leaseEpoch`) and is in flight before its PDU is written. Every move names the state and the connection
-// that it comes from, so that what an old connection still tells changes nothing:
+// A segment is claimed for one connection of one link (`leaseEpoch`) and is in flight before its PDU is written. Every
+// move names the state and the connection that it comes from, so that an old connection changes nothing any more:
 //
 //   ready → in_flight → accepted → delivered | failed | expired
 //   in_flight → ready (a refusal for now) | failed (for good) | unknown (drop, timeout, start)
 //   unknown → accepted | ready | failed          ready → failed | expired
-//   failed, expired → accepted … by a late proof
+//   failed, expired → accepted … by late evidence
 //
-// Whatever changes a segment changes its message: `settle` is told of each such message once, before the
-// COMMIT (settle-message.ts derives its public state, gives credits back and tells of it).
-
-/** A segment at acceptance. */
-export type NewSegment = Pick<
-  SegmentRow,
-  "messageId" | "seq" | "parts" | "workspaceId" | "payload" | "reference" | "umr" | "route" | "priority" | "nextAt"
->;
-
-export interface Claim {
-  route: string;
-  priority: Priority;
-  workspaceId: number;
-  link: string;
-  leaseEpoch: number;
-  now: number;
-  limit: number;
-}
-
-/** What a move comes from: most often a row as it was read or claimed. */
-export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch">;
-
-/** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
-export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
-
-/** `isCounted` false takes the attempt back (throttled); `isResend` true follows an unknown outcome. */
-export interface Again {
-  now: number;
-  nextAt: number;
-  isCounted: boolean;
-  isResend: boolean;
-  /** By status, this one among them; absent: as before. */
-  retries?: Record<string, number>;
-}
+// A change of a segment changes its message: `settle` is called once for each such message, before the COMMIT
+// (settle-message.ts derives its public state, gives credits back and emits its events).
 
 /** What the statements of the segments share. */
 interface SegmentParts {
   orm: Db["orm"];
   changed: ChangedMessages;
-  remembered: RememberedSegments;
+  remembered: SegmentCache;
 }
 
 /** Messages whose segments are remembered from their claim on: each is asked for at each step that it takes. */
@@ -70,26 +47,34 @@ const MAX_REMEMBERED = 10_000;
 
 export type SegmentStore = ReturnType<typeof openSegmentStore>;
 
-/** Prepares the statements of the segments; `settle` is told of each message whose segments change, before the COMMIT. */
-export function openSegmentStore(db: Db, settle: (messageId: number) => void) {
+/** `forgetMessage`: the rows of a message change without its store; null: those of any. */
+export function openSegmentStore(
+  db: Db,
+  settle: (messageId: number) => void,
+  forgetMessage: (messageId: number | null) => void,
+) {
   const changed = new ChangedMessages(settle);
   // Whatever changes a segment must forget it here.
-  const remembered: RememberedSegments = new TransactionalCache(MAX_REMEMBERED);
+  const remembered: SegmentCache = new TransactionalCache(MAX_REMEMBERED);
   db.listeners.push(changed, remembered);
-  /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
-  const settleNow = () => changed.settleNow();
   const { orm } = db;
   const parts = { orm, changed, remembered };
+  /** Inside a transaction: others change or remove segments of this message; null: of any. */
+  const forget = (messageId: number | null) => {
+    if (messageId === null) remembered.clear();
+    else remembered.delete(messageId);
+  };
   return {
     ...claims(parts),
     ...moves(parts),
+    ...bulkChanges(orm, (messageId) => {
+      forget(messageId);
+      forgetMessage(messageId);
+    }),
     ...openSegmentReads(orm, remembered),
-    settleNow,
-    /** Inside a transaction: others change or remove segments of this message; null: of any. */
-    forget(messageId: number | null): void {
-      if (messageId === null) remembered.clear();
-      else remembered.delete(messageId);
-    },
+    /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
+    settleNow: () => changed.settleNow(),
+    forget,
   };
 }
 
@@ -98,7 +83,7 @@ const p = sql.placeholder;
 const given = (name: string) => sql`${p(name)}`;
 
 /** What a claim makes of a segment: its `link`, `leaseEpoch` and `now` are bound. */
-export const CLAIMED = {
+const CLAIMED = {
   state: "in_flight",
   link: given("link"),
   leaseEpoch: given("leaseEpoch"),
@@ -164,7 +149,7 @@ function claims({ orm, changed, remembered }: SegmentParts) {
      */
     claim(claim: Claim): SegmentRow[] {
       const rows = updateClaimed.all({ ...claim });
-      // Of a text whose first parts went by a link that is gone, the rest keeps together as well.
+      // The rest of a message whose first parts went by a link that is gone keeps together as well.
       const texts = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
       for (const messageId of texts) pin.run({ messageId, link: claim.link });
       for (const row of rows) {
@@ -174,7 +159,7 @@ function claims({ orm, changed, remembered }: SegmentParts) {
       }
       return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
     },
-    /** At a start, before any claim: of what was in flight nobody knows the outcome; how many. */
+    /** At a start, before any claim: the outcome of what was in flight is unknown; how many. */
     markInFlightUnknown(now: number, giveUpAt: number): number {
       const rows = updateInFlight.all({ now, giveUpAt });
       for (const { messageId } of rows) changed.note(messageId);
@@ -221,7 +206,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     attempts: sql`${smsSegments.attempts} - ${p("uncounted")}`,
     resends: sql`${smsSegments.resends} + ${p("resend")}`,
     retries: sql`COALESCE(${p("retries")}, ${smsSegments.retries})`,
-    // One that is alone may be sent by any link; the others stay with the link that has the first.
+    // A message of one segment may be sent by any link; the parts of others stay with the link that has the first.
     link: sql`CASE WHEN ${smsSegments.parts} = 1 THEN NULL ELSE ${smsSegments.link} END`,
   });
   const toEnd = move({ ...words, state: given("end") });
@@ -234,37 +219,20 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     acceptedAt: sql`COALESCE(${smsSegments.acceptedAt}, ${p("now")})`,
   });
   const toOverdue = move({ overdue: given("status") });
-  const updateSecondId = fast(
-    orm
-      .update(smsSegments)
-      .set({ smscIdKey2: given("key") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq")))),
-  );
-  const delayReady = fast(
-    orm
-      .update(smsSegments)
-      .set({ nextAt: given("nextAt") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
-  );
-  const moveRoute = fast(
-    orm
-      .update(smsSegments)
-      .set({ route: given("route"), link: null, reroutes: sql`${smsSegments.reroutes} + ${p("reroutes")}` })
-      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
-  );
-  const endReady = fast(
-    orm
-      .update(smsSegments)
-      .set({ ...words, state: given("end"), changedAt: given("now") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
-  );
-
-  const setCredit = fast(
-    orm
-      .update(smsSegments)
-      .set({ credit: given("credit") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq")))),
-  );
+  const change = (set: Parameters<typeof move>[0], where: SQL) =>
+    fast(
+      orm
+        .update(smsSegments)
+        .set(set)
+        .where(and(eq(smsSegments.messageId, p("messageId")), where)),
+    );
+  const isPart = eq(smsSegments.seq, p("seq"));
+  const updateSecondId = change({ smscIdKey2: given("key") }, isPart);
+  const setCredit = change({ credit: given("credit") }, isPart);
+  const delayReady = change({ nextAt: given("nextAt") }, IS_READY);
+  const reroutes = sql`${smsSegments.reroutes} + ${p("reroutes")}`;
+  const moveRoute = change({ route: given("route"), link: null, reroutes }, IS_READY);
+  const endReady = change({ ...words, state: given("end"), changedAt: given("now") }, IS_READY);
 
   const fenced = (
     statement: typeof toUnknown,
@@ -287,7 +255,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
 
   // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
   return {
-    /** Nobody knows whether it was accepted; it is given up at `giveUpAt`. */
+    /** Whether it was accepted is unknown; it is given up at `giveUpAt`. */
     unknown: (from: Fence, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
     /** The SMSC has it, under this id. */
     accept(
@@ -306,7 +274,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
       const all = retries === undefined ? null : JSON.stringify(retries);
       return fenced(toReady, from, { now, nextAt, retries: all, ...counted, ...said });
     },
-    /** Given up before the SMSC had it: refused, expired, nobody knows. */
+    /** Given up before the SMSC had it: refused, expired, outcome unknown. */
     end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>
       fenced(toEnd, from, { end: end.state, now: end.now, ...said }),
     /** A receipt that counts (status.ts `advance`, `segmentStateOf`): the network's word on what the SMSC has. */
@@ -348,15 +316,80 @@ function moves({ orm, changed, remembered }: SegmentParts) {
       if (changes > 0) changed.note(messageId);
       return changes;
     },
-    /** The same of settle-message.ts, which is told of the message at that moment. */
+    /** The same for settle-message.ts, which settles the message at that moment. */
     abandonReady(messageId: number, now: number, said: Words): void {
       remembered.delete(messageId);
       endReady.run({ messageId, end: "failed", now, ...said });
     },
-    /** What became of the credit of a segment: settle-message.ts alone. */
+    /** What became of the credit of a segment: only for settle-message.ts. */
     setCredit(segment: Pick<SegmentRow, "messageId" | "seq">, credit: SegmentRow["credit"]): void {
       remembered.delete(segment.messageId);
       setCredit.run({ messageId: segment.messageId, seq: segment.seq, credit });
+    },
+  };
+}
+
+/** Changes of whole messages. */
+function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void) {
+  const updateRest = fast(
+    orm
+      .update(smsSegments)
+      .set(CLAIMED)
+      .where(and(IS_READY, eq(smsSegments.messageId, p("messageId"))))
+      .returning(),
+  );
+  return {
+    /** The other parts of a message that the route carries whole; after the claim of some, in its transaction. */
+    claimRest(messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] {
+      forget(messageId);
+      return updateRest.all({ messageId, ...claim });
+    },
+
+    /** A message is written anew in UTF-16, in as many parts as it had. */
+    recode(messageId: number, parts: readonly Uint8Array[]): void {
+      forget(messageId);
+      orm.update(smsMessages).set({ encoding: "ucs2", alphabet: "gsm" }).where(eq(smsMessages.id, messageId)).run();
+      for (const [index, part] of parts.entries())
+        orm
+          .update(smsSegments)
+          .set({ payload: Buffer.from(part) })
+          .where(and(eq(smsSegments.messageId, messageId), eq(smsSegments.seq, index + 1)))
+          .run();
+    },
+
+    /** Messages that wait for these links, and of which nothing was sent, may be sent by any; the work that they are. */
+    free(route: string, links: string[]): ReadyWork[] {
+      forget(null);
+      const { priority, workspaceId, nextAt } = smsSegments;
+      const freed = orm
+        .update(smsSegments)
+        .set({ link: null })
+        .where(and(IS_READY, eq(smsSegments.route, route), inArray(smsSegments.link, links), IS_UNTOUCHED))
+        .returning({ priority, workspaceId, nextAt })
+        .all();
+      return freed.map((row) => ({ route, ...row }));
+    },
+
+    /** What waits for links other than these may be sent by any. */
+    unpin(links: string[]): void {
+      forget(null);
+      const gone = orm
+        .selectDistinct({ link: smsSegments.link })
+        .from(smsSegments)
+        .where(and(IS_READY, isNotNull(smsSegments.link), notInArray(smsSegments.link, links)))
+        .all()
+        .flatMap(({ link }) => (link === null ? [] : [link]));
+      if (gone.length === 0) return;
+      orm
+        .update(smsSegments)
+        .set({ link: null })
+        .where(and(IS_READY, inArray(smsSegments.link, gone)))
+        .run();
+    },
+
+    moveTimes(jump: Jump): void {
+      forget(null);
+      moveTimes(orm, jump);
     },
   };
 }

@@ -1,22 +1,22 @@
+// Settles a message whose segments changed, inside that transaction and once for each message.
+// Its public state is derived (status.ts) and written, what is not to be sent any more is ended, credits of segments that
+// never reached the SMSC are given back, and its events are emitted. The store of the segments calls it for each change,
+// once.
+
 import { changeCredits } from "../../workspaces/credits.ts";
 import type { CreditStore } from "../../workspaces/credit-store.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
-import { type MessageState, type Segment, stateOf } from "./status.ts";
-import type { SegmentStore, Words } from "./segment-store.ts";
-import type { SegmentRow } from "./segment-read-store.ts";
+import { type MessageState, type Segment, deriveMessageState } from "./status.ts";
+import type { SegmentStore } from "./segment-store.ts";
 import type { MessageChange, MessageRow, MessageStore, PublicState } from "./message-store.ts";
-
-// What a change of segments means for their message, inside the transaction that changed them and once for
-// each: its public state is derived (status.ts) and written, what is not to be sent any more is
-// ended, credits of segments that never reached the SMSC are given back, and who follows is told. The store
-// of the segments sees to it that this cannot be forgotten, nor happen twice.
+import type { SegmentRow, Words } from "./segment-read-store.ts";
 
 export interface SettleDeps {
   messages: Pick<MessageStore, "byId" | "setState" | "changed">;
-  segments: Pick<SegmentStore, "of" | "abandonReady" | "setCredit">;
+  segments: Pick<SegmentStore, "listByMessage" | "abandonReady" | "setCredit">;
   workspaces: Pick<WorkspaceStore, "addCredits">;
   credits: Pick<CreditStore, "insert">;
-  /** Inside the transaction: texts ended so, and were sent again because an answer was lost. */
+  /** Inside the transaction: messages ended so, and were sent again because an answer was lost. */
   counts: { changed: (status: MessageChange["status"]) => void; duplicated: () => void };
 }
 
@@ -24,18 +24,18 @@ export interface SettleDeps {
 export function settleMessage(messageId: number, deps: SettleDeps): void {
   const before = deps.messages.byId(messageId);
   if (before === undefined) return;
-  const rows = deps.segments.of(messageId);
+  const rows = deps.segments.listByMessage(messageId);
   if (rows.length === 0) return;
   const overdue = rows.find((row) => row.overdue !== null)?.overdue ?? "sent";
-  const state = stateOf(rows.map(asSegment), overdue);
+  const state = deriveMessageState(rows.map(asSegment), overdue);
   const at = rows.reduce((last, { changedAt }) => Math.max(last, changedAt ?? 0), before.createdAt);
-  if (state.abandoned.length > 0) deps.segments.abandonReady(messageId, at, abandonedBy(state));
+  if (state.abandoned.length > 0) deps.segments.abandonReady(messageId, at, toAbandonedWords(state));
   settleCredits(before, { rows, refunded: state.refunded, at }, deps);
   const after = publicState(state, rows);
   if (isSame(before, after)) return;
   const message = deps.messages.setState(before, { ...after, lastEventAt: at });
   if (after.possibleDuplicate && !before.possibleDuplicate) deps.counts.duplicated();
-  tellOf(before, message, at, deps);
+  emitChanges(before, message, at, deps);
 }
 
 function asSegment(row: SegmentRow): Segment {
@@ -53,8 +53,8 @@ function asSegment(row: SegmentRow): Segment {
   };
 }
 
-/** Another part of the message was refused for good, and a text without it is none. */
-function abandonedBy({ failureCategory }: MessageState): Words {
+/** Another part of the message was refused for good, so that the rest is worth nothing. */
+function toAbandonedWords({ failureCategory }: MessageState): Words {
   const reason = "Another part of the text could not be sent";
   return { providerStatus: null, providerCode: null, category: failureCategory, reason };
 }
@@ -95,7 +95,7 @@ function publicState(state: MessageState, rows: SegmentRow[]): Omit<PublicState,
     providerId: rows[0]?.smscId ?? null,
     providerStatus: said?.providerStatus ?? null,
     providerErrorCode: said?.providerCode ?? null,
-    failedReason: failureCategory === null ? null : reasonOf(failureCategory, rows),
+    failedReason: failureCategory === null ? null : findReason(failureCategory, rows),
     credits: rows.filter(({ seq, credit }) => credit === "reserved" && !state.refunded.includes(seq)).length,
     possibleDuplicate: rows.some(({ resends }) => resends > 0),
     sentAt,
@@ -104,13 +104,13 @@ function publicState(state: MessageState, rows: SegmentRow[]): Omit<PublicState,
   };
 }
 
-/** Whether time alone changes nothing any more. */
+/** Whether the passing of time changes nothing any more. */
 function isFinal({ status, deliveryState, isOpen }: MessageState): boolean {
   if (status === "queued" || status === "sending" || isOpen) return false;
   return status !== "sent" || deliveryState === "unknown" || deliveryState === "partially_delivered";
 }
 
-function reasonOf(category: NonNullable<MessageState["failureCategory"]>, rows: SegmentRow[]): string {
+function findReason(category: NonNullable<MessageState["failureCategory"]>, rows: SegmentRow[]): string {
   const given = rows.find((row) => row.category === category && row.reason !== null)?.reason;
   return given ?? REASONS[category];
 }
@@ -154,8 +154,8 @@ function isSame(before: MessageRow, after: Omit<PublicState, "lastEventAt">): bo
   return COMPARED.every((name) => before[name] === after[name]);
 }
 
-/** That it was sent is told also where its receipt came in the same transaction. */
-function tellOf(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleDeps): void {
+/** `sent` is emitted also where its receipt came in the same transaction. */
+function emitChanges(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleDeps): void {
   const tell = (status: MessageChange["status"]) => {
     messages.changed({ message, status, at });
     counts.changed(status);

@@ -1,16 +1,16 @@
 /**
- * What an SMS's segments together mean to the one who sent it. Nobody else writes these words: whoever
+ * What an SMS's segments together mean to its sender. Only this file derives these words: code that
  * changes a segment asks here, and stores what it says in the same transaction.
  *
  * A message is `queued` until a segment is under way, `sending` until the SMSC has all, then `sent`. From
  * then on the receipts count: all delivered, or else the worst of the last words. A segment that the SMSC
  * never took makes it `failed`, or `expired` when our own time ran out, whatever became of the others;
- * the rest of it is not sent. Late proof of a segment that was given up corrects all of that. Pure.
+ * the rest of it is not sent. Late evidence of a segment that was given up corrects all of that. Pure.
  */
 import type { FailureCategory } from "../receipts/failure.ts";
-import { isLast, type ReceiptState } from "../receipts/parse.ts";
+import { isFinalState, type ReceiptState } from "../receipts/parse.ts";
 
-/** Where a segment stands. `unknown`: submitted, and nobody knows whether it arrived. `accepted` also says that no last word came. */
+/** Where a segment stands. `unknown`: submitted, and whether it arrived is not known. `accepted` also says that no final receipt came. */
 export type SegmentState = "ready" | "in_flight" | "unknown" | "accepted" | "delivered" | "failed" | "expired";
 
 /** A segment's row, as far as it counts here. */
@@ -20,7 +20,7 @@ export interface Segment {
   state: SegmentState;
   /** A submit_sm was written at least once. */
   wasTried: boolean;
-  /** When the SMSC took it, by its answer or by a receipt that proves it; Unix ms, null: it did not as far as we know. */
+  /** When the SMSC took it, by its response or by a receipt; Unix ms, null: it did not as far as we know. */
   acceptedAt: number | null;
   /** The last word of receipts that counted (`advance`), and when it was received (Unix ms). Null: none yet. */
   receipt: ReceiptState | null;
@@ -31,7 +31,7 @@ export interface Segment {
   isOverdue: boolean;
   /** Why it was refused, given up or not delivered; null while fine. */
   category: FailureCategory | null;
-  /** Its credit was given back. Late proof does not take it again. */
+  /** Its credit was given back. Late evidence does not take it again. */
   isRefunded: boolean;
 }
 
@@ -61,20 +61,20 @@ export type OverdueStatus = "sent" | "undelivered";
 type Words = Pick<MessageState, "status" | "deliveryState" | "failureCategory">;
 
 /** The state of a message of these segments, at least one, in any order. */
-export function stateOf(segments: readonly Segment[], overdueStatus: OverdueStatus = "sent"): MessageState {
+export function deriveMessageState(segments: readonly Segment[], overdueStatus: OverdueStatus = "sent"): MessageState {
   const refused = segments.filter((each) => each.acceptedAt === null && isGivenUp(each));
   const isStopped = refused.length > 0;
   const abandoned = isStopped ? segments.filter(({ state }) => state === "ready") : [];
   const refunded = [...refused, ...abandoned].filter(({ isRefunded }) => !isRefunded);
   const areAllAccepted = segments.every(({ acceptedAt }) => acceptedAt !== null);
-  const words = wordsOf(segments, refused, overdueStatus);
-  const isOpen = words.status === "sent" && reportedOf(segments).some((each) => !isClosed(each));
+  const words = deriveWords(segments, refused, overdueStatus);
+  const isOpen = words.status === "sent" && filterReported(segments).some((each) => !isClosed(each));
   return {
     ...words,
     sentAt: areAllAccepted ? latest(segments.map(({ acceptedAt }) => acceptedAt)) : null,
     deliveredAt: words.status === "delivered" ? latest(segments.map(({ receiptAt }) => receiptAt)) : null,
-    abandoned: numbersOf(abandoned),
-    refunded: numbersOf(refunded),
+    abandoned: toNumbers(abandoned),
+    refunded: toNumbers(refunded),
     isOpen,
   };
 }
@@ -83,17 +83,17 @@ function isGivenUp({ state }: Segment): boolean {
   return state === "failed" || state === "expired";
 }
 
-function wordsOf(segments: readonly Segment[], refused: readonly Segment[], overdueStatus: OverdueStatus): Words {
+function deriveWords(segments: readonly Segment[], refused: readonly Segment[], overdueStatus: OverdueStatus): Words {
   const isUnderWay = segments.some(({ state }) => state === "in_flight" || state === "unknown");
-  if (refused.length > 0 && !isUnderWay) return wordsOfRefused(segments, refused);
-  if (segments.every(({ acceptedAt }) => acceptedAt !== null)) return wordsOfAccepted(segments, overdueStatus);
+  if (refused.length > 0 && !isUnderWay) return deriveRefused(segments, refused);
+  if (segments.every(({ acceptedAt }) => acceptedAt !== null)) return deriveAccepted(segments, overdueStatus);
   const isSending = isUnderWay || segments.some(({ acceptedAt }) => acceptedAt !== null);
   const status = isSending ? "sending" : "queued";
   return { status, deliveryState: segments.some(({ wasTried }) => wasTried) ? "pending" : null, failureCategory: null };
 }
 
 /** A part at least never reached the SMSC. What reached it may still arrive, and then part of the message did. */
-function wordsOfRefused(segments: readonly Segment[], refused: readonly Segment[]): Words {
+function deriveRefused(segments: readonly Segment[], refused: readonly Segment[]): Words {
   const inOrder = refused.toSorted((a, b) => a.seq - b.seq);
   const failed = inOrder.find(({ state }) => state === "failed");
   const category = (failed ?? inOrder[0])?.category ?? (failed === undefined ? "expired" : "internal_error");
@@ -110,7 +110,7 @@ function deliveryStateOfRefused(segments: readonly Segment[], category: FailureC
   if (!segments.some(({ wasTried }) => wasTried)) return null;
   if (segments.some(isRefused)) return "rejected";
   const reported = segments.filter(hasLastWord);
-  return reported.length > 0 ? worstOf(reported).receipt : "pending";
+  return reported.length > 0 ? findWorst(reported).receipt : "pending";
 }
 
 /** By the SMSC's answer to its submit, for good. What it took may have failed too, by a receipt. */
@@ -118,7 +118,7 @@ function isRefused({ state, wasTried, acceptedAt, category }: Segment): boolean 
   return state === "failed" && wasTried && acceptedAt === null && !OUR_OWN.includes(category);
 }
 
-/** Why we end what waits to be tried again, though nobody refused it. */
+/** Why we end what waits to be tried again, though it was not refused. */
 const OUR_OWN: readonly (FailureCategory | null)[] = [
   "opted_out",
   "outcome_unknown",
@@ -127,15 +127,15 @@ const OUR_OWN: readonly (FailureCategory | null)[] = [
 ];
 
 /** The SMSC has all of it. */
-function wordsOfAccepted(segments: readonly Segment[], overdueStatus: OverdueStatus): Words {
-  const reported = reportedOf(segments);
+function deriveAccepted(segments: readonly Segment[], overdueStatus: OverdueStatus): Words {
+  const reported = filterReported(segments);
   if (reported.length === 0) return { status: "sent", deliveryState: "unknown", failureCategory: null };
   if (reported.some((each) => !isClosed(each)))
     return { status: "sent", deliveryState: openState(reported), failureCategory: null };
   const delivered = reported.filter(({ receipt }) => receipt === "delivered");
   if (delivered.length === reported.length)
     return { status: "delivered", deliveryState: "delivered", failureCategory: null };
-  const worst = worstOf(reported);
+  const worst = findWorst(reported);
   const failureCategory = worst.category ?? defaultCategory(worst);
   if (delivered.length > 0) {
     const status = hasLastWord(worst) ? "undelivered" : overdueStatus;
@@ -147,12 +147,12 @@ function wordsOfAccepted(segments: readonly Segment[], overdueStatus: OverdueSta
 }
 
 /** Those that the network says something of. */
-function reportedOf(segments: readonly Segment[]): Segment[] {
+function filterReported(segments: readonly Segment[]): Segment[] {
   return segments.filter(({ expectsReceipt, receipt }) => expectsReceipt || receipt !== null);
 }
 
 function hasLastWord({ receipt }: Segment): boolean {
-  return receipt !== null && isLast(receipt);
+  return receipt !== null && isFinalState(receipt);
 }
 
 function isClosed(segment: Segment): boolean {
@@ -167,10 +167,10 @@ function openState(reported: readonly Segment[]): DeliveryState {
   return words.length > 0 ? "accepted" : "pending";
 }
 
-/** From the worst on. What nobody knows is no worse than what somebody does. */
+/** From the worst on. An unknown outcome is no worse than a known one. */
 const WORST_FIRST: readonly (ReceiptState | null)[] = ["undeliverable", "rejected", "deleted", "expired"];
 
-function worstOf(reported: readonly Segment[]): Segment {
+function findWorst(reported: readonly Segment[]): Segment {
   const rank = ({ receipt }: Segment) =>
     (WORST_FIRST.indexOf(receipt) + WORST_FIRST.length + 1) % (WORST_FIRST.length + 1);
   const undelivered = reported.filter(({ receipt }) => receipt !== "delivered");
@@ -189,7 +189,7 @@ function latest(times: (number | null)[]): number | null {
   return times.reduce((last, time) => (time !== null && (last === null || time > last) ? time : last), null);
 }
 
-function numbersOf(segments: readonly Segment[]): number[] {
+function toNumbers(segments: readonly Segment[]): number[] {
   return segments.map(({ seq }) => seq).toSorted((a, b) => a - b);
 }
 
@@ -201,13 +201,13 @@ function numbersOf(segments: readonly Segment[]): number[] {
 export function advance(current: ReceiptState | null, incoming: ReceiptState): ReceiptState | null {
   if (current === incoming) return null;
   if (current === null) return incoming;
-  if (isLast(current)) return current === "expired" && incoming === "delivered" ? incoming : null;
+  if (isFinalState(current)) return current === "expired" && incoming === "delivered" ? incoming : null;
   return incoming === "unknown" ? null : incoming;
 }
 
 /** The state of a segment's row that the word of a receipt makes, `accepted` for one that is not the last. */
-export function segmentStateOf(receipt: ReceiptState): SegmentState {
-  if (!isLast(receipt)) return "accepted";
+export function toSegmentState(receipt: ReceiptState): SegmentState {
+  if (!isFinalState(receipt)) return "accepted";
   if (receipt === "delivered" || receipt === "expired") return receipt;
   return "failed";
 }

@@ -1,9 +1,9 @@
+// How many segments wait for each route, and since when.
+// It is counted when somebody asks, and not again for a while, since it walks the queue's index.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { MessageStore } from "./message-store.ts";
-import type { WorkStore } from "./work-store.ts";
-
-// How many segments wait for each route, and since when: counted when somebody asks, and not again at once, since it
-// walks the queue's index.
+import type { SegmentStore } from "./segment-store.ts";
 
 export interface WaitingFigures {
   waiting: number;
@@ -16,7 +16,7 @@ const FRESH_MS = 10_000;
 const MAX_COUNTED = 100_000;
 
 interface WaitingStores {
-  work: Pick<WorkStore, "waiting">;
+  segments: Pick<SegmentStore, "waiting">;
   messages: Pick<MessageStore, "byId">;
 }
 
@@ -35,12 +35,12 @@ export class WaitingCount {
     return count >= MAX_COUNTED;
   }
 
-  of(route: string): WaitingFigures {
+  get(route: string): WaitingFigures {
     const now = this.#clock.now();
     const known = this.#taken.get(route);
     // A clock that was set back must not keep old figures fresh.
     if (known !== undefined && now >= known.at && now < known.at + FRESH_MS) return known;
-    const { count: waiting, oldestId } = this.#sms.work.waiting(route, MAX_COUNTED);
+    const { count: waiting, oldestId } = this.#sms.segments.waiting(route, MAX_COUNTED);
     const oldestAt = oldestId === null ? null : (this.#sms.messages.byId(oldestId)?.createdAt ?? null);
     const taken = { waiting, oldestAt, at: now };
     this.#taken.set(route, taken);

@@ -43,7 +43,7 @@ export interface NetworkError {
  * `err` of a receipt's text is each vendor's own; by default both it and GSM's code are read as GSM
  * numbers. 0 is no error.
  */
-export function categoryOfError(
+export function findFailureCategory(
   { err, networkError }: { err: string | null; networkError: NetworkError | null },
   overrides?: ErrorOverrides,
 ): FailureCategory | null {
@@ -61,14 +61,14 @@ export function categoryOfError(
 const UNKNOWN_SUBSCRIBER = 1;
 
 /**
- * Whether a receipt says that nobody has the number: by the network's own error (TLV 0x0423), or by a word that the
- * route has for its vendor's. `err` alone is not believed: 001 is "absent" with one vendor and "unknown" with another.
+ * Whether a receipt says that the number is no subscriber's: by the network's own error (TLV 0x0423), or by a word that the
+ * route has for its vendor's. `err` by itself is not believed: 001 is "absent" with one vendor and "unknown" with another.
  */
 export function isUnknownSubscriber(
   receipt: { err: string | null; networkError: NetworkError | null },
   overrides: ErrorOverrides = new Map(),
 ): boolean {
-  if (categoryOfError(receipt, overrides) !== "unknown_subscriber") return false;
+  if (findFailureCategory(receipt, overrides) !== "unknown_subscriber") return false;
   const { networkError, err } = receipt;
   if (networkError?.network === "gsm" && networkError.code === UNKNOWN_SUBSCRIBER) return true;
   const codes = [networkError === null ? null : String(networkError.code), err];

@@ -1,10 +1,10 @@
+// Suppresses numbers that the network calls no subscriber's, for the workspace that sent to them.
+// Where a route says so in masses, a table of the network is broken rather than all those numbers: the operator decides.
+
 import type { Commit } from "../../../platform/db/group-commit.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-
-// A number of which the network says that nobody has it is suppressed for the workspace that texted it, unless a route
-// says so in masses: then a table of the network is broken rather than all those numbers, and the operator decides.
 
 /** A message's first last word by receipt. */
 export interface LastWord {
@@ -42,10 +42,10 @@ export class InvalidNumbers {
   }
 
   /**
-   * Outside of transactions: what was told is durable, and all of its transaction is counted before any is decided on.
-   * A crash before that is written costs one more text, whose receipt says the same.
+   * Outside of transactions: the receipt is durable, and all of its transaction is counted before any is decided on.
+   * A crash before that is written costs one more message, whose receipt says the same.
    */
-  told({ route, workspaceId, address, isInvalid, at }: LastWord): void {
+  note({ route, workspaceId, address, isInvalid, at }: LastWord): void {
     const { refusals } = this.#deps;
     const site = `sms:${route}`;
     if (!isInvalid) return refusals.noteReply(site, workspaceId, at);
@@ -76,7 +76,7 @@ export class InvalidNumbers {
         detail: "this route reports very many unknown numbers: nobody was suppressed",
       });
     } catch (error) {
-      // The guard tells of trouble with the storage.
+      // The guard reports storage errors.
       if (!isStorageError(error)) log.error("sms suppress", error);
     }
   }

@@ -1,36 +1,30 @@
+// Finds the segment of a receipt with an unknown id, since the response with that id was lost.
+// It is the one with the same user_message_reference, else the only one to the number that it fits by how the message
+// begins, by the sender and by the submit date. Where two fit, neither is taken: a wrong message must not be called
+// delivered.
+
 import { numberKey, toE164 } from "../encoding/phone-number.ts";
-import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
+import type { SmsStores } from "../stores.ts";
+import type { OrphanRow } from "./orphan-store.ts";
 import type { Receipt } from "./parse.ts";
 import { isAbout, isSameSender, isSubmittedIn } from "./match.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { FoundSegment, SegmentRow } from "../queue/segment-read-store.ts";
-import type { SegmentStore } from "../queue/segment-store.ts";
-import type { MessageStore } from "../queue/message-store.ts";
-import type { WorkStore } from "../queue/work-store.ts";
-
-// Which segment a receipt is about whose id nobody knows, since the answer that would have told it was lost: the one
-// with the same user_message_reference, else the only one to the number that it fits by how the text begins, by the
-// sender and by the submit date. Where two fit, it tells nothing: a wrong message must not be called delivered.
 
 /** How far back a segment without an answer may have been sent. */
 const LOOK_BACK_MS = 72 * 3_600_000;
 
 export interface UncertainDeps {
-  sms: {
-    segments: Pick<SegmentStore, "one">;
-    work: Pick<WorkStore, "openTo">;
-    orphans: Pick<ReturnType<typeof openOrphanStore>, "byNumber">;
-    messages: Pick<MessageStore, "byId">;
-  };
+  sms: Pick<SmsStores, "segments" | "orphans" | "messages">;
   routes: ReadonlyMap<string, Route>;
   /** Whether receipts of the route are known to write ids so that ours are found. */
   areIdsKnown: (route: string) => boolean;
 }
 
 /** What counts of a receipt here, as it comes and as it is kept. */
-export interface Told {
+export interface ReceiptFacts {
   receipt: Pick<Receipt, "text" | "submitDate">;
-  /** Its two addresses, whichever comes first; an orphan's is the sender alone. */
+  /** Its two addresses, whichever comes first; of an orphan only the sender. */
   addresses: string[];
   /** Of the subscriber. */
   recipients: string[];
@@ -42,13 +36,13 @@ export type KeptReceipt = Receipt & { sender: string };
 
 interface Candidate {
   segment: SegmentRow;
-  /** The text begins as the receipt says; null: it does not say. */
+  /** The message begins as the receipt says; null: it does not say. */
   isAlike: boolean | null;
   /** It was submitted when the receipt says; null: it does not say. */
   isInTime: boolean | null;
 }
 
-export class Uncertain {
+export class UncertainMatcher {
   readonly #deps: UncertainDeps;
   /** By route: how far its submit dates are ahead of our clock, by the last receipt whose id was known. */
   readonly #offsets = new Map<string, number>();
@@ -63,7 +57,7 @@ export class Uncertain {
       this.#offsets.set(route, submitDate - submittedAt);
   }
 
-  /** Its texts go in one submit each, whatever their segments: one id, one receipt. */
+  /** Its messages go in one submit each, whatever their segments: one id, one receipt. */
   isWhole(route: string): boolean {
     return this.#deps.routes.get(route)?.config.segmentation === "payload";
   }
@@ -73,8 +67,8 @@ export class Uncertain {
     return this.#openTo(route, [recipient], now).some(({ state }) => state === "in_flight");
   }
 
-  /** What a receipt is about; null: it cannot be told. */
-  meant(route: string, told: Told, now: number): SegmentRow[] | null {
+  /** The segments that a receipt is about; null: that cannot be known. */
+  findMeant(route: string, told: ReceiptFacts, now: number): SegmentRow[] | null {
     const open = this.#openTo(route, told.recipients, now);
     const only = this.#only(route, told, open);
     // What is in flight will have its answer.
@@ -82,8 +76,8 @@ export class Uncertain {
     return this.isWhole(route) ? open.filter(({ messageId }) => messageId === only.messageId) : [only];
   }
 
-  /** Kept receipts that are about a segment whose outcome is unknown; empty: it cannot be told. */
-  proofs(row: SegmentRow, recipient: string, now: number): OrphanRow[] {
+  /** Kept receipts that are about a segment whose outcome is unknown; empty: that cannot be known. */
+  findEvidence(row: SegmentRow, recipient: string, now: number): OrphanRow[] {
     const { segments, messages } = this.#deps.sms;
     const number = numberKey(recipient);
     if (number === null) return [];
@@ -91,12 +85,12 @@ export class Uncertain {
     const since = isTwice ? messages.byId(row.messageId)?.createdAt : row.submittedAt;
     const kept = this.#kept(row.route, number, since ?? 0);
     // It went under the reference of its first part.
-    const { umr: own } = (this.isWhole(row.route) ? segments.one(row.messageId, 1) : undefined) ?? row;
+    const { umr: own } = (this.isWhole(row.route) ? segments.find(row.messageId, 1) : undefined) ?? row;
     const named = kept.filter(({ umr }) => umr === own);
     if (named.length > 0) return named;
     const open = this.#openTo(row.route, [recipient], now);
     const fitting = kept.filter((orphan) => {
-      const only = orphan.umr === null ? this.#only(row.route, toldBy(orphan, recipient), open) : null;
+      const only = orphan.umr === null ? this.#only(row.route, parseOrphan(orphan, recipient), open) : null;
       return only?.messageId === row.messageId && (only.seq === row.seq || this.isWhole(row.route));
     });
     // Each submit had an id of its own.
@@ -104,18 +98,18 @@ export class Uncertain {
   }
 
   /**
-   * The parts of one text that are in doubt, with a kept receipt each: where there are as many, and all say the same,
-   * it does not matter which is whose. Empty: it cannot be told.
+   * The parts of one message that are uncertain, with a kept receipt each: where there are as many, and all say the same,
+   * it does not matter which is whose. Empty: that cannot be known.
    */
-  together(route: string, recipient: string, now: number): { segment: SegmentRow; orphan: OrphanRow }[] {
+  pairParts(route: string, recipient: string, now: number): { segment: SegmentRow; orphan: OrphanRow }[] {
     const number = numberKey(recipient);
     if (number === null || this.isWhole(route)) return [];
     const open = this.#openTo(route, [recipient], now);
-    const parts = open.filter((row) => row.parts > 1 && row.resends === 0 && isDoubtful(row));
+    const parts = open.filter((row) => row.parts > 1 && row.resends === 0 && isUncertain(row));
     for (const own of Map.groupBy(parts, ({ messageId }) => messageId).values()) {
       const since = Math.min(...own.map(({ submittedAt }) => submittedAt ?? 0));
       const kept = this.#kept(route, number, since).filter((orphan) => {
-        const fitting = orphan.umr === null ? this.#fitting(route, toldBy(orphan, recipient), open) : [];
+        const fitting = orphan.umr === null ? this.#fitting(route, parseOrphan(orphan, recipient), open) : [];
         return (
           fitting.length > 0 && fitting.every(({ segment, isInTime }) => own.includes(segment) && isInTime === true)
         );
@@ -135,38 +129,40 @@ export class Uncertain {
 
   /** In the order of their parts. */
   #openTo(route: string, recipients: string[], now: number): SegmentRow[] {
-    const { work } = this.#deps.sms;
-    const found: FoundSegment[] = recipients.flatMap((each) => work.openTo(route, toE164(each), now - LOOK_BACK_MS));
+    const { segments } = this.#deps.sms;
+    const found: FoundSegment[] = recipients.flatMap((each) =>
+      segments.openTo(route, toE164(each), now - LOOK_BACK_MS),
+    );
     return found
       .map(({ segment }) => segment)
-      .filter((row) => isDoubtful(row) || !this.#deps.areIdsKnown(route) || row.smscIdKey === null)
+      .filter((row) => isUncertain(row) || !this.#deps.areIdsKnown(route) || row.smscIdKey === null)
       .toSorted((a, b) => a.messageId - b.messageId || a.seq - b.seq);
   }
 
-  #only(route: string, told: Told, open: SegmentRow[]): SegmentRow | null {
+  #only(route: string, told: ReceiptFacts, open: SegmentRow[]): SegmentRow | null {
     const rows = this.isWhole(route) ? open.filter(({ seq }) => seq === 1) : open;
     if (told.umr !== null) {
-      const [only, second] = rows.filter((row) => row.umr === told.umr && isDoubtful(row));
+      const [only, second] = rows.filter((row) => row.umr === told.umr && isUncertain(row));
       return second === undefined ? (only ?? null) : null;
     }
     const fitting = this.#fitting(route, told, rows);
     const alike = fitting.filter(({ isAlike }) => isAlike === true);
     const isSplit = fitting.some(({ segment }) => segment.parts > 1) && !this.isWhole(route);
     const [only, second] = alike.length > 0 && !isSplit ? alike : fitting;
-    if (only === undefined || second !== undefined || !isDoubtful(only.segment)) return null;
-    // Of several parts, and of two submits, each has a receipt: that it fits no other text is not enough.
+    if (only === undefined || second !== undefined || !isUncertain(only.segment)) return null;
+    // Of several parts, and of two submits, each has a receipt: that it fits no other message is not enough.
     const isSure = isSplit ? only.isInTime === true : only.isInTime === true || only.isAlike === true;
     return isSure || (!isSplit && only.segment.resends === 0) ? only.segment : null;
   }
 
   /** Those that nothing speaks against, and that begin as it says, or have its sender where it says nothing. */
-  #fitting(route: string, { receipt, addresses }: Told, rows: SegmentRow[]): Candidate[] {
+  #fitting(route: string, { receipt, addresses }: ReceiptFacts, rows: SegmentRow[]): Candidate[] {
     const offset = this.#offsets.get(route) ?? null;
     return rows.flatMap((segment) => {
       const message = this.#deps.sms.messages.byId(segment.messageId);
       if (message === undefined) return [];
       const begins = isAbout(receipt.text, message.sentText ?? message.body);
-      // A later part does not begin as its text does.
+      // A later part does not begin as its message does.
       const isAlike = segment.seq === 1 || this.isWhole(route) ? begins : begins === true ? false : null;
       const to = segment.submittedAt ?? message.createdAt;
       // When the first of two submits went, no row says.
@@ -184,12 +180,12 @@ export class Uncertain {
   }
 }
 
-function toldBy(orphan: OrphanRow, recipient: string): Told {
+function parseOrphan(orphan: OrphanRow, recipient: string): ReceiptFacts {
   const receipt = JSON.parse(orphan.receipt) as KeptReceipt;
   return { receipt, addresses: [receipt.sender], recipients: [recipient], umr: orphan.umr };
 }
 
-/** Nobody knows an id of it, or not all. */
-function isDoubtful({ smscIdKey, state, resends }: SegmentRow): boolean {
+/** Its id is unknown, or one of its ids is. */
+function isUncertain({ smscIdKey, state, resends }: SegmentRow): boolean {
   return resends > 0 || (smscIdKey === null && state !== "accepted");
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a receipt without a known id is about a text: by how the text begins, which many SMSCs repeat, by the
+ * Whether a receipt with an unknown id is about a message: by how its text begins, which many SMSCs repeat, by the
  * sender, and by when it was submitted. Pure.
  */
 

@@ -1,10 +1,10 @@
+// Receipts that matched nothing when they came: their response may be on its way still, or lost.
+
 import { and, asc, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsReceiptOrphans } from "../../../platform/db/schema/sms.ts";
-import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import { fast } from "../../../platform/db/statement.ts";
-
-// Receipts that matched nothing when they came: their answer may be on its way still, or lost.
 
 export type OrphanRow = typeof smsReceiptOrphans.$inferSelect;
 
@@ -47,8 +47,8 @@ export function openOrphanStore({ orm }: Db) {
     remove(id: number): void {
       orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.id, id)).run();
     },
-    /** Removes a share of what came before `notBefore`; true when there may be more. */
+    /** Removes a batch of what came before `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean =>
-      removeShare(orm, smsReceiptOrphans, lt(smsReceiptOrphans.receivedAt, notBefore), PURGE_ROWS),
+      removeBatch(orm, smsReceiptOrphans, lt(smsReceiptOrphans.receivedAt, notBefore), PURGE_ROWS),
   };
 }

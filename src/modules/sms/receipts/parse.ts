@@ -91,30 +91,30 @@ const WORDS: readonly (readonly [string, ReceiptState])[] = [
   ["SCHED", "enroute"],
 ];
 
-/** What a PDU tells as a receipt, or null: it is a message from a subscriber. */
+/** The receipt in a PDU, or null: it is a message from a subscriber. */
 export function readReceipt(delivery: Delivery): Receipt | null {
-  const text = textOf(delivery);
+  const text = readText(delivery);
   if (!isReceipt(delivery, text)) return null;
-  const fields = fieldsOf(text);
+  const fields = readFields(text);
   const isIntermediate = (delivery.esmClass & KIND) === INTERMEDIATE;
-  const { state, word } = stateOf(delivery.messageState, fields.stat);
+  const { state, word } = readState(delivery.messageState, fields.stat);
   const networkError = delivery.networkErrorCode === null ? null : readNetworkError(delivery.networkErrorCode);
   const isTold = networkError !== null && networkError.code !== 0;
   return {
     isIntermediate,
     id: clean(delivery.receiptedMessageId ?? "", 65) ?? fields.id,
-    state: isIntermediate && state !== "delivered" && isLast(state) ? "enroute" : state,
+    state: isIntermediate && state !== "delivered" && isFinalState(state) ? "enroute" : state,
     word,
     err: fields.err,
     networkError,
     errorCode: isTold ? networkErrorText(networkError) : fields.err,
     text: fields.text,
-    submitDate: dateOf(fields.submitDate),
+    submitDate: readDate(fields.submitDate),
   };
 }
 
 /** Whether nothing follows this word. */
-export function isLast(state: ReceiptState): boolean {
+export function isFinalState(state: ReceiptState): boolean {
   return state !== "enroute" && state !== "accepted" && state !== "unknown";
 }
 
@@ -133,7 +133,7 @@ const MAX_TEXT = 1_024;
  * The text, a character an octet. Receipts are marked with data codings 0, 1, 3 and 8 over the same ASCII
  * octets; those of UTF-16 are known by the zero beside their first letter.
  */
-function textOf({ esmClass, shortMessage, messagePayload }: Delivery): string {
+function readText({ esmClass, shortMessage, messagePayload }: Delivery): string {
   const whole = shortMessage.length > 0 ? shortMessage : (messagePayload ?? shortMessage);
   const header = (esmClass & HEADER) === 0 ? 0 : (readHeader(whole)?.length ?? 0);
   const bytes = Buffer.from(whole.subarray(header, header + 2 * MAX_TEXT));
@@ -148,26 +148,26 @@ const MAX_OWN_TEXT = 40;
 /** The keys of appendix B, as they begin what follows a value that is missing. */
 const KEYS = "id|sub|dlvrd|submit ?date|done ?date|stat|err|text";
 
-function fieldsOf(text: string): Record<"id" | "stat" | "err" | "submitDate" | "text", string | null> {
+function readFields(text: string): Record<"id" | "stat" | "err" | "submitDate" | "text", string | null> {
   // The beginning of the message itself comes after "text:" and may hold anything, "stat:" too.
   const [head = "", ...own] = text.split(/(?<![a-z])text\s*:/i);
   const searched = /(?<![a-z])(?:id|stat)\s*:/i.test(head) ? head : text;
   const values = {
-    id: valueOf(searched, "id", 65),
-    stat: valueOf(searched, "stat", 32),
-    err: valueOf(searched, "err", 32),
-    submitDate: valueOf(searched, "submit ?date", 14),
+    id: readValue(searched, "id", 65),
+    stat: readValue(searched, "stat", 32),
+    err: readValue(searched, "err", 32),
+    submitDate: readValue(searched, "submit ?date", 14),
   };
   return { ...values, text: searched === text ? null : clean(own.join("text:"), MAX_OWN_TEXT) };
 }
 
-function valueOf(text: string, key: string, maxLength: number): string | null {
+function readValue(text: string, key: string, maxLength: number): string | null {
   const pattern = new RegExp(`(?<![a-z])${key}\\s{0,3}:\\s{0,3}(?!(?:${KEYS})\\s{0,3}:)([^\\s,;]+)`, "i");
   return clean(pattern.exec(text)?.[1] ?? "", maxLength);
 }
 
 /** YYMMDDhhmm as in appendix B, and what vendors make of it: with seconds, and with the century. */
-function dateOf(written: string | null): number | null {
+function readDate(written: string | null): number | null {
   if (written === null || !/^(?:\d{10}|\d{12}|\d{14})$/.test(written)) return null;
   // Of twelve digits that begin with 20 these are the century: 2020 is over.
   const hasCentury = written.length === 14 || (written.length === 12 && written.startsWith("20"));
@@ -180,13 +180,13 @@ function dateOf(written: string | null): number | null {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** Printable characters alone; null where none is left. */
+/** Only printable characters; null where none is left. */
 function clean(value: string, maxLength: number): string | null {
   const printable = value.replace(/\p{C}/gu, "").trim().slice(0, maxLength);
   return printable === "" ? null : printable;
 }
 
-function stateOf(messageState: number | null, stat: string | null): { state: ReceiptState; word: string | null } {
+function readState(messageState: number | null, stat: string | null): { state: ReceiptState; word: string | null } {
   const written = stat === null ? null : stateInWords(stat);
   const numbered = messageState === null ? undefined : NUMBERED[messageState];
   if (numbered === undefined) return { state: written ?? "unknown", word: stat };

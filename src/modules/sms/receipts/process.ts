@@ -1,23 +1,19 @@
-import type { AfterCommit } from "../../../platform/db/after-commit.ts";
-import type { LinkStore } from "../gateway/link-store.ts";
+// Finds the segment that a receipt is about, and writes what it says. Everything here is inside a transaction.
+// A receipt that fits nothing is kept: its response may be on its way, or lost.
+
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
-import { categoryOfError, isUnknownSubscriber } from "./failure.ts";
+import { findFailureCategory, isUnknownSubscriber } from "./failure.ts";
 import type { LastWord } from "./invalid-numbers.ts";
 import { isSameNumber, numberKey } from "../encoding/phone-number.ts";
-import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
+import type { OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey } from "./message-id.ts";
-import { isLast, type Receipt } from "./parse.ts";
+import { isFinalState, type Receipt } from "./parse.ts";
 import type { Route } from "../gateway/route-settings.ts";
-import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
-import type { SegmentStore, Words } from "../queue/segment-store.ts";
-import { advance, segmentStateOf } from "../queue/status.ts";
-import type { MessageStore } from "../queue/message-store.ts";
-import { type KeptReceipt, Uncertain } from "./match-uncertain.ts";
+import { advance, toSegmentState } from "../queue/status.ts";
+import { type KeptReceipt, UncertainMatcher } from "./match-uncertain.ts";
+import type { SmsStores } from "../stores.ts";
 import { releaseParts } from "../gateway/resolve-uncertain.ts";
-import type { WorkStore } from "../queue/work-store.ts";
-
-// Which segment a receipt is about, and what it says of it. A receipt that fits nothing is kept: its answer may be
-// on its way, or lost. Everything here is inside a transaction.
+import type { ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
 
 /** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
 const AGREEING = 20;
@@ -25,17 +21,10 @@ const AGREEING = 20;
 export const LEARNED = "ids";
 
 export interface ReceiptDeps {
-  sms: {
-    segments: SegmentStore;
-    work: Pick<WorkStore, "openTo">;
-    orphans: ReturnType<typeof openOrphanStore>;
-    links: Pick<LinkStore, "learned" | "learn">;
-    messages: Pick<MessageStore, "byId">;
-    facts: Pick<AfterCommit, "run">;
-  };
+  sms: SmsStores;
   routes: ReadonlyMap<string, Route>;
   /** Outside of transactions: what the network said of a number, for good. */
-  ended?: (word: LastWord) => void;
+  onLastWord?: (word: LastWord) => void;
 }
 
 /** What of a receipt's PDU counts beside what it says. */
@@ -48,11 +37,11 @@ export class Receipts {
   /** This and what was learned: of receipts that are durable. */
   readonly #agreeing = new Map<string, { conversion: Conversion; count: number }>();
   readonly #learned = new Map<string, Conversion | null>();
-  readonly #uncertain: Uncertain;
+  readonly #uncertain: UncertainMatcher;
 
   constructor(deps: ReceiptDeps) {
     this.#deps = deps;
-    this.#uncertain = new Uncertain({ ...deps, areIdsKnown: (route) => this.#conversionOf(route) !== null });
+    this.#uncertain = new UncertainMatcher({ ...deps, areIdsKnown: (route) => this.#findConversion(route) !== null });
     for (const { route, count } of deps.sms.orphans.counts()) this.#orphans.set(route, count);
   }
 
@@ -64,7 +53,7 @@ export class Receipts {
     if (pdu.userMessageReference !== null) return [];
     const recipient = subscriberIn(pdu);
     return this.#uncertain
-      .together(routeName, recipient, now)
+      .pairParts(routeName, recipient, now)
       .flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
   }
 
@@ -78,7 +67,7 @@ export class Receipts {
     const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
     for (const orphan of kept.toSorted((a, b) => a.id - b.id)) {
       if (orphan.numberKey !== number) continue;
-      const own = rows.flatMap(({ messageId, seq }) => segments.one(messageId, seq) ?? []);
+      const own = rows.flatMap(({ messageId, seq }) => segments.find(messageId, seq) ?? []);
       // An SMSC that gives an id again: this receipt is that of a part whose answer is still to come.
       if (own.every(isOver) && this.#uncertain.isAwaited(first.route, recipient, now)) continue;
       for (const row of own) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
@@ -86,19 +75,19 @@ export class Receipts {
     }
   }
 
-  /** Whether kept receipts tell what became of a segment whose outcome is unknown; then that is applied. Null: none does. */
-  prove(row: SegmentRow, recipient: string | null, now: number): ReadyWork[] | null {
+  /** Applies kept receipts that are about a segment whose outcome is unknown. Null: there are none. */
+  applyEvidence(row: SegmentRow, recipient: string | null, now: number): ReadyWork[] | null {
     if (recipient === null || !this.#mayHaveOrphans(row.route)) return null;
     const { segments } = this.#deps.sms;
-    const orphans = this.#uncertain.proofs(row, recipient, now);
+    const orphans = this.#uncertain.findEvidence(row, recipient, now);
     const rows = this.#uncertain.isWhole(row.route)
       ? segments
-          .of(row.messageId)
+          .listByMessage(row.messageId)
           .filter(({ state, leaseEpoch }) => state === row.state && leaseEpoch === row.leaseEpoch)
       : [row];
     const work = orphans.flatMap((orphan) => this.#settle(rows, orphan, now));
     if (orphans.length > 0) return work;
-    const together = this.#uncertain.together(row.route, recipient, now);
+    const together = this.#uncertain.pairParts(row.route, recipient, now);
     if (together.length === 0) return null;
     return together.flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
   }
@@ -109,7 +98,7 @@ export class Receipts {
     const receipt = JSON.parse(orphan.receipt) as Receipt;
     const work = rows.flatMap(({ messageId, seq }) => {
       // As the orphan before left it.
-      const row = segments.one(messageId, seq);
+      const row = segments.find(messageId, seq);
       return row === undefined ? [] : this.#apply(row, receipt, now);
     });
     if (orphan.smscIdKey !== null)
@@ -129,11 +118,11 @@ export class Receipts {
         .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
       const [best] = [...found.filter(({ segment }) => !isOver(segment)), ...found];
       if (best === undefined) continue;
-      // An SMSC that gives an id again: it may be about what is in flight, and waits for the answer as an orphan.
+      // An SMSC that gives an id again: it may be about a segment in flight, and waits for the response as an orphan.
       if (isOver(best.segment) && this.#uncertain.isAwaited(routeName, best.message.recipient, now)) return null;
       this.#learn(routeName, conversion, now);
       this.#uncertain.learn(best.segment, receipt);
-      // One id for all of a text that was sent whole.
+      // One id for all of a message that was sent whole.
       const all = this.#uncertain.isWhole(routeName)
         ? found.filter(({ segment }) => segment.messageId === best.segment.messageId)
         : [best];
@@ -143,11 +132,11 @@ export class Receipts {
   }
 
   #inOrder(routeName: string, keys: ReturnType<typeof candidateKeys>) {
-    const first = this.#conversionOf(routeName);
+    const first = this.#findConversion(routeName);
     return first === null ? keys : keys.toSorted((a, b) => +(b.conversion === first) - +(a.conversion === first));
   }
 
-  #conversionOf(routeName: string): Conversion | null {
+  #findConversion(routeName: string): Conversion | null {
     const configured = this.#deps.routes.get(routeName)?.config.messageIdFormat ?? "auto";
     if (configured !== "auto") return configured;
     const known = this.#learned.get(routeName);
@@ -158,8 +147,8 @@ export class Receipts {
   }
 
   #learn(routeName: string, conversion: Conversion, now: number): void {
-    if (this.#conversionOf(routeName) === conversion) return;
-    const { links, facts } = this.#deps.sms;
+    if (this.#findConversion(routeName) === conversion) return;
+    const { links, afterCommit } = this.#deps.sms;
     const agreed = () => {
       const before = this.#agreeing.get(routeName);
       return before?.conversion === conversion ? before.count + 1 : 1;
@@ -167,7 +156,7 @@ export class Receipts {
     // Those of the same transaction do not count yet.
     const isSure = agreed() >= AGREEING;
     if (isSure) links.learn({ route: routeName, name: LEARNED, value: conversion, learnedAt: now });
-    facts.run(() => {
+    afterCommit.run(() => {
       this.#agreeing.set(routeName, { conversion, count: agreed() });
       if (isSure) this.#learned.set(routeName, conversion);
     });
@@ -177,39 +166,39 @@ export class Receipts {
   #findUnanswered(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
     const addresses = [pdu.source.address, pdu.destination.address];
     const told = { receipt, addresses, recipients: addresses, umr: pdu.userMessageReference };
-    const meant = this.#uncertain.meant(routeName, told, now);
+    const meant = this.#uncertain.findMeant(routeName, told, now);
     const key = receipt.id === null ? null : idKey(receipt.id);
     if (key !== null) for (const { messageId, seq } of meant ?? []) this.#deps.sms.segments.addId(messageId, seq, key);
     return meant;
   }
 
   #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
-    const isProof = row.acceptedAt === null || row.state === "ready";
+    const isEvidence = row.acceptedAt === null || row.state === "ready";
     // Of two submits one that arrived is enough.
     const isSecondCopy = row.resends > 0 && receipt.state === "delivered" && row.receiptState !== "delivered";
-    const next = advance(row.receiptState, receipt.state) ?? (isProof || isSecondCopy ? receipt.state : null);
+    const next = advance(row.receiptState, receipt.state) ?? (isEvidence || isSecondCopy ? receipt.state : null);
     if (next === null) return [];
     const { errors } = this.#deps.routes.get(row.route) ?? {};
-    const isBad = isLast(next) && next !== "delivered";
+    const isBad = isFinalState(next) && next !== "delivered";
     const said: Words = {
       providerStatus: receipt.word ?? next.toUpperCase(),
       providerCode: next === "delivered" ? null : receipt.errorCode,
-      category: isBad ? categoryOfError(receipt, errors) : null,
+      category: isBad ? findFailureCategory(receipt, errors) : null,
       reason: null,
     };
-    if (isLast(next)) this.#tellEnd(row, receipt, now);
-    this.#deps.sms.segments.receipt(row, { state: segmentStateOf(next), receiptState: next, now }, said);
+    if (isFinalState(next)) this.#tellEnd(row, receipt, now);
+    this.#deps.sms.segments.receipt(row, { state: toSegmentState(next), receiptState: next, now }, said);
     return releaseParts(row, now, this.#deps.sms.segments);
   }
 
   /** Once a message, however many parts it has. */
   #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
-    const { sms, routes, ended } = this.#deps;
+    const { sms, routes, onLastWord } = this.#deps;
     const address = sms.messages.byId(messageId)?.recipient;
-    if (ended === undefined || address === undefined || sms.segments.of(messageId).some(isOver)) return;
+    if (onLastWord === undefined || address === undefined || sms.segments.listByMessage(messageId).some(isOver)) return;
     const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
     const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
-    sms.facts.run(() => ended({ route, workspaceId, address, isInvalid, at }));
+    sms.afterCommit.run(() => onLastWord({ route, workspaceId, address, isInvalid, at }));
   }
 
   #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
@@ -238,7 +227,7 @@ export class Receipts {
   }
 
   /** How many of a route fit nothing; too many rather than too few. */
-  unmatched(route: string): number {
+  countUnmatched(route: string): number {
     return this.#orphans.get(route) ?? 0;
   }
 
@@ -250,7 +239,7 @@ export class Receipts {
 }
 
 function isOver({ receiptState }: SegmentRow): boolean {
-  return receiptState !== null && isLast(receiptState);
+  return receiptState !== null && isFinalState(receiptState);
 }
 
 /** The other one. */

@@ -1,17 +1,16 @@
-import type { EventType } from "../../events/schema.ts";
-import { type RedeliverDeps, type Place, requireEnabled } from "./redeliver.ts";
-import type { EventPlace } from "../delivery/delivery-store.ts";
-import type { WebhookRow } from "../store.ts";
-import { isSubscribed } from "../subscribed.ts";
+// Recovery: queues the events that a webhook has missed since a time, in batches, as it may be a month of everything. A
+// webhook has one recovery at a time. Requests that come meanwhile wait for its end and are done in one go, from the
+// earliest of their times: each caller's answer is that of a run that began after the request.
 
-// What a webhook has missed since a time, queued a share at a time: it may be a month of everything. Of one
-// webhook one recovery runs at a time. What is asked for meanwhile waits for its end and is done in one
-// go, from the earliest of the times: each caller's answer is that of a run that began after the asking.
+import type { EventType } from "../../events/schema.ts";
+import { type Place, requireEnabled, type WebhookDeps } from "./manage.ts";
+import type { EventPlace } from "../delivery/delivery-store.ts";
+import { isSubscribed, type WebhookRow } from "../store.ts";
 
 /** Events looked at in one transaction. */
-const SHARE = 500;
+const BATCH = 500;
 
-/** What waits for the recovery of a webhook that is running. */
+/** The requests that wait for the running recovery of a webhook. */
 interface Line {
   next: { since: number; queued: Promise<number | null>; start(): void } | null;
 }
@@ -19,7 +18,7 @@ interface Line {
 export type Recover = (place: Place, since: number) => Promise<number | null>;
 
 /** Queues every event from `since` (Unix ms) on that a webhook wants and has never got; how many, or null: there is none. */
-export function createRecover(deps: RedeliverDeps): Recover {
+export function createRecover(deps: WebhookDeps): Recover {
   const lines = new Map<number, Line>();
 
   const begin = (webhook: WebhookRow, since: number): Promise<number | null> => {
@@ -47,28 +46,28 @@ export function createRecover(deps: RedeliverDeps): Recover {
   };
 }
 
-async function recover({ id, workspaceId }: WebhookRow, since: number, deps: RedeliverDeps): Promise<number | null> {
+async function recover({ id, workspaceId }: WebhookRow, since: number, deps: WebhookDeps): Promise<number | null> {
   let queued = 0;
-  // What happens from now on is queued by itself.
-  const upTo = deps.events.lastOf(workspaceId);
+  // Later events are queued by themselves.
+  const upTo = deps.events.getLastId(workspaceId);
   for (let after: EventPlace | null = { createdAt: since, id: 0 }; after !== null;) {
     const from = after;
-    const share = await deps.commit(() => {
-      // It may have been deleted, changed or turned off between two shares.
+    const batch = await deps.commit(() => {
+      // It may have been deleted, changed or turned off between two batches.
       const webhook = deps.webhooks.byId(id);
       if (webhook === undefined) return null;
       requireEnabled(webhook);
       const names = JSON.parse(webhook.events) as string[];
-      const { missed, last } = deps.deliveries.missedBy(webhook, from, { upTo, limit: SHARE });
+      const { missed, last } = deps.deliveries.listMissed(webhook, from, { upTo, limit: BATCH });
       const wanted = missed.filter(({ type }) => isSubscribed(names, type as EventType));
       const now = deps.clock.now();
       for (const event of wanted) deps.jobs.add({ webhookId: id, eventId: event.id, nextAt: now, again: "on_failure" });
       return { count: wanted.length, last, now };
     });
-    if (share === null) return null;
-    queued += share.count;
-    after = share.last;
-    if (share.count > 0) deps.subscribers.nudge(id, share.now);
+    if (batch === null) return null;
+    queued += batch.count;
+    after = batch.last;
+    if (batch.count > 0) deps.nudge(id, batch.now);
   }
   return queued;
 }

@@ -1,13 +1,30 @@
+// The routes under /webhooks.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
-import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../../../platform/http/pagination.ts";
+import {
+  CursorMeta,
+  CursorQuery,
+  PageMeta,
+  PageQuery,
+  buildPageMeta,
+  parsePage,
+} from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { uuid } from "../../../platform/http/rules.ts";
-import { type RedeliverDeps, replayDelivery, testWebhook } from "./redeliver.ts";
-import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
+import { uuid } from "../../../platform/http/request-schemas.ts";
+import {
+  changeWebhook,
+  createWebhook,
+  type Place,
+  replayDelivery,
+  rotateSecret,
+  testWebhook,
+  type WebhookDeps,
+  type WithSecret,
+} from "./manage.ts";
 import { createRecover } from "./recover-missed.ts";
 import {
   Queued,
@@ -15,9 +32,9 @@ import {
   Recovery,
   SecretRotation,
   Webhook,
-  webhookCreate,
+  buildCreateSchema,
   WebhookDelivery,
-  webhookPatch,
+  buildChangeSchema,
   WebhookWithSecret,
 } from "./schema.ts";
 import { showDelivery, showWebhook } from "./serialize.ts";
@@ -30,7 +47,7 @@ const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 
 const OneWebhook = Type.Object({ id: uuid() });
 
-export function webhookRoutes(deps: RedeliverDeps) {
+export function webhookRoutes(deps: WebhookDeps) {
   const recover = createRecover(deps);
   return new Elysia({ name: "webhooks", prefix: "/api/v1/webhooks" })
     .post(
@@ -42,14 +59,14 @@ export function webhookRoutes(deps: RedeliverDeps) {
         return { data: withSecret(created) };
       },
       {
-        body: requestBody(webhookCreate(deps.rules)),
+        body: requestBody(buildCreateSchema(deps.rules)),
         parse: "json",
         detail: describe({
           id: "createWebhook",
           tag: TAG,
-          summary: "Make a webhook",
+          summary: "Create a webhook",
           description:
-            "Its secret is shown in this answer only: calls are signed with it, as Standard Webhooks has it. " +
+            "Its secret is shown only in this answer. Calls are signed with it according to Standard Webhooks. " +
             "Every event is delivered at least once: a copy has the same webhook-id. Order by its " +
             "timestamp, not by its arrival: the first calls about one resource are made in the order of its events, over a " +
             "restart too, but a call that failed is made again after later events, and so may a copy be.",
@@ -71,7 +88,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "listWebhooks",
           tag: TAG,
           summary: "List webhooks, newest first",
-          description: "Without their secrets, which are shown when they are made only.",
+          description: "Without their secrets, which are shown only when webhooks are created.",
           responses: answers(200, Type.Array(Webhook), [401, 403, 422], CursorMeta),
         }),
       },
@@ -79,21 +96,21 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .patch(
       "/:id",
       async ({ request, params, body }) => {
-        const changed = await changeWebhook(placeOf(request, params.id), body, deps);
+        const changed = await changeWebhook(getPlace(request, params.id), body, deps);
         if (changed === null) throw noSuchWebhook();
         return { data: showWebhook(changed) };
       },
       {
         params: OneWebhook,
-        body: requestBody(webhookPatch(deps.rules)),
+        body: requestBody(buildChangeSchema(deps.rules)),
         parse: "json",
         detail: describe({
           id: "updateWebhook",
           tag: TAG,
           summary: "Change a webhook",
           description:
-            "While it is turned off nothing is delivered to it, what waited before included: POST /webhooks/{id}/recover " +
-            "brings what is kept of that.",
+            "While it is turned off nothing is delivered to it, events that waited before included: POST /webhooks/{id}/recover " +
+            "delivers those that are stored.",
           responses: answers(200, Webhook, CHANGE_ERRORS),
         }),
       },
@@ -101,8 +118,9 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .delete(
       "/:id",
       async ({ request, params }) => {
-        const webhook = ownWebhook(request, params.id, deps);
+        const webhook = findWebhook(request, params.id, deps);
         await deps.commit(() => deps.webhooks.delete(webhook));
+        deps.deleted();
         return { data: { id: webhook.uid, deleted: true } };
       },
       {
@@ -111,7 +129,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "deleteWebhook",
           tag: TAG,
           summary: "Delete a webhook",
-          description: "It is not called any more, and its deliveries are not shown any more.",
+          description: "It is not called any more, and its deliveries are removed.",
           responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },
@@ -119,11 +137,11 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .get(
       "/:id/deliveries",
       ({ request, params, query }) => {
-        const webhook = ownWebhook(request, params.id, deps);
-        const page = pageOf(query);
+        const webhook = findWebhook(request, params.id, deps);
+        const page = parsePage(query);
         const total = webhook.deliveryCount;
         const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
-        return { data: rows.map(showDelivery), meta: pageMeta(total, page) };
+        return { data: rows.map(showDelivery), meta: buildPageMeta(total, page) };
       },
       {
         params: OneWebhook,
@@ -132,7 +150,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "listWebhookDeliveries",
           tag: TAG,
           summary: "List a webhook's deliveries, newest first",
-          description: "One item an HTTP attempt.",
+          description: "One item for each HTTP attempt.",
           responses: answers(200, Type.Array(WebhookDelivery), [401, 403, 404, 422], PageMeta),
         }),
       },
@@ -140,7 +158,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/test",
       async ({ request, params, set }) => {
-        const eventId = await testWebhook(placeOf(request, params.id), deps);
+        const eventId = await testWebhook(getPlace(request, params.id), deps);
         if (eventId === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { eventId } };
@@ -151,7 +169,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "testWebhook",
           tag: TAG,
           summary: "Send a test event",
-          description: "The event webhook.test, to this webhook alone of all; its deliveries show what came of it.",
+          description: "Sends the event webhook.test to this webhook only; its deliveries show the result.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },
@@ -159,7 +177,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/rotate-secret",
       async ({ request, params, body }) => {
-        const rotated = await rotateSecret(placeOf(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
+        const rotated = await rotateSecret(getPlace(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
         if (rotated === null) throw noSuchWebhook();
         return { data: withSecret(rotated) };
       },
@@ -170,9 +188,9 @@ export function webhookRoutes(deps: RedeliverDeps) {
         detail: describe({
           id: "rotateWebhookSecret",
           tag: TAG,
-          summary: "Give a webhook a new secret",
+          summary: "Rotate a webhook's secret",
           description:
-            "Until the grace is over calls carry a signature by the old secret too; of several rotations each old one ends on its own time.",
+            "Until the grace is over calls carry a signature by the old secret too; after several rotations each old one ends at its own time.",
           responses: answers(200, WebhookWithSecret, CHANGE_ERRORS),
         }),
       },
@@ -180,9 +198,8 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/deliveries/:deliveryId/replay",
       async ({ request, params, set }) => {
-        const eventId = await replayDelivery(placeOf(request, params.id), params.deliveryId.toLowerCase(), deps);
-        if (eventId === null)
-          throw notFound("There is no such delivery of a webhook of this workspace, or its event is not kept any more");
+        const eventId = await replayDelivery(getPlace(request, params.id), params.deliveryId.toLowerCase(), deps);
+        if (eventId === null) throw notFound("This workspace has no such webhook delivery, or its event has expired");
         set.status = 202;
         return { data: { eventId } };
       },
@@ -191,8 +208,8 @@ export function webhookRoutes(deps: RedeliverDeps) {
         detail: describe({
           id: "replayWebhookDelivery",
           tag: TAG,
-          summary: "Deliver an event once more",
-          description: "With the same webhook-id, so that a receiver which has it already can tell.",
+          summary: "Deliver an event again",
+          description: "With the same webhook-id, so that a receiver that has it already can recognize it.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },
@@ -200,7 +217,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/recover",
       async ({ request, params, body, set }) => {
-        const queued = await recover(placeOf(request, params.id), Date.parse(body.since));
+        const queued = await recover(getPlace(request, params.id), Date.parse(body.since));
         if (queued === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { queued } };
@@ -212,29 +229,29 @@ export function webhookRoutes(deps: RedeliverDeps) {
         detail: describe({
           id: "recoverWebhookEvents",
           tag: TAG,
-          summary: "Deliver what was missed",
+          summary: "Deliver missed events",
           description:
-            "Every event from that time on that the webhook wants and has never got, as far as it is kept. What happens to emails " +
-            "is kept while a webhook wants it, one that pombo turned off included; while you have turned it off yourself it is not.",
+            "Every stored event from that time on that the webhook wants and has never got. Events of emails and SMS are stored while " +
+            "a webhook wants them, also one that pombo turned off; they are not while you have turned it off yourself.",
           responses: answers(202, Recovered, CHANGE_ERRORS),
         }),
       },
     );
 }
 
-function placeOf(request: Request, id: string): { workspaceId: number; uid: string } {
+function getPlace(request: Request, id: string): Place {
   return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
 }
 
-function ownWebhook(request: Request, id: string, deps: RedeliverDeps): WebhookRow {
-  const { workspaceId, uid } = placeOf(request, id);
+function findWebhook(request: Request, id: string, deps: WebhookDeps): WebhookRow {
+  const { workspaceId, uid } = getPlace(request, id);
   const webhook = deps.webhooks.byUid(workspaceId, uid);
   if (webhook === undefined) throw noSuchWebhook();
   return webhook;
 }
 
 function noSuchWebhook() {
-  return notFound("There is no webhook with this id in this workspace");
+  return notFound("This workspace has no webhook with this id");
 }
 
 function withSecret({ webhook, secret }: WithSecret): typeof WebhookWithSecret.static {

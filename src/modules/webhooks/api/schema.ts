@@ -1,6 +1,8 @@
+// Requests and answers of the webhooks.
+
 import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../../events/schema.ts";
-import { hinted, lineFault, ruled, text } from "../../../platform/http/rules.ts";
+import { hinted, checkLine, ruled, text } from "../../../platform/http/request-schemas.ts";
 import { parseTarget, type TargetRules } from "../delivery/target.ts";
 import { named } from "../../../platform/http/openapi.ts";
 
@@ -9,29 +11,29 @@ const MAX_DESCRIPTION = 255;
 const MAX_EVENTS = 100;
 const MAX_GRACE_HOURS = 168;
 
-/** What a webhook may subscribe to: a type, a family (`email.*`), or everything. */
+/** The names that a webhook may subscribe to: a type, a family (`email.*`), or everything. */
 const NAMES: readonly string[] = [
   ...EVENT_TYPES,
   ...new Set(EVENT_TYPES.map((type) => `${type.split(".")[0]}.*`)),
   "*",
 ];
 
-/** As far as its words go: what DNS says of its name comes later. */
+/** Checks the URL by itself; its name is looked up later. */
 function url(rules: TargetRules) {
   const options = {
     minLength: 1,
     maxLength: MAX_URL,
     format: "uri",
-    description: "Where events are sent: https, and reachable from the internet.",
+    description: "The receiver of events: https, and reachable from the internet.",
     examples: ["https://example.com/hooks/pombo"],
   };
-  const faultOf = (value: string) => {
+  const findFault = (value: string) => {
     const parsed = parseTarget(value, rules);
     return parsed.kind === "fault" ? parsed : null;
   };
   return hinted(
-    text(options, (value) => faultOf(value)?.message ?? null),
-    (value) => (typeof value === "string" ? (faultOf(value)?.hint ?? null) : null),
+    text(options, (value) => findFault(value)?.message ?? null),
+    (value) => (typeof value === "string" ? (findFault(value)?.hint ?? null) : null),
   );
 }
 
@@ -39,7 +41,7 @@ const eventName = ruled<string>(
   { type: "string", enum: [...NAMES] },
   {
     isValid: (value) => NAMES.includes(value as string),
-    faults: () => [
+    findErrors: () => [
       {
         path: [],
         message: "must be the name of an event",
@@ -53,12 +55,12 @@ const eventNames = Type.Array(eventName, {
   minItems: 1,
   maxItems: MAX_EVENTS,
   examples: [["email.delivered", "email.bounced"]],
-  description: "The names of events, `email.*` for all of a kind, `*` for all.",
+  description: "Event names, `email.*` for all of a kind, `*` for all.",
 });
 
-const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, lineFault);
+const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, checkLine);
 
-export function webhookCreate(rules: TargetRules) {
+export function buildCreateSchema(rules: TargetRules) {
   return named(
     "WebhookCreate",
     Type.Object(
@@ -73,7 +75,7 @@ export function webhookCreate(rules: TargetRules) {
   );
 }
 
-export function webhookPatch(rules: TargetRules) {
+export function buildChangeSchema(rules: TargetRules) {
   return named(
     "WebhookChange",
     Type.Object(
@@ -81,7 +83,7 @@ export function webhookPatch(rules: TargetRules) {
         url: Type.Optional(url(rules)),
         events: Type.Optional(eventNames),
         description: Type.Optional(description),
-        enabled: Type.Optional(Type.Boolean({ description: "true also takes back what pombo turned off." })),
+        enabled: Type.Optional(Type.Boolean({ description: "true also enables a webhook that pombo disabled." })),
       },
       { additionalProperties: false, minProperties: 1 },
     ),
@@ -97,7 +99,7 @@ export const SecretRotation = named(
           minimum: 0,
           maximum: MAX_GRACE_HOURS,
           description:
-            "How long the old secret signs too; default: 24. 0: it and every earlier one end at once, as after a leak.",
+            "How long the old secret also signs; default: 24. 0: it and all earlier ones end at once, as after a leak.",
         }),
       ),
     },
@@ -129,17 +131,17 @@ export const Webhook = named(
     id: Type.String({ format: "uuid", description: "The webhook's id." }),
     url: Type.String({ description: "Where events are sent.", examples: ["https://example.com/hooks/pombo"] }),
     events: Type.Array(Type.String(), {
-      description: "What it wants: names of events, `email.*` for all of a kind, `*` for all.",
+      description: "The events that it wants: names, `email.*` for all of a kind, `*` for all.",
       examples: [["email.delivered", "email.bounced"]],
     }),
-    createdAt: Type.String({ format: "date-time", description: "When it was made." }),
+    createdAt: Type.String({ format: "date-time", description: "When it was created." }),
     lastDeliveryAt: Type.Union([Time, Type.Null()], { description: "The last call that succeeded." }),
     lastFailureAt: nullableTime("The last call that failed."),
     lastFailureReason: nullableText("Why that failed."),
     description: nullableText("For people."),
     enabled: Type.Boolean({ description: "Whether it is called.", examples: [true] }),
     disabledReason: Type.Union([Type.String(), Type.Null()], {
-      description: "Why pombo turned it off; null: it did not.",
+      description: "Why pombo disabled it; null: it did not.",
     }),
   }),
 );
@@ -148,7 +150,7 @@ export const WebhookWithSecret = named(
   "WebhookWithSecret",
   Type.Object({
     ...Webhook.properties,
-    secret: Type.String({ description: "Shown in this answer only.", examples: ["whsec_…"] }),
+    secret: Type.String({ description: "Shown only in this answer.", examples: ["whsec_…"] }),
   }),
 );
 
@@ -159,11 +161,11 @@ export const WebhookDelivery = named(
     id: Type.String({ format: "uuid", description: "The attempt's id." }),
     event: Type.String({ description: "The event's type.", examples: ["email.delivered"] }),
     responseStatus: Type.Union([Type.Integer(), Type.Null()], {
-      description: "What the receiver answered; null: nothing.",
+      description: "The status that the receiver answered; null: no answer.",
       examples: [500],
     }),
     errorMessage: Type.Union([Type.String(), Type.Null()], {
-      description: "Why it counts as failed; null: it does not.",
+      description: "Why it failed; null: it succeeded.",
       examples: ["It answered 500"],
     }),
     createdAt: Type.String({ format: "date-time", description: "When the attempt began." }),
@@ -172,17 +174,17 @@ export const WebhookDelivery = named(
       description: "When it failed; null: it succeeded.",
       examples: ["2026-11-21T12:00:00.093Z"],
     }),
-    attempt: Type.Integer({ minimum: 1, description: "Which attempt at this event, from 1." }),
+    attempt: Type.Integer({ minimum: 1, description: "The number of the attempt, from 1." }),
     eventId: Type.String({ format: "uuid", description: "The header webhook-id, the same on every attempt." }),
     durationMs: Type.Integer({ minimum: 0, description: "How long it took.", examples: [93] }),
     nextAttemptAt: Type.Union([Time, Type.Null()], {
-      description: "When the event is tried again; null: not any more.",
+      description: "When the event is retried; null: never.",
       examples: ["2026-11-21T12:00:05.112Z"],
     }),
   }),
 );
 
-/** What was queued by hand. */
+/** An event that was queued by hand. */
 export const Queued = named(
   "QueuedEvent",
   Type.Object({ eventId: Type.String({ format: "uuid", description: "Its header webhook-id." }) }),

@@ -1,3 +1,5 @@
+// Webhooks and deliveries as the API shows them.
+
 import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
 import type { DeliveryRow } from "../delivery/delivery-store.ts";
 import type { Webhook, WebhookDelivery } from "./schema.ts";

@@ -1,17 +1,17 @@
+// One HTTP call to a receiver. The checked address is the one that is dialled, in place of the name, which goes into the
+// header Host and into TLS, where the certificate is verified against it. Redirects are not followed: they would lead past
+// every check.
+
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Target } from "./target.ts";
 
-// One HTTP call to a receiver. The address that was judged is the one dialled, in place of the name, which
-// goes into the header Host and into TLS, where the certificate is verified against it. Redirects are
-// not followed: they would lead past every check.
-
-/** For the whole call, its answer's end included. */
+/** For the whole call, to the end of the answer. */
 const TIMEOUT_MS = 15_000;
-/** Of the answer's body: more is not read. */
+/** More of an answer's body is not read. */
 const MAX_ANSWER_BYTES = 16 * 1024;
-/** Of it, what a failure shows. */
+/** A failure shows so much of it. */
 const SHOWN_CHARACTERS = 200;
 const MAX_ERROR = 500;
 /** Connections kept open to one receiver, and for how long. */
@@ -30,22 +30,22 @@ export type CallResult =
   | { kind: "answer"; status: number; text: string; retryAfter: string | null }
   | { kind: "broken"; reason: string; isTimeout: boolean };
 
-/** Makes calls, each over a connection that an earlier one has left open where there is one. */
+/** Makes calls; connections are reused. */
 export interface Caller {
   /** Never rejects. `stopping` ends it early. */
   call(request: Call, stopping: AbortSignal): Promise<CallResult>;
-  /** Ends the connections that are left open. */
+  /** Ends open connections. */
   close(): void;
 }
 
 export interface CallerDeps {
   clock: Pick<Clock, "after">;
-  /** For laboratories: further authorities, PEM. */
+  /** Further certificate authorities, for tests: PEM. */
   authorities?: string;
 }
 
-// By node:http and not by fetch, of which the runtime lets no more than 256 be under way at once: nine
-// hundred receivers that hang would stop all others. It knows no proxies either, which would dial for us.
+// By node:http and not by fetch: the runtime allows 256 fetches at once, and nine hundred receivers that hang would stop
+// all others. node:http also knows no proxies, which would dial for us.
 export function createCaller(deps: CallerDeps): Caller {
   const options = { keepAlive: true, maxFreeSockets: MAX_IDLE, timeout: IDLE_MS };
   const agents = { plain: new HttpAgent(options), secure: new HttpsAgent(options) };
@@ -63,12 +63,14 @@ export function createCaller(deps: CallerDeps): Caller {
       );
       const stop = () => end(STOPPED);
       stopping.addEventListener("abort", stop);
-      sent.on("error", (error) => end({ kind: "broken", reason: reasonOf(error, request.target), isTimeout: false }));
+      sent.on("error", (error) =>
+        end({ kind: "broken", reason: describeError(error, request.target), isTimeout: false }),
+      );
       sent.on("upgrade", () => end({ kind: "broken", reason: "it changed the protocol", isTimeout: false }));
       sent.on("response", (response) => {
-        // Broken off in the middle of its body.
+        // The body was cut off.
         const broke = (error: unknown) =>
-          end({ kind: "broken", reason: reasonOf(error, request.target), isTimeout: false });
+          end({ kind: "broken", reason: describeError(error, request.target), isTimeout: false });
         readAnswer(response).then(resolve, broke);
       });
       sent.end(request.body);
@@ -104,7 +106,7 @@ function begin(
     },
   };
   if (!target.isSecure) return httpRequest({ ...options, agent: agents.plain });
-  // Of an address there is no name to ask for; its certificate must carry the address.
+  // An address has no name to ask for; its certificate must carry the address.
   const name = target.isAddress ? {} : { servername: target.hostname };
   return httpsRequest({
     ...options,
@@ -114,7 +116,7 @@ function begin(
   });
 }
 
-/** At most so much is read; of an answer that is longer the connection is given up. */
+/** Reads the beginning of the body; a longer answer costs its connection. */
 async function readAnswer(response: IncomingMessage): Promise<CallResult> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -133,13 +135,13 @@ async function readAnswer(response: IncomingMessage): Promise<CallResult> {
   };
 }
 
-/** Words from outside, on one line. */
+/** Foreign text, on one line. */
 function clean(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
 }
 
-/** What went wrong, in words that hold the receiver's name and not our address of it. */
-function reasonOf(error: unknown, target: Target): string {
+/** For people: with the receiver's name and not its address. */
+function describeError(error: unknown, target: Target): string {
   const { code, message } = error as { code?: string; message?: string };
   const where = target.host;
   switch (code) {

@@ -1,57 +1,47 @@
-import type { Clock } from "../../../platform/clock.ts";
+// One call of one event to one webhook: waits for an earlier event of the same resource that is being delivered, finds and
+// checks the receiver's address, signs, posts and classifies the answer. The worker records the delivery and the webhook's
+// health in one transaction with the queue row.
+
+import { BUILD } from "../../../platform/build-info.ts";
+import type { Context } from "../../../platform/context.ts";
+import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
+import type { Job } from "../../../platform/queue/job.ts";
+import { newId } from "../../../platform/uuid.ts";
 import type { RecordEvent } from "../../events/record.ts";
 import type { EventRow } from "../../events/store.ts";
-import { newId } from "../../../platform/uuid.ts";
-import type { Log } from "../../../platform/log.ts";
-import type { Job } from "../../../platform/queue/job.ts";
-import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/worker.ts";
-import type { Random } from "../../../platform/random.ts";
+import { showWebhook } from "../api/serialize.ts";
+import type { Secrets } from "../secrets.ts";
+import { buildSignatureHeaders } from "../sign.ts";
+import type { WebhookRow, WebhookStore } from "../store.ts";
 import type { Caller, CallResult } from "./call.ts";
+import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
-import { healthAfter, classify, type Outcome } from "./outcome.ts";
-import { poolOf, ConcurrencyLimiter } from "./concurrency-limits.ts";
-import type { Secrets } from "../secrets.ts";
-import { showWebhook } from "../api/serialize.ts";
-import { signatureHeaders } from "../sign.ts";
-import type { WebhookRow, WebhookStore } from "../store.ts";
-import { type Look, parseTarget, reach, type TargetRules } from "./target.ts";
+import { classify, computeHealth, type Outcome } from "./outcome.ts";
+import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "./target.ts";
 
-// One call of one event to one webhook: wait for an earlier event of the same resource that is being
-// delivered, find and judge the receiver's address, sign, post, judge the answer. The worker writes the
-// delivery's row and the webhook's health together with the queue row's fate.
-
-export interface DeliverDeps {
+export interface DeliverDeps extends Pick<Context, "clock" | "random" | "log"> {
   webhooks: WebhookStore;
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
   secrets: Secrets;
   record: RecordEvent;
-  look: Look;
+  look: LookUpAddresses;
   rules: TargetRules;
-  clock: Clock;
-  random: Random;
-  log: Log;
   caller: Caller;
-  userAgent: string;
-  /** Told after the commit: the webhook has something to deliver. */
+  limiter: ConcurrencyLimiter;
+  /** After the commit: the webhook has something to deliver. */
   nudge: (webhookId: number, at: number) => void;
 }
 
-/** What became of a job, for the worker to write. */
-interface Ended {
-  fate: JobResult["action"];
-  isReached: boolean | null;
-  isDelivered: boolean;
-  /** Inside the transaction; `nextAt`: when the next call of this event is due, null: never. */
-  record(nextAt: number | null): void;
-  committed(): void;
+/** What is called, and what with. */
+interface Call {
+  webhook: WebhookRow;
+  event: EventRow;
 }
 
 /** A call that was made. */
-interface Made {
-  webhook: WebhookRow;
-  event: EventRow;
+interface Made extends Call {
   startedAt: number;
   endedAt: number;
   outcome: Outcome;
@@ -59,134 +49,131 @@ interface Made {
 
 /** A receiver that takes longer shares the pool of those that do not answer. */
 const SLOW_MS = 5_000;
+const USER_AGENT = `pombo/${BUILD.version}`;
+const NOT_BEGUN: JobResult<null> = { action: { kind: "release" }, isReached: null };
 
-const NOTHING_TO_DO: Ended = {
-  fate: { kind: "finish" },
-  isReached: null,
-  isDelivered: false,
-  record: () => undefined,
-  committed: () => undefined,
-};
-const NOT_BEGUN: JobResult = { action: { kind: "give_back" }, isReached: null, record: () => undefined };
-
-/** Delivers what the worker takes off the webhooks' queue. */
-export function webhookHandler(deps: DeliverDeps): JobHandler {
+/** Delivers what the worker claims from the webhooks' queue. */
+export function createWebhookHandler(deps: DeliverDeps): JobHandler<null> {
+  const { jobs, limiter } = deps;
   /** By webhook and resource: the end of the call that was last begun. */
   const underWay = new Map<string, Promise<void>>();
-  const turns = new ConcurrencyLimiter();
-  /** Those whose last call timed out: who waits for a turn there goes back into the queue. */
-  const slow = new Set<number>();
-
   return {
     async attempt(job, context) {
-      const found = deps.jobs.callOf(job.id);
-      if (found === undefined) slow.delete(job.laneId);
-      // Deleted, or turned off since: nothing is to be called any more.
-      if (found === undefined || !found.webhook.isEnabled) return settle(job, NOTHING_TO_DO, deps);
+      const found = jobs.findCall(job.id);
+      if (found === undefined) limiter.forget(job.laneId);
+      if (found === undefined || !found.webhook.isEnabled) return skip(job, deps);
       const { webhook, event } = found;
       const place = `${webhook.id} ${event.resource}`;
       const before = underWay.get(place);
       const { promise, resolve } = Promise.withResolvers<void>();
       underWay.set(place, promise);
-      let endTurn: (() => void) | null = null;
-      const wasSlow = slow.has(webhook.id);
-      const isNotNow = () => context.stopping.aborted || (slow.has(webhook.id) && !wasSlow);
+      const wasSlow = limiter.isSlow(webhook.id);
+      // A receiver may have become slow while this waited: then it waits in the queue, and takes no place.
+      const mustRelease = () => context.stopping.aborted || (limiter.isSlow(webhook.id) && !wasSlow);
+      let end: (() => void) | null = null;
       try {
         await before;
-        if (isNotNow()) return NOT_BEGUN;
-        endTurn = await turns.take(webhook.id);
-        if (isNotNow()) return NOT_BEGUN;
+        if (mustRelease()) return NOT_BEGUN;
+        end = await limiter.begin(webhook.id);
+        if (mustRelease()) return NOT_BEGUN;
         // It may have been changed, turned off or deleted while this waited.
-        const fresh = deps.jobs.callOf(job.id);
-        if (fresh === undefined || !fresh.webhook.isEnabled) return settle(job, NOTHING_TO_DO, deps);
-        return await deliver(job, fresh, { context, parts: deps, slow });
+        const fresh = jobs.findCall(job.id);
+        if (fresh === undefined || !fresh.webhook.isEnabled) return skip(job, deps);
+        return await deliver(job, fresh, context, deps);
       } finally {
-        endTurn?.();
+        end?.();
         resolve();
         if (underWay.get(place) === promise) underWay.delete(place);
       }
     },
-    // A call that a crash cut off is made again; nothing was written of it.
-    recordUncertain: () => undefined,
   };
 }
 
-/** Another call may have been asked for, and promised, while this one was under way: its lane is told. */
-function settle(job: Job, ended: Ended, deps: DeliverDeps): JobResult {
+/** The webhook was deleted or turned off: the event is not delivered any more. */
+function skip(job: Job, deps: DeliverDeps): JobResult<null> {
+  return endCall(job, { action: { kind: "complete" }, isReached: null }, { isDelivered: false }, deps);
+}
+
+/** Another call may have been requested, and promised, while this one was under way: it follows. */
+function endCall(
+  job: Job,
+  result: Pick<JobResult<null>, "action" | "isReached">,
+  ended: { isDelivered: boolean; record?: (nextAt: number | null) => void; committed?: () => void },
+  { jobs, nudge }: DeliverDeps,
+): JobResult<null> {
   let nextAt: number | null = null;
   return {
-    action: ended.fate,
-    isReached: ended.isReached,
+    ...result,
     record(ownsRow) {
-      nextAt = ownsRow ? deps.jobs.callEnded(job.id, ended.isDelivered) : null;
-      ended.record(nextAt);
+      nextAt = ownsRow ? jobs.endCall(job.id, ended.isDelivered) : null;
+      ended.record?.(nextAt);
     },
     committed() {
-      if (nextAt !== null) deps.nudge(job.laneId, nextAt);
-      ended.committed();
+      if (nextAt !== null) nudge(job.laneId, nextAt);
+      ended.committed?.();
     },
   };
 }
 
-async function deliver(
-  job: Job,
-  { webhook, event }: { webhook: WebhookRow; event: EventRow },
-  { context, parts, slow }: { context: AttemptContext; parts: DeliverDeps; slow: Set<number> },
-): Promise<JobResult> {
-  const startedAt = parts.clock.now();
-  const result = await callReceiver(job, { webhook, event }, { context, parts });
-  // Stopped in the middle: it counts as not made, and is made again.
+async function deliver(job: Job, call: Call, context: AttemptContext, deps: DeliverDeps): Promise<JobResult<null>> {
+  const { clock, limiter } = deps;
+  const startedAt = clock.now();
+  const result = await callReceiver(job, call, context, deps);
+  // Cut off by a stop: it counts as not made, and is made again.
   if (context.cutOff.aborted && result.kind === "broken") return NOT_BEGUN;
-  const endedAt = parts.clock.now();
+  const endedAt = clock.now();
   const isSlow = (result.kind === "broken" && result.isTimeout) || endedAt - startedAt > SLOW_MS;
-  context.locate(poolOf(webhook.id, isSlow));
-  if (isSlow) slow.add(webhook.id);
-  else slow.delete(webhook.id);
-  const made: Made = { webhook, event, startedAt, endedAt, outcome: classify(result, job.attempt, endedAt) };
-  const { outcome } = made;
-  const ended: Ended = {
-    fate: outcome.isLast
-      ? { kind: "finish" }
-      : { kind: "defer", at: outcome.retryAt, lastReply: null, badDomainAt: null },
-    isReached: result.kind === "answer",
-    isDelivered: outcome.isDelivered,
-    record: (nextAt) => record(job, made, nextAt === null ? null : Math.max(nextAt, endedAt), parts),
-    committed: () => tell(made, parts),
-  };
-  return settle(job, ended, parts);
+  context.locate(limiter.recordCall(call.webhook.id, isSlow));
+  const outcome = classify(result, job.attempt, endedAt);
+  const { isLast, isDelivered, retryAt } = outcome;
+  const made: Made = { ...call, startedAt, endedAt, outcome };
+  return endCall(
+    job,
+    {
+      action: isLast ? { kind: "complete" } : { kind: "retry", at: retryAt, state: null },
+      isReached: result.kind === "answer",
+    },
+    {
+      isDelivered,
+      record: (nextAt) => recordCall(job, made, nextAt === null ? null : Math.max(nextAt, endedAt), deps),
+      committed: () => logFailure(made, deps),
+    },
+    deps,
+  );
 }
 
 async function callReceiver(
   job: Job,
-  { webhook, event }: { webhook: WebhookRow; event: EventRow },
-  { context, parts }: { context: AttemptContext; parts: DeliverDeps },
+  { webhook, event }: Call,
+  { cutOff }: AttemptContext,
+  { rules, look, clock, secrets, caller }: DeliverDeps,
 ): Promise<CallResult> {
-  const parsed = parseTarget(webhook.url, parts.rules);
+  const parsed = parseTarget(webhook.url, rules);
   if (parsed.kind === "fault") return broken(`The URL ${parsed.message}`);
   const { target } = parsed;
-  const reached = await reach(target, parts.rules, parts.look);
+  const reached = await resolveTarget(target, rules, look);
   if (reached.kind === "trouble") return { ...reached, kind: "broken" };
   if (reached.kind === "refused") return broken(reached.reason);
   // Another one the next time, where there are several.
   const address = reached.addresses[(job.attempt - 1) % reached.addresses.length] ?? "";
-  const now = parts.clock.now();
-  const signed = { id: event.uid, timestampS: Math.floor(now / 1_000), body: event.body };
-  let secrets: Uint8Array[];
+  const now = clock.now();
+  const { body } = event;
+  let valid: Uint8Array[];
   try {
-    secrets = parts.secrets.of(webhook, now);
+    valid = secrets.open(webhook, now);
   } catch (error) {
     return broken(error instanceof Error ? error.message : String(error));
   }
-  const headers = { ...signatureHeaders(signed, secrets), "user-agent": parts.userAgent };
-  return await parts.caller.call({ target, address, headers, body: event.body }, context.cutOff);
+  const signed = buildSignatureHeaders({ id: event.uid, timestampS: Math.floor(now / 1_000), body }, valid);
+  return await caller.call({ target, address, headers: { ...signed, "user-agent": USER_AGENT }, body }, cutOff);
 }
 
 function broken(reason: string): CallResult {
   return { kind: "broken", reason, isTimeout: false };
 }
 
-/** Inside the transaction, whoever holds the row: the call was made. */
-function record(job: Job, made: Made, nextAttemptAt: number | null, deps: DeliverDeps): void {
+/** Inside the transaction, whether the row is still this attempt's or not: the call was made. */
+function recordCall(job: Job, made: Made, nextAttemptAt: number | null, deps: DeliverDeps): void {
   const { event, startedAt, endedAt, outcome } = made;
   // Others of its calls may have ended meanwhile.
   const webhook = deps.webhooks.byId(made.webhook.id);
@@ -206,9 +193,9 @@ function record(job: Job, made: Made, nextAttemptAt: number | null, deps: Delive
     durationMs: Math.max(0, endedAt - startedAt),
     nextAttemptAt,
   });
-  // What another URL answered says nothing of the one that is called now.
+  // The answer of another URL says nothing about the one that is called now.
   const isSameUrl = webhook.url === made.webhook.url;
-  const health = isSameUrl ? healthAfter(webhook, outcome, endedAt) : webhook;
+  const health = isSameUrl ? computeHealth(webhook, outcome, endedAt) : webhook;
   deps.webhooks.setHealth(webhook, health);
   if (!webhook.isEnabled || health.isEnabled) return;
   deps.record({
@@ -220,12 +207,12 @@ function record(job: Job, made: Made, nextAttemptAt: number | null, deps: Delive
   });
 }
 
-function tell({ webhook, event, outcome }: Made, deps: DeliverDeps): void {
+function logFailure({ webhook, event, outcome }: Made, { log }: DeliverDeps): void {
   if (outcome.isDelivered) return;
-  deps.log.event("webhook.failed", {
+  log.event("webhook.failed", {
     id: webhook.uid,
     event: event.type,
-    // Not its words: a receiver may give the body back.
+    // Without the answer's text: a receiver may give the body back.
     detail: outcome.status === null ? outcome.message : `answered ${outcome.status}`,
   });
 }

@@ -1,7 +1,9 @@
+// The deliveries of webhooks: a row for each HTTP attempt.
+
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
-import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
@@ -20,7 +22,7 @@ interface MissedRange {
 
 export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 
-/** Prepares the statements of the deliveries: one row an HTTP attempt. */
+/** Prepares the statements. */
 export function openDeliveryStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
@@ -51,7 +53,7 @@ export function openDeliveryStore(db: Db) {
       .offset(p("offset")),
   );
 
-  /** It got the event. */
+  /** Whether the webhook got the event. */
   const selectGot = fast(
     orm
       .select({ id: webhookDeliveries.id })
@@ -100,11 +102,11 @@ export function openDeliveryStore(db: Db) {
     },
 
     /**
-     * Of the next `limit` events of a webhook's workspace after the place `after`, in the order of their time and up to the
-     * event `upTo`, those that it has never got: whether it wants them is for the caller to say. `last` is the place of the
-     * last one looked at; null: there are no more.
+     * Looks at the next `limit` events of a webhook's workspace after the place `after`, in the order of their time and up to
+     * the event `upTo`, and returns those that the webhook has never got, whether it wants them or not. `last` is the place of
+     * the last one looked at; null: there are no more.
      */
-    missedBy(webhook: { id: number; workspaceId: number }, after: EventPlace, { upTo, limit }: MissedRange) {
+    listMissed(webhook: { id: number; workspaceId: number }, after: EventPlace, { upTo, limit }: MissedRange) {
       const range = { workspaceId: webhook.workspaceId, ...after, upTo };
       const seen = selectAtTime.all({ ...range, limit });
       if (seen.length < limit) seen.push(...selectLater.all({ ...range, limit: limit - seen.length }));
@@ -112,13 +114,13 @@ export function openDeliveryStore(db: Db) {
       return { missed, last: seen.length < limit ? null : (seen.at(-1) ?? null) };
     },
 
-    /** Removes a share of a webhook's deliveries; true when there may be more. */
-    removeOf: (webhookId: number, limit: number): boolean =>
-      removeShare(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
+    /** Removes a batch of a webhook's deliveries; true when there may be more. */
+    removeBatch: (webhookId: number, limit: number): boolean =>
+      removeBatch(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
 
-    /** Removes a share of what is older than `notBefore`; how many of each webhook, and whether there may be more. */
+    /** Removes a batch of the deliveries older than `notBefore`; returns how many of each webhook, and whether there may be more. */
     purge(notBefore: number): { removed: Map<number, number>; hasMore: boolean } {
-      const share = orm
+      const batch = orm
         .select({ id: webhookDeliveries.id })
         .from(webhookDeliveries)
         .where(lt(webhookDeliveries.createdAt, notBefore))
@@ -126,7 +128,7 @@ export function openDeliveryStore(db: Db) {
         .limit(PURGE_ROWS);
       const gone = orm
         .delete(webhookDeliveries)
-        .where(and(inArray(webhookDeliveries.id, share), lte(webhookDeliveries.createdAt, notBefore)))
+        .where(and(inArray(webhookDeliveries.id, batch), lte(webhookDeliveries.createdAt, notBefore)))
         .returning({ webhookId: webhookDeliveries.webhookId })
         .all();
       const removed = new Map<number, number>();

@@ -1,21 +1,20 @@
+// The queue of the webhook calls; a lane is a webhook. Calls are made at least once: one that a crash cut off is made
+// again, with the same event's id. So no attempt is ever uncertain, and the queue has no point of no return.
+//
+// A call may be requested once more while it is under way. The row keeps that in `again`, and is due from the moment of
+// the request: the end of the call leaves the row, and endCall() decides what becomes of it.
+
 import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
-import { removeShare } from "../../../platform/db/batches.ts";
+import { prepareBatchEnd, removeBatch } from "../../../platform/db/batches.ts";
 import { fast } from "../../../platform/db/statement.ts";
-import type { Deferral, InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
-import { openBringNear } from "./bring-near-store.ts";
+import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 
-// The queue of the calls, as the worker of platform/queue takes it: a lane is a webhook. Calls are made at least
-// once: one that a crash cut off is made again, under the same event's id.
-//
-// A call may be asked for once more while it is under way. The row remembers that in `again`, and is due
-// from the moment of the asking: what ends the call leaves the row, and callEnded() says what becomes of it.
+/** Rows that one transaction reschedules. */
+const RESCHEDULE_ROWS = 2_000;
 
-/** A call has no end of life of its own: it ends with the schedule. */
-const NEVER = 8_640_000_000_000_000;
-
-/** What is asked for beside a call that is under way: another one whatever comes of it, or only if it fails. */
+/** What is requested beside a call that is under way: another one in any case, or only if it fails. */
 export type Again = "always" | "on_failure";
 
 export type WebhookJobStore = ReturnType<typeof openWebhookJobStore>;
@@ -29,7 +28,7 @@ export function openWebhookJobStore(db: Db) {
     orm
       .insert(webhookJobs)
       .values({ webhookId: p("webhookId"), eventId: p("eventId"), nextAt: p("nextAt") })
-      // Asked for again while it waits: now, from the beginning of the schedule. While its call is under way: after that.
+      // Requested again while it waits: now, from the beginning of the schedule. While its call is under way: after that.
       .onConflictDoUpdate({
         target: [webhookJobs.webhookId, webhookJobs.eventId],
         set: {
@@ -132,50 +131,49 @@ export function openWebhookJobStore(db: Db) {
       .where(eq(webhookJobs.id, p("id"))),
   );
 
-  const queue: WorkerQueue = {
-    ...openBringNear(orm),
-    workspaceOf: (laneId) => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
-    claim({ laneId, now, limit, retryAt }): Job[] {
+  const findEnd = prepareBatchEnd(orm, webhookJobs);
+
+  const queue: WorkerQueue<null> = {
+    findWorkspace: (laneId) => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
+    claim({ laneId, now, limit, retryAt }): Job<null>[] {
       return selectDue.all({ laneId, now, limit }).map((row) => {
-        // A call that was cut off, or given back, after another was asked for: this is that other one.
+        // A call that was cut off, or released, after another was requested: this is the other one.
         const attempt = row.again === null ? row.attempts + 1 : 1;
         const nextAt = Math.max(now + 1, retryAt(attempt));
         updateClaimed.run({ id: row.id, attempt, now, nextAt });
-        const times = { startedAt: now, dueAt: row.nextAt, nextAt, expiresAt: NEVER };
-        return { id: row.id, laneId, attempt, ...times, lastReply: null, badDomainAt: null };
+        const times = { startedAt: now, dueAt: row.nextAt, nextAt, expiresAt: Infinity };
+        return { id: row.id, laneId, attempt, ...times, state: null };
       });
     },
-    headOf(laneId) {
+    findHead(laneId) {
       const head = selectHead.get({ laneId });
-      return head === undefined ? null : { dueAt: head.dueAt, expiresAt: NEVER };
+      // A call ends with its schedule.
+      return head === undefined ? null : { dueAt: head.dueAt, expiresAt: Infinity };
     },
-    // Nothing of a call is lost when it is made twice.
-    markPointOfNoReturn: () => true,
-    // One that is asked for again waits from now on as one that was deferred does.
+    // One that is requested again waits from now on like one that is retried.
     complete: ({ id, attempt }) =>
       removeUnlessAgain.get({ id, attempt }) !== undefined ||
       updateDeferred.get({ id, attempt, nextAt: 0 }) !== undefined,
-    retry: ({ id, attempt }, { nextAt }: Deferral) => updateDeferred.get({ id, attempt, nextAt }) !== undefined,
+    retry: ({ id, attempt }, { nextAt }) => updateDeferred.get({ id, attempt, nextAt }) !== undefined,
     release: ({ id, attempt, dueAt }) => void updateGivenBack.run({ id, attempt, dueAt }),
-    heads: (): LaneHead[] =>
+    listHeads: (): LaneHead[] =>
       orm
         .select({ laneId: webhookJobs.webhookId, dueAt: sql<number>`${min(webhookJobs.nextAt)}` })
         .from(webhookJobs)
         .groupBy(webhookJobs.webhookId)
         .all(),
-    inFlight: (): InterruptedJob[] =>
+    listInFlight: (): InterruptedJob[] =>
       orm
-        .select({ id: webhookJobs.id, attempts: webhookJobs.attempts })
+        .select({ id: webhookJobs.id, attempts: webhookJobs.attempts, startedAt: webhookJobs.startedAt })
         .from(webhookJobs)
         .where(sql.raw("in_flight = 1")) // in the words of its index, or that is not used
-        .all()
-        .map((row) => ({ ...row, startedAt: null, dotAt: null })),
+        .all(),
     freeInterrupted({ id, attempts }, nextAt) {
       const freed = orm
         .update(webhookJobs)
         .set({
           inFlight: false,
-          // Due since its event: events of a resource keep their order, those that wait behind it among them.
+          // Due since its event: the events of a resource keep their order, and the waiting ones come behind it.
           ...(nextAt === null
             ? {}
             : {
@@ -187,22 +185,38 @@ export function openWebhookJobStore(db: Db) {
         .get();
       return freed ?? null;
     },
+    rescheduleBatch(after, now) {
+      const end = findEnd(after, RESCHEDULE_ROWS);
+      const eventAt = sql`SELECT ${events.createdAt} FROM ${events} WHERE ${events.id} = ${webhookJobs.eventId}`;
+      /** When the wait of a call began: with the call before it, or with its event. */
+      const since = sql`COALESCE(${webhookJobs.startedAt}, (${eventAt}), 0)`;
+      const isInBatch = and(gt(webhookJobs.id, after), end === null ? undefined : lte(webhookJobs.id, end));
+      orm
+        .update(webhookJobs)
+        .set({
+          nextAt: sql`${now} + MAX(0, ${webhookJobs.nextAt} - ${since})`,
+          startedAt: sql`MIN(${webhookJobs.startedAt}, ${now})`,
+        })
+        .where(and(isInBatch, gt(webhookJobs.nextAt, now), gt(since, now)))
+        .run();
+      return end;
+    },
   };
 
   return {
     queue,
     /**
-     * Queues a call, inside a transaction; one that waits already is due by `nextAt`, with all its attempts. While one is
-     * under way, `again` says whether another one follows it.
+     * Queues a call; one that waits already is due by `nextAt`, with all its attempts. While one is under way, `again` says
+     * whether another one follows it.
      */
     add(call: { webhookId: number; eventId: number; nextAt: number; again: Again }): void {
       insert.run({ ...call });
     },
     /**
-     * Inside the transaction that ends a call, once its row was finished or deferred. When the next call is due, the one
-     * that was asked for meanwhile included; null: nothing more comes.
+     * Inside the transaction that ends a call, once its row was completed or retried. When the next call is due, one that was
+     * requested meanwhile included; null: no more follow.
      */
-    callEnded(id: number, isDelivered: boolean): number | null {
+    endCall(id: number, isDelivered: boolean): number | null {
       const row = selectEnded.get({ id });
       if (row === undefined) return null;
       if (row.again === null) return row.nextAt;
@@ -213,14 +227,14 @@ export function openWebhookJobStore(db: Db) {
       updateAfresh.run({ id });
       return row.nextAt;
     },
-    /** What a claimed call needs; undefined: its webhook or event is gone. */
-    callOf: (id: number) => selectCall.get({ id }),
+    /** The webhook and the event of a call; undefined: one of them is gone. */
+    findCall: (id: number) => selectCall.get({ id }),
     /** Takes a call that is not under way off the queue; the attempts so far, or null when there is no such call. */
     removeWaiting: (id: number): number | null => removeWaiting.get({ id })?.attempts ?? null,
-    /** Makes a call that waits due now, with the attempts it has; its webhook, or null when there is none that waits for a time. */
+    /** Makes a waiting call due now, with the attempts it has; its webhook, or null when no such call waits for a later time. */
     retryNow: (id: number, now: number): number | null => updateDueNow.get({ id, now })?.webhookId ?? null,
-    /** Takes a share of a webhook's calls off the queue, running ones included; true when there may be more. */
-    removeOf: (webhookId: number, limit: number): boolean =>
-      removeShare(orm, webhookJobs, eq(webhookJobs.webhookId, webhookId), limit),
+    /** Takes a batch of a webhook's calls off the queue, running ones included; true when there may be more. */
+    removeBatch: (webhookId: number, limit: number): boolean =>
+      removeBatch(orm, webhookJobs, eq(webhookJobs.webhookId, webhookId), limit),
   };
 }

@@ -1,9 +1,8 @@
+// Classifies the answer of a call. 2xx is success; everything else is retried by the schedule, but for 410, by which a
+// receiver says that it wants no more: that turns the webhook off. So do five days of nothing but failures.
+
 import type { CallResult } from "./call.ts";
 import type { WebhookHealth, WebhookRow } from "../store.ts";
-
-// What a call's answer means. 2xx is success; everything else is tried again by the schedule, but for
-// 410, by which a receiver says that it wants no more: that turns the webhook off. So do five days of
-// nothing but failures.
 
 /** Waits after the first attempt, the second, …; after the last the event is given up for this webhook. */
 export const RETRY_MS = [5_000, 5 * 60_000, 30 * 60_000, 2 * 3_600_000, 5 * 3_600_000, 10 * 3_600_000, 10 * 3_600_000];
@@ -27,7 +26,7 @@ export interface Outcome {
   isGone: boolean;
 }
 
-/** What came of attempt `attempt` (1, 2, …), which ended at `now`. */
+/** `attempt` is 1, 2, …; it ended at `now`. */
 export function classify(result: CallResult, attempt: number, now: number): Outcome {
   const isLast = attempt >= MAX_ATTEMPTS;
   if (result.kind === "broken") {
@@ -47,23 +46,23 @@ export function classify(result: CallResult, attempt: number, now: number): Outc
   const isGone = status === 410;
   const words = isRedirect(status) ? "a redirect, which is not followed" : text;
   const message = `answered ${status}${words === "" ? "" : `: ${words}`}`.slice(0, MAX_MESSAGE);
-  const asked = retryAfter(result.retryAfter, now);
-  // It may lengthen the wait and never shorten it: a second, eight times, would use all attempts up at once.
+  const asked = parseRetryAfter(result.retryAfter, now);
+  // It may only lengthen the wait: a second, eight times, would use up all attempts at once.
   const planned = RETRY_MS[attempt - 1] ?? 0;
   const retryAt = asked !== null && asked - now > planned ? asked : null;
   return { isDelivered: false, status, message, retryAt, isLast: isLast || isGone, isGone };
 }
 
 /** The webhook's columns after this outcome. */
-export function healthAfter(webhook: WebhookRow, outcome: Outcome, now: number): WebhookHealth {
+export function computeHealth(webhook: WebhookRow, outcome: Outcome, now: number): WebhookHealth {
   const { isEnabled, disabledReason, lastDeliveryAt, lastFailureAt, lastFailureReason } = webhook;
   if (outcome.isDelivered) {
     return { isEnabled, disabledReason, lastDeliveryAt: now, lastFailureAt, lastFailureReason, failingSince: null };
   }
-  // A failure of last month, and silence since, are not five days of failures.
+  // A failure of last month, and no call since, are not five days of failures.
   const isFresh = lastFailureAt !== null && now - lastFailureAt < FORGOTTEN_MS;
   const failingSince = isFresh ? (webhook.failingSince ?? now) : now;
-  const off = isEnabled ? reasonToDisable(outcome, now - failingSince) : null;
+  const off = isEnabled ? findReasonToDisable(outcome, now - failingSince) : null;
   return {
     lastDeliveryAt,
     lastFailureAt: now,
@@ -74,7 +73,7 @@ export function healthAfter(webhook: WebhookRow, outcome: Outcome, now: number):
   };
 }
 
-function reasonToDisable(outcome: Outcome, failingMs: number): string | null {
+function findReasonToDisable(outcome: Outcome, failingMs: number): string | null {
   if (outcome.isGone) return "The receiver answered 410 Gone";
   return failingMs >= GIVE_UP_AFTER_MS ? "Nothing but failures for 5 days" : null;
 }
@@ -83,8 +82,8 @@ function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
-/** RFC 9110 §10.2.3: seconds or a date; at most a day is waited. Null: nothing that can be followed. */
-function retryAfter(header: string | null, now: number): number | null {
+/** RFC 9110 §10.2.3: seconds or a date; at most a day. Null: it cannot be followed. */
+function parseRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
   const text = header.trim();
   const at = /^\d{1,9}$/.test(text) ? now + Number(text) * 1_000 : Date.parse(text);

@@ -1,14 +1,14 @@
+// The protection against SSRF: which URLs a workspace may have called from inside our network. Only public ones, over
+// https. The URL is parsed once, by the rules of browsers, which turn every spelling of an address (decimal, octal, hex,
+// short) into one. Addresses are checked when the webhook is created and again when it is called; the checked address is
+// the one that is dialled, so that a name that changes between the two gains nothing.
+
 import { isIP } from "node:net";
 import { type AddressRanges, isAmong, isRefusedAddress, isWithin } from "../../../platform/ip/address.ts";
 
-// Which URLs a stranger may have called from inside our network (SSRF): public ones, over https. The
-// URL is read once, by the rules of browsers, which turn every spelling of an address (decimal, octal,
-// hex, short) into one; addresses are judged when the webhook is made and again when it is called, and
-// then the very address that was judged is the one dialled: a name that changes between the two gains nothing.
-
 const MAX_URL = 2048;
 
-/** A URL that may be called, as far as its words go: the addresses of its name are judged apart. */
+/** A URL that may be called, but for the addresses of its name, which are checked apart. */
 export interface Target {
   isSecure: boolean;
   /** Lower case; an IPv6 address without brackets. */
@@ -24,33 +24,33 @@ export interface Target {
 
 export type ParsedTarget = { kind: "target"; target: Target } | { kind: "fault"; message: string; hint?: string };
 
-/** What the operator allows beyond public https. */
+/** What the operator allows beside public https. */
 export interface TargetRules {
   allowHttp: boolean;
   allowed: AddressRanges;
-  /** This machine: its addresses, and the names by which the world finds it, whose addresses may be those of a router before it. */
+  /** This machine: its addresses, and its public names, whose addresses may be those of a router before it. */
   own?: { addresses: readonly string[]; names: readonly string[] };
 }
 
-export interface Look {
+export interface LookUpAddresses {
   /** Every address of a name, by DNS. */
   (
     hostname: string,
   ): Promise<{ kind: "found"; addresses: string[] } | { kind: "failed"; reason: string; isTimeout: boolean }>;
 }
 
-export type Reach =
+export type ResolvedTarget =
   /** Dial one of these, at least one. */
   | { kind: "addresses"; addresses: string[] }
   /** It must not be called. */
   | { kind: "refused"; reason: string }
-  /** Nothing can be said now. */
+  /** Not known now. */
   | { kind: "trouble"; reason: string; isTimeout: boolean };
 
-/** Reads a URL; the fault's message follows the member's name. */
+/** The fault's message follows the member's name. */
 export function parseTarget(text: string, rules: TargetRules): ParsedTarget {
   if (text.length > MAX_URL) return { kind: "fault", message: `must have at most ${MAX_URL} characters` };
-  // Browsers drop these silently; two readers of one URL must not see two hosts.
+  // Browsers drop these silently; two parsers of one URL must not see two hosts.
   if (/[\p{Cc}\s\\]/u.test(text))
     return { kind: "fault", message: "must not hold spaces, backslashes or control characters" };
   let url: URL;
@@ -76,13 +76,13 @@ export function parseTarget(text: string, rules: TargetRules): ParsedTarget {
   if (url.hash !== "" || text.includes("#")) return { kind: "fault", message: "must not hold a fragment (#…)" };
   const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   const isAddress = isIP(hostname) !== 0;
-  const refused = isAddress ? refusalOf(hostname, rules, rules.own?.addresses ?? []) : null;
+  const refused = isAddress ? findRefusal(hostname, rules, rules.own?.addresses ?? []) : null;
   if (hostname === "" || url.port === "0")
     return { kind: "fault", message: "must be a URL such as https://example.com/hook" };
   if (refused !== null)
     return {
       kind: "fault",
-      message: `leads to ${refused}`,
+      message: `resolves to ${refused}`,
       hint: "Use an address that is reachable from the internet.",
     };
   const isSecure = url.protocol === "https:";
@@ -93,18 +93,19 @@ export function parseTarget(text: string, rules: TargetRules): ParsedTarget {
   };
 }
 
-/**
- * The addresses to dial for a target, judged now. A name with a single special address among public ones is refused whole:
- * which of them is dialled must not be a matter of luck.
- */
-export async function reach(target: Target, rules: TargetRules, look: Look): Promise<Reach> {
+/** The addresses to dial for a target, checked now. One special address among public ones refuses the name: chance must not decide which is dialled. */
+export async function resolveTarget(
+  target: Target,
+  rules: TargetRules,
+  look: LookUpAddresses,
+): Promise<ResolvedTarget> {
   const found = target.isAddress
     ? { kind: "found" as const, addresses: [target.hostname] }
     : await look(target.hostname);
   if (found.kind === "failed") return { kind: "trouble", reason: found.reason, isTimeout: found.isTimeout };
-  const own = await ownAddressesOf(rules, look);
+  const own = await lookUpOwnAddresses(rules, look);
   for (const address of found.addresses) {
-    const refused = refusalOf(address, rules, own);
+    const refused = findRefusal(address, rules, own);
     if (refused !== null)
       return { kind: "refused", reason: `${target.hostname}: ${refused}, and such addresses are not called` };
   }
@@ -114,14 +115,14 @@ export async function reach(target: Target, rules: TargetRules, look: Look): Pro
 }
 
 /** Why an address is not called, in a few words; null: it may be. */
-function refusalOf(address: string, { allowed }: TargetRules, own: readonly string[]): string | null {
+function findRefusal(address: string, { allowed }: TargetRules, own: readonly string[]): string | null {
   const refused = isRefusedAddress(address, allowed);
   if (refused !== null || !isAmong(address, own) || isWithin(address, allowed)) return refused;
   return `${address}, an address of this server itself`;
 }
 
 /** A name of ours that cannot be looked up now has no addresses. */
-async function ownAddressesOf({ own }: TargetRules, look: Look): Promise<string[]> {
+async function lookUpOwnAddresses({ own }: TargetRules, look: LookUpAddresses): Promise<string[]> {
   if (own === undefined) return [];
   const found = await Promise.all(own.names.map((name) => look(name)));
   return [...own.addresses, ...found.flatMap((each) => (each.kind === "found" ? each.addresses : []))];

@@ -1,35 +1,21 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
 import type { AppError } from "../../../platform/errors.ts";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { validationError } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
+import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { timeOf } from "../../../platform/http/times.ts";
-import type { Log } from "../../../platform/log.ts";
-import type { CreditStore } from "../credit-store.ts";
 import { changeCredits } from "../credits.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
-import { CHANGE_ERRORS, READ_ERRORS, TAG } from "./routes.ts";
+import { CHANGE_ERRORS, READ_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
 import { CreditEntry, CreditsGrant, GrantedCredits } from "./schema.ts";
-import type { WorkspaceStore } from "../store.ts";
 
 const LIST = "credits";
 
-export interface CreditDeps {
-  pages: ListPages;
-  workspaces: WorkspaceStore;
-  credits: CreditStore;
-  commit: Commit;
-  clock: Pick<Clock, "now">;
-  log: Log;
-}
-
-/** The operator's look at a workspace's SMS credits. */
-export function creditRoutes(deps: CreditDeps) {
+/** The SMS credits of a workspace. */
+export function creditRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator credits", prefix: "/api/v1/operator/workspaces/:id/credits" })
     .post(
       "",
@@ -58,8 +44,8 @@ export function creditRoutes(deps: CreditDeps) {
         detail: describe({
           id: "grantCredits",
           tag: TAG,
-          summary: "Add SMS credits to a workspace, or take some away",
-          description: "The balance never falls below 0.",
+          summary: "Grant SMS credits to a workspace, or deduct some",
+          description: "A balance never falls below 0.",
           responses: answers(201, GrantedCredits, CHANGE_ERRORS),
         }),
       },
@@ -86,8 +72,8 @@ export function creditRoutes(deps: CreditDeps) {
         detail: describe({
           id: "listCreditEntries",
           tag: TAG,
-          summary: "List what changed a workspace's SMS credits, newest first",
-          description: "Grants, and what its texts took and gave back.",
+          summary: "List the changes of a workspace's SMS credits, newest first",
+          description: "Grants and deductions, and the reservations and refunds of its SMS.",
           responses: answers(200, Type.Array(CreditEntry), READ_ERRORS, CursorMeta),
         }),
       },
@@ -95,6 +81,6 @@ export function creditRoutes(deps: CreditDeps) {
 }
 
 function belowZero(balance: number): AppError {
-  const message = `would take more than the ${balance.toLocaleString("en")} credits that there are`;
+  const message = `would deduct more than the balance of ${balance.toLocaleString("en")} credits`;
   return validationError([{ path: ["amount"], message, hint: "A balance is never below 0." }]);
 }

@@ -1,33 +1,16 @@
 import { Elysia } from "elysia";
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
-import type { InstanceSettings } from "../../../platform/db/instance-settings.ts";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { insertKey } from "../../api-keys/create.ts";
 import { createKey } from "../../api-keys/key.ts";
 import { CreatedKey } from "../../api-keys/schema.ts";
-import type { KeyStore } from "../../api-keys/store.ts";
-import type { Log } from "../../../platform/log.ts";
-import type { Random } from "../../../platform/random.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
-import { CHANGE_ERRORS, TAG } from "./routes.ts";
+import { CHANGE_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
 import { OperatorKeyCreate, RotatedKey } from "./schema.ts";
-import type { WorkspaceStore } from "../store.ts";
 
-export interface OperatorKeyDeps {
-  workspaces: WorkspaceStore;
-  settings: InstanceSettings;
-  keys: KeyStore;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
-  log: Log;
-}
-
-/** Keys that the operator makes: another for a workspace, and its own. */
-export function operatorKeyRoutes(deps: OperatorKeyDeps) {
+/** Keys that the operator creates: another one for a workspace, and a new operator key. */
+export function operatorKeyRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator keys", prefix: "/api/v1/operator" })
     .post(
       "/workspaces/:id/keys",
@@ -49,9 +32,8 @@ export function operatorKeyRoutes(deps: OperatorKeyDeps) {
         detail: describe({
           id: "createWorkspaceKey",
           tag: TAG,
-          summary: "Make a key for a workspace that has lost its own",
-          description:
-            "For the whole workspace, whatever its plan allows. The key itself is shown in this answer only.",
+          summary: "Create an API key for a workspace that has lost its own",
+          description: "For the whole workspace, beyond the limit of its plan. The key is shown only in this answer.",
           responses: answers(201, CreatedKey, CHANGE_ERRORS),
         }),
       },
@@ -70,7 +52,7 @@ export function operatorKeyRoutes(deps: OperatorKeyDeps) {
           id: "rotateOperatorKey",
           tag: TAG,
           summary: "Replace the operator key",
-          description: "The old one is invalid at once; the new one is shown in this answer only.",
+          description: "The old key is invalid at once; the new one is shown only in this answer.",
           responses: answers(200, RotatedKey, [400, 401, 403, 413, 415, 503]),
         }),
       },

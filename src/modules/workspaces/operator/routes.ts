@@ -1,35 +1,22 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { Commit } from "../../../platform/db/group-commit.ts";
 import { operatorCaller } from "../../../platform/http/auth.ts";
-import { answers, describe } from "../../../platform/http/openapi.ts";
-import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
+import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
+import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import type { Log } from "../../../platform/log.ts";
+import { deleteWorkspace } from "../delete.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
-import { OperatorWorkspace, WorkspaceChange } from "./schema.ts";
+import { CHANGE_ERRORS, DELETE_ERRORS, type OperatorWorkspaceDeps, READ_ERRORS, TAG } from "./deps.ts";
+import { OperatorWorkspace, WorkspaceBlock, WorkspaceChange } from "./schema.ts";
 import { requirePlan } from "../plan.ts";
-import { type ShowDeps, showWorkspace } from "./serialize.ts";
-import type { WorkspaceStore } from "../store.ts";
+import { showWorkspace } from "./serialize.ts";
+
+// The operator's routes about workspaces; credits, sender ids and keys have files of their own.
 
 const LIST = "workspaces";
 
-// What the operator sees and changes of workspaces; their end, blocks, credits, sender ids and keys have files of their own.
-
-export const TAG = "Operator";
-export const READ_ERRORS = [401, 403, 404, 422];
-export const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
-export const DELETE_ERRORS = [401, 403, 404, 422, 503];
-
-export interface OperatorWorkspaceDeps extends ShowDeps {
-  pages: ListPages;
-  workspaces: WorkspaceStore;
-  commit: Commit;
-  log: Log;
-  planNames: string[];
-}
-
-export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps) {
+/** List, show, change. */
+export function workspaceRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator workspaces", prefix: "/api/v1/operator/workspaces" })
     .get(
       "",
@@ -45,7 +32,7 @@ export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps) {
           id: "listWorkspaces",
           tag: TAG,
           summary: "List workspaces, newest first",
-          description: "Each with its blocks and what it uses.",
+          description: "Each with its blocks and usage.",
           responses: answers(200, Type.Array(OperatorWorkspace), [401, 403, 422], CursorMeta),
         }),
       },
@@ -61,8 +48,8 @@ export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps) {
         detail: describe({
           id: "getWorkspace",
           tag: TAG,
-          summary: "A workspace, its blocks and what it uses",
-          description: "As the list shows it.",
+          summary: "Get a workspace with its blocks and usage",
+          description: "As in the list.",
           responses: answers(200, OperatorWorkspace, READ_ERRORS),
         }),
       },
@@ -84,8 +71,91 @@ export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps) {
         detail: describe({
           id: "updateWorkspace",
           tag: TAG,
-          summary: "Change a workspace's name, plan, or how its SMS go",
-          description: "Another plan's limits hold at once; what is over them stays.",
+          summary: "Change a workspace's name, plan or SMS settings",
+          description: "The limits of another plan apply at once; existing resources above them stay.",
+          responses: answers(200, OperatorWorkspace, CHANGE_ERRORS),
+        }),
+      },
+    );
+}
+
+export function deleteRoutes(deps: OperatorWorkspaceDeps) {
+  return new Elysia({ name: "operator delete", prefix: "/api/v1/operator/workspaces" }).delete(
+    "/:id",
+    async ({ request, params }) => {
+      operatorCaller(request);
+      const deleted = await deps.commit(() => deleteWorkspace(findWorkspace(params.id, deps), deps));
+      deps.log.event("workspace.deleted", { workspace: deleted.workspace.uid });
+      deps.deleted(deleted);
+      return { data: { id: deleted.workspace.uid, deleted: true } };
+    },
+    {
+      params: WorkspacePath,
+      detail: describe({
+        id: "deleteWorkspace",
+        tag: TAG,
+        summary: "Delete a workspace and all its data",
+        description:
+          "Its API keys stop working, its signing keys are destroyed, and waiting messages are not sent. Its emails are removed within minutes.",
+        responses: answers(200, Deleted, DELETE_ERRORS),
+      }),
+    },
+  );
+}
+
+/** The operator's block, and lifting all blocks. */
+export function blockRoutes(deps: OperatorWorkspaceDeps) {
+  return new Elysia({ name: "operator blocks", prefix: "/api/v1/operator/workspaces/:id" })
+    .post(
+      "/block",
+      async ({ request, params, body }) => {
+        operatorCaller(request);
+        const isHeld = body.hold ?? false;
+        const blocked = await deps.commit(() => {
+          const { id, blockedAt } = findWorkspace(params.id, deps);
+          const blockReason = body.reason ?? null;
+          return deps.workspaces.update(id, { blockedAt: blockedAt ?? deps.clock.now(), blockReason, isHeld });
+        });
+        deps.log.event("workspace.blocked", { workspace: blocked.uid, hold: isHeld, reason: blocked.blockReason });
+        deps.holdChanged(blocked.id, isHeld);
+        return { data: showWorkspace(blocked, deps) };
+      },
+      {
+        params: WorkspacePath,
+        body: requestBody(WorkspaceBlock),
+        parse: "json",
+        detail: describe({
+          id: "blockWorkspace",
+          tag: TAG,
+          summary: "Block a workspace's sending",
+          description:
+            "New messages are refused with 403. With `hold`, accepted messages wait too, and expire on time. A second block replaces the reason and the hold.",
+          responses: answers(200, OperatorWorkspace, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/unblock",
+      async ({ request, params }) => {
+        operatorCaller(request);
+        const unblocked = await deps.commit(() => {
+          const { id, rateBlockedAt } = findWorkspace(params.id, deps);
+          if (rateBlockedAt !== null) deps.forgetRates(id);
+          const none = { blockedAt: null, blockReason: null, isHeld: false };
+          return deps.workspaces.update(id, { ...none, rateBlockedAt: null, rateBlockReason: null });
+        });
+        deps.log.event("workspace.unblocked", { workspace: unblocked.uid });
+        deps.holdChanged(unblocked.id, false);
+        return { data: showWorkspace(unblocked, deps) };
+      },
+      {
+        params: WorkspacePath,
+        detail: describe({
+          id: "unblockWorkspace",
+          tag: TAG,
+          summary: "Lift all blocks of a workspace's sending",
+          description: "The operator's own, and one for bounces or complaints. Held messages are sent at once.",
+          example: { blocks: [] },
           responses: answers(200, OperatorWorkspace, CHANGE_ERRORS),
         }),
       },

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { SMS_FOLDINGS, SMS_PRIORITIES } from "../../../platform/db/schema/schema.ts";
-import { choice, integer, lineFault, nullable, objectWith, text } from "../../../platform/http/rules.ts";
+import { choice, integer, checkLine, nullable, objectWith, text } from "../../../platform/http/request-schemas.ts";
 import { KeyCreate } from "../../api-keys/schema.ts";
 import { planName, workspaceName } from "../schema.ts";
 import { senderKind } from "../sender-kind.ts";
@@ -10,7 +10,7 @@ const MAX_REASON = 500;
 const MAX_NOTE = 200;
 /** Credits that one request adds or takes. */
 const MAX_AMOUNT = 1_000_000_000;
-/** Longer than any sender id of SMS; the shapes that there are come after it. */
+/** Longer than any sender id; the exact rules follow. */
 const MAX_SENDER_ID = 20;
 
 const id = Type.String({ format: "uuid" });
@@ -25,7 +25,7 @@ export const SenderId = named(
     isDefault: Type.Boolean(),
     priority: Type.Unsafe<(typeof SMS_PRIORITIES)[number] | null>(
       Type.Union([...SMS_PRIORITIES.map((one) => Type.Literal(one)), Type.Null()], {
-        description: "Of the SMS that come from it; null: the workspace's.",
+        description: "The priority of SMS from it; null: the workspace's.",
       }),
     ),
   }),
@@ -33,9 +33,9 @@ export const SenderId = named(
 
 const folding = choice(
   SMS_FOLDINGS,
-  "What may be replaced in an SMS where that takes fewer segments: nothing, punctuation, or accents too.",
+  "Characters that may be replaced in an SMS to save segments: none, punctuation, or accents too.",
 );
-const priority = choice(SMS_PRIORITIES, "How urgent its SMS are, and so how long they may wait.");
+const priority = choice(SMS_PRIORITIES, "How urgent its SMS are, which also decides how long they may wait.");
 
 /** A workspace as the operator sees it. */
 export const OperatorWorkspace = named(
@@ -54,7 +54,7 @@ export const OperatorWorkspace = named(
         by: Type.Union([Type.Literal("operator"), Type.Literal("rate")]),
         reason: Type.Union([Type.String(), Type.Null()]),
         since: time,
-        holdsQueue: Type.Boolean({ description: "What was accepted waits until the block is lifted." }),
+        holdsQueue: Type.Boolean({ description: "Accepted messages wait until the block is lifted." }),
       }),
     ),
     usage: Type.Object({
@@ -63,9 +63,9 @@ export const OperatorWorkspace = named(
       smsThisMonth: Type.Integer(),
       domains: Type.Integer(),
       apiKeys: Type.Integer(),
-      storageBytes: Type.Integer({ description: "Contents of its emails, as stored." }),
+      storageBytes: Type.Integer({ description: "The stored contents of its emails." }),
     }),
-    waiting: Type.Integer({ description: "Emails that were accepted and have come to no end yet." }),
+    waiting: Type.Integer({ description: "Accepted emails without a final status." }),
   }),
 );
 
@@ -94,17 +94,19 @@ export const WorkspaceBlock = named(
   Type.Object(
     {
       reason: Type.Optional(
-        text({ minLength: 1, maxLength: MAX_REASON, description: "Shown to whoever tries to send." }, lineFault),
+        text(
+          { minLength: 1, maxLength: MAX_REASON, description: "Shown to the workspace when it tries to send." },
+          checkLine,
+        ),
       ),
       hold: Type.Optional(
-        Type.Boolean({ description: "Whether what was accepted waits too, until the block is lifted; default false." }),
+        Type.Boolean({ description: "Whether accepted messages wait too, until the block is lifted; default false." }),
       ),
     },
     closed,
   ),
 );
 
-/** For a workspace that has lost its keys: one for the whole of it. */
 export const OperatorKeyCreate = named("WorkspaceKeyCreate", Type.Object({ name: KeyCreate.properties.name }, closed));
 
 export const RotatedKey = named(
@@ -122,12 +124,12 @@ export const CreditsGrant = named(
         {
           minimum: -MAX_AMOUNT,
           maximum: MAX_AMOUNT,
-          description: "SMS credits to add; a negative number takes some away.",
+          description: "SMS credits to grant; a negative number deducts.",
           examples: [500],
         },
         (value) => (value === 0 ? "must not be 0" : null),
       ),
-      note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "What it is for." }, lineFault)),
+      note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "The reason." }, checkLine)),
     },
     closed,
   ),
@@ -150,12 +152,12 @@ export const CreditEntry = named(
     kind: Type.Union(
       ["grant", "reservation", "refund", "writeoff"].map((kind) => Type.Literal(kind)),
       {
-        description: "A write-off changes no balance: what was given back reached the network after all.",
+        description: "A write-off does not change the balance: a refunded segment reached the network after all.",
       },
     ),
-    amount: Type.Integer({ description: "Added to the balance." }),
-    smsId: Type.Union([id, Type.Null()], { description: "The SMS that it is about." }),
-    segments: Type.Union([Type.Integer(), Type.Null()], { description: "How many segments of it." }),
+    amount: Type.Integer({ description: "The change of the balance." }),
+    smsId: Type.Union([id, Type.Null()], { description: "The SMS it is for." }),
+    segments: Type.Union([Type.Integer(), Type.Null()], { description: "Its segments." }),
     note,
     createdAt: time,
   }),
@@ -179,7 +181,7 @@ export const SenderIdCreate = named(
             : "must be 1 to 11 of A-Z, a-z, 0-9, space and -._& with a letter among them and no space at its ends, or a phone number of 3 to 15 digits",
       ),
       isDefault: Type.Optional(
-        Type.Boolean({ description: "SMS without a `from` come from it. The first one always is." }),
+        Type.Boolean({ description: "It is used for SMS without a `from`. The first one always is the default." }),
       ),
       priority: Type.Optional(nullable(priority)),
     },

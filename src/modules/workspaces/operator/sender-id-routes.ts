@@ -1,33 +1,19 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { text, uuid } from "../../../platform/http/rules.ts";
-import type { Log } from "../../../platform/log.ts";
+import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
-import { CHANGE_ERRORS, DELETE_ERRORS, TAG } from "./routes.ts";
+import { CHANGE_ERRORS, DELETE_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
 import { DeletedSenderId, SenderId, SenderIdCreate } from "./schema.ts";
 import { addSenderId, removeSenderId } from "../sender-ids.ts";
-import type { SenderIdStore } from "../sender-store.ts";
-import type { WorkspaceStore } from "../store.ts";
 
-/** Any name may be asked for; only those that are there can be deleted. */
 const MAX_ASKED = 100;
 
-export interface SenderIdDeps {
-  workspaces: WorkspaceStore;
-  senderIds: SenderIdStore;
-  commit: Commit;
-  clock: Pick<Clock, "now">;
-  log: Log;
-}
-
-/** The names and numbers that the operator lets a workspace's SMS come from. */
-export function senderIdRoutes(deps: SenderIdDeps) {
+/** The sender ids of a workspace. */
+export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator sender ids", prefix: "/api/v1/operator/workspaces/:id/sender-ids" })
     .post(
       "",
@@ -50,9 +36,9 @@ export function senderIdRoutes(deps: SenderIdDeps) {
         detail: describe({
           id: "createSenderId",
           tag: TAG,
-          summary: "Let a workspace's SMS come from a name or number",
+          summary: "Add a sender id: a name or number that a workspace's SMS may come from",
           description:
-            "The first one is the default. One that is there already is 200, and may become the default or of another priority.",
+            "The first one is the default. An existing one is answered with 200, and may become the default or get another priority.",
           responses: { ...answers(200, SenderId, []), ...answers(201, SenderId, CHANGE_ERRORS) },
         }),
       },
@@ -78,8 +64,8 @@ export function senderIdRoutes(deps: SenderIdDeps) {
         detail: describe({
           id: "deleteSenderId",
           tag: TAG,
-          summary: "Take a sender id from a workspace",
-          description: "Was it the default, the oldest of the others becomes that.",
+          summary: "Remove a sender id of a workspace",
+          description: "If it was the default, the oldest of the others becomes it.",
           responses: answers(200, DeletedSenderId, DELETE_ERRORS),
         }),
       },
@@ -87,5 +73,5 @@ export function senderIdRoutes(deps: SenderIdDeps) {
 }
 
 function noSuchSenderId() {
-  return notFound("The workspace has no such sender id", "Its record shows them, as they have to be written.");
+  return notFound("The workspace has no such sender id", "Its record lists them, with their exact spelling.");
 }

@@ -1,25 +1,11 @@
-import type { Clock } from "../../../platform/clock.ts";
-import type { DomainStore } from "../../domains/store.ts";
-import type { EmailStore } from "../../emails/store/store.ts";
 import { timeOf } from "../../../platform/http/times.ts";
-import type { KeyStore } from "../../api-keys/store.ts";
 import { periodsAt } from "../../plans/quota.ts";
-import type { UsageStore } from "../../plans/store.ts";
+import type { OperatorWorkspaceDeps } from "./deps.ts";
 import type { OperatorWorkspace } from "./schema.ts";
-import type { SenderIdStore } from "../sender-store.ts";
 import type { WorkspaceRow } from "../store.ts";
 
-export interface ShowDeps {
-  senderIds: SenderIdStore;
-  usage: UsageStore;
-  domains: DomainStore;
-  keys: KeyStore;
-  emails: EmailStore;
-  clock: Pick<Clock, "now">;
-}
-
 /** A workspace as the operator sees it, with what it uses now. */
-export function showWorkspace(workspace: WorkspaceRow, deps: ShowDeps): typeof OperatorWorkspace.static {
+export function showWorkspace(workspace: WorkspaceRow, deps: OperatorWorkspaceDeps): typeof OperatorWorkspace.static {
   const { id } = workspace;
   const { day, month } = periodsAt(deps.clock.now());
   return {
@@ -40,7 +26,7 @@ export function showWorkspace(workspace: WorkspaceRow, deps: ShowDeps): typeof O
       apiKeys: deps.keys.countOf(id),
       storageBytes: deps.usage.storedBytes(id),
     },
-    waiting: deps.emails.waitingOf(id),
+    waiting: deps.emails.countWaiting(id),
   };
 }
 

@@ -9,7 +9,7 @@ export const MIGRATIONS: readonly { name: string; sql: string }[] = [{ name: "00
  * `application_id`. Before a release migrations are edited in place, and a database that an earlier build made
  * has the same `user_version` and other tables.
  */
-export function fingerprintOf(count: number): number {
+export function computeFingerprint(count: number): number {
   const hash = createHash("sha256");
   for (const { name, sql } of MIGRATIONS.slice(0, count)) hash.update(`${name}\0${sql}\0`);
   return hash.digest().readUInt32BE(0) >>> 1;

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { blob, index, integer, primaryKey, sqliteTable, text, unique, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 // Every table, for queries and their types; those of events and webhooks, and of what comes in by mail, are in files beside it.
-// migrations/*.sql make the tables and say what each column means; test/tidy.test.ts holds the two equal.
+// migrations/*.sql make the tables and say what each column means; test/architecture/tidy.test.ts holds the two equal.
 
 export const instance = sqliteTable("instance", {
   name: text().primaryKey(),

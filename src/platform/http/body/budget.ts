@@ -1,44 +1,45 @@
+// A budget for the bytes of request bodies that are in memory at once.
+
 import type { Clock } from "../../clock.ts";
 import { AppError } from "../../errors.ts";
 import { Shares } from "../../shares.ts";
 
-// How many bytes of request bodies are in memory at once. A body draws bytes as they come, and gives them back
-// when its request is answered. While a workspace's share of the pool lasts nobody waits. A body that finds no
-// room waits in its workspace's line; the workspaces' lines take turns at the seat, beside the pool, in which
-// one body at a time grows to its full size. So whatever is held open, one body always gets on.
+// A body draws bytes as they come, and gives them back when its request is answered. While a workspace's share of the
+// pool lasts nobody waits. A body that finds no room waits in its workspace's line; the workspaces' lines take turns at
+// the seat, beside the pool, in which one body at a time grows to its full size: one body always gets on.
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** A body waits so long for room before it is refused. */
+/** A body waits this long for room before it is refused. */
 export const ROOM_WAIT_MS = 15_000;
-/** While others wait for the seat, the body in it must have come within so long. */
+/** While others wait for the seat, the body in it must have come within this time. */
 export const SEAT_READING_MS = 5_000;
-/** Whose body did not is behind all others for so long: the turns of three such workspaces outlast a wait for room. */
+/** An owner whose body did not is behind all others for this long: the turns of three such outlast a wait for room. */
 const BEHIND_MS = 60_000;
-/** Of a body that waits, Bun holds about as many bytes before it stops reading the connection; measured: 1.7 MB. */
+/** Bun holds about as many bytes of a waiting body before it stops reading the connection; measured: 1.7 MB. */
 const HELD_BY_BUN = MIB;
 /** Collecting takes some 20 ms. */
 const WORTH_COLLECTING = 4 * MIB;
-/** Whoever answers a request has what it was made of in hand for so long. */
+/** What a request was made of is in use for this long after its answer. */
 const CLEARING_MS = 5;
 const MIN_WAITING = 16 * MIB;
 const MAX_WAITING = 32 * MIB;
 
-/** What pombo takes without any body. */
+/** Memory of a pombo without any body. */
 const BASE_BYTES = 96 * MIB;
-/** A body while it is parsed, compressed and stored takes up to so many times its bytes; measured: 4 to 7. */
+/** While it is parsed, compressed and stored a body takes up to this many times its bytes; measured: 4 to 7. */
 const WORK_FACTOR = 8;
 const MIN_POOL = 4 * MIB;
 const MAX_POOL = 256 * MIB;
 
 /** No body is larger than a machine or cgroup of `memoryBytes` bears, whatever the configuration allows. */
-export function largestFor(memoryBytes: number): number {
+export function getLargestBody(memoryBytes: number): number {
   return Math.floor(Math.max(MIB, (memoryBytes - BASE_BYTES) / WORK_FACTOR));
 }
 
 /** The pool: half of the memory is for bodies, of which the largest, `seatBytes`, has its own. */
-export function poolFor(memoryBytes: number, seatBytes: number): number {
+export function getPoolBytes(memoryBytes: number, seatBytes: number): number {
   const pool = (memoryBytes - BASE_BYTES) / 2 / WORK_FACTOR - seatBytes;
   return Math.floor(Math.min(MAX_POOL, Math.max(MIN_POOL, pool)));
 }
@@ -64,25 +65,25 @@ export interface BodyBudget {
   open(owner: string): BodyAccount;
 }
 
-/** `collect` throws garbage away: what the last large body left must be gone before the next one comes. */
+/** `collect` collects garbage: what the last large body left must be gone before the next one comes. */
 export function createBodyBudget(poolBytes: number, clock: Clock, collect: () => void = () => undefined): BodyBudget {
   const room = new Room(poolBytes, clock, collect);
   return { open: (owner) => new Account(owner, room, clock) };
 }
 
-/** Of all bodies: the pool, the seat, and who waits for them. */
+/** The pool, the seat, and the bodies that wait for them. */
 class Room {
   readonly pool: Shares;
   readonly waiting: Shares;
   readonly lines = new Lines();
-  /** Whose body came too slowly for the seat, and until when others go first. */
+  /** Owners whose body came too slowly for the seat, and until when others go first. */
   readonly #slow = new Map<string, number>();
   readonly #clock: Clock;
   readonly #collect: () => void;
   #seated: Account | null = null;
-  /** What was in the seat is not gone yet. */
+  /** The garbage of the body that was in the seat is not collected yet. */
   #isClearing = false;
-  /** Of bodies that were in the seat since garbage was last collected. */
+  /** Bytes of bodies that were in the seat since garbage was last collected. */
   #garbageBytes = 0;
   #cancelEviction: (() => void) | null = null;
 
@@ -97,7 +98,7 @@ class Room {
     return this.#seated === account;
   }
 
-  /** Admits those who wait and can be given room now; then one to the seat, when it is free. */
+  /** Admits those that can be given room now; then one to the seat, when it is free. */
   serve(): void {
     const { lines } = this;
     for (const waiter of lines.heads()) if (waiter.account.takeFromPool(waiter.bytes)) lines.remove(waiter).admit();
@@ -138,7 +139,7 @@ class Room {
     this.#slow.delete(owner);
   }
 
-  /** Who is in the seat has its time while somebody waits for it. */
+  /** The body in the seat has limited time while others wait for it. */
   hurry(): void {
     const holder = this.#seated;
     if (holder === null || !holder.isReading || this.lines.isEmpty) return this.#stopHurrying();

@@ -1,19 +1,20 @@
+// Parses the bytes of a body to a JSON object.
+
 import { AppError } from "../../errors.ts";
 
-// Bytes to a JSON object. What the parser would make of them is measured first, in one pass without
-// allocation: 16 MiB of brackets take JSON.parse three seconds, and a body of ten million empty
-// arrays takes gigabytes, before any rule of a request is looked at.
+// Depth and number of values are measured first, in one pass without allocation: 16 MiB of brackets take JSON.parse three
+// seconds, and a body of ten million empty arrays takes gigabytes.
 
 /** Nesting deeper than any request of this API. */
 const MAX_DEPTH = 32;
 /** Values in one body; a batch of 1,000 emails with every member holds 8,000. */
 const MAX_VALUES = 250_000;
 /**
- * The parser takes at most 35 ms and 30 MB for so few bytes, whatever they are: their depth is looked at
- * in what it made. Measuring them first would cost a batch of 100 emails a quarter of its time.
+ * The parser takes at most 35 ms and 30 MB for so few bytes, whatever they are: their depth is checked in the result.
+ * Measuring them first would cost a batch of 100 emails a quarter of its time.
  */
 const SMALL_BYTES = 640 * 1024;
-/** Of the parser's own words. */
+/** The parser's own message is cut to this length. */
 const MAX_REASON = 200;
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
@@ -33,7 +34,7 @@ export function parseJsonObject(bytes: Uint8Array): object {
     throw notJson(why);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    const hint = Array.isArray(value) ? { hint: 'A list goes into a member, as in {"emails": […]}.' } : {};
+    const hint = Array.isArray(value) ? { hint: 'Put the list into a member, as in {"emails": […]}.' } : {};
     throw new AppError("INVALID_JSON", "The body must be a JSON object", hint);
   }
   if (isSmall && isDeeperThan(value, MAX_DEPTH)) throw tooDeep();
@@ -50,14 +51,14 @@ export function missingBody(): AppError {
   return new AppError("INVALID_JSON", "The body is missing", { hint: "Send a JSON object." });
 }
 
-/** Counts values and depth; whether the bytes are JSON at all is the parser's matter. */
+/** Counts values and depth; only the parser knows whether the bytes are JSON at all. */
 function measure(bytes: Uint8Array): void {
   let depth = 0;
   let values = 1;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case QUOTE:
-        at = endOfString(bytes, at + 1);
+        at = findStringEnd(bytes, at + 1);
         break;
       case 0x2c: // ,
         values += 1;
@@ -83,7 +84,7 @@ function measure(bytes: Uint8Array): void {
 }
 
 /** The index of the quotation mark that ends the string whose content begins at `from`, or the end of the bytes. */
-function endOfString(bytes: Uint8Array, from: number): number {
+function findStringEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return at;

@@ -1,13 +1,14 @@
+// Reads a request's body: its type, its length (announced or not), its JSON.
+
 import { createHash } from "node:crypto";
 import { Elysia } from "elysia";
 import type { Clock } from "../../clock.ts";
 import { AppError } from "../../errors.ts";
 import type { BodyAccount, BodyBudget } from "./budget.ts";
 import { parseJsonObject } from "./json.ts";
-import { pathOf } from "../path.ts";
+import { getPath } from "../path.ts";
 
-// Reading a request's body: its type, its length (announced or not), JSON. Elysia would answer a
-// malformed body with a bare SyntaxError once `aot` is off, and Bun's own 413 has an empty body.
+// With `aot` off Elysia would answer a malformed body with a bare SyntaxError, and Bun's own 413 has an empty body.
 
 export interface BodyLimits {
   batchBytes: number;
@@ -17,9 +18,9 @@ export interface BodyLimits {
 
 /** A body announced as no longer than this is read in one piece, and counted before it comes. */
 const WHOLE_BYTES = 64 * 1024;
-/** A body may be so late, */
+/** A body may come this late, */
 const GRACE_MS = 15_000;
-/** and must come this fast otherwise; the time in which it waited for room is not counted. */
+/** and must come this fast otherwise; time in which it waited for room does not count. */
 const BYTES_PER_MS = 32;
 
 /** `application/json` or `application/…+json`, of the characters of a token (RFC 9110 §5.6.2), with parameters or none. */
@@ -27,11 +28,11 @@ const JSON_TYPE = /^application\/(?:[\w!#$%&'*+.^`|~-]+\+)?json\s*(?:;|$)/i;
 
 export interface BodyDeps {
   clock: Clock;
-  /** Whose request it is, for the share of the budget. */
-  ownerOf: (request: Request) => string;
-  /** Of all bodies being read and worked on. */
+  /** The owner of a request, for its share of the budget. */
+  getOwner: (request: Request) => string;
+  /** For all bodies that are read or in use. */
   budget: BodyBudget;
-  /** Called when the body has come; throws when its sender may not make it any more. */
+  /** Called when the body has come; throws when its sender's key is no longer valid. */
   arrived?: (request: Request) => void;
 }
 
@@ -41,10 +42,10 @@ export function bodyPlugin(limits: BodyLimits, deps: BodyDeps) {
       // RFC 9110 §9.3.5: the body of a DELETE means nothing.
       if (request.method === "DELETE") return {};
       requireJsonType(request);
-      const account = deps.budget.open(deps.ownerOf(request));
+      const account = deps.budget.open(deps.getOwner(request));
       const body: Body = { account, hash: NOTHING.hash };
       bodies.set(request, body);
-      const parsed = await readObject(request, body, limitFor(pathOf(request), limits), deps);
+      const parsed = await readObject(request, body, findBodyLimit(getPath(request), limits), deps);
       account.finishParsing();
       return parsed;
     })
@@ -56,22 +57,22 @@ export function bodyPlugin(limits: BodyLimits, deps: BodyDeps) {
 
 interface Body {
   account: BodyAccount;
-  /** SHA-256 of it as it came: of a large one the bytes are not kept. */
+  /** SHA-256 of the body as it came: the bytes of a large one are not kept. */
   hash: () => Buffer;
 }
 
 const NO_BYTES = new Uint8Array();
-const NOTHING: Read = { bytes: NO_BYTES, hash: () => hashOf(NO_BYTES) };
+const NOTHING: Read = { bytes: NO_BYTES, hash: () => computeHash(NO_BYTES) };
 
 /** Each until its request is answered. */
 const bodies = new WeakMap<Request, Body>();
 
 /** SHA-256 of a body that was parsed, as it came. */
-export function bodyHashOf(request: Request): Buffer {
+export function getBodyHash(request: Request): Buffer {
   return (bodies.get(request) ?? NOTHING).hash();
 }
 
-/** The request is answered: what its body took is free. */
+/** The request is answered: its body's memory is free. */
 export function releaseBody(request: Request): void {
   const body = bodies.get(request);
   if (body === undefined) return;
@@ -103,13 +104,12 @@ export function notJsonType(type: string | null): AppError {
 }
 
 /** How large a body may be at this path. */
-export function limitFor(path: string, limits: BodyLimits): number {
+export function findBodyLimit(path: string, limits: BodyLimits): number {
   if (/\/emails\/batch\/?$/.test(path)) return limits.batchBytes;
-  // Five hundred addresses of the longest are more than other requests may hold.
+  // Five hundred of the longest addresses are more than other requests may hold.
   return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
 }
 
-/** Nothing of its bytes is left when it returns. */
 async function readObject(request: Request, body: Body, limit: number, deps: BodyDeps): Promise<object> {
   const { account } = body;
   const { bytes, hash } = await readBody(request, limit, { account, clock: deps.clock });
@@ -119,7 +119,7 @@ async function readObject(request: Request, body: Body, limit: number, deps: Bod
   return parseJsonObject(bytes);
 }
 
-function hashOf(bytes: Uint8Array): Buffer {
+function computeHash(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
 }
 
@@ -133,7 +133,7 @@ interface Read {
   hash: () => Buffer;
 }
 
-/** `limit`: of its route. The reading may be ended from outside: the body comes too slowly, or keeps others from the seat. */
+/** Rejects also when the body comes too slowly, or keeps others from the seat. */
 async function readBody(request: Request, limit: number, reading: Reading): Promise<Read> {
   const header = request.headers.get("content-length");
   const announced = header === null ? null : Number(header);
@@ -141,7 +141,7 @@ async function readBody(request: Request, limit: number, reading: Reading): Prom
   try {
     if (announced !== null && announced <= WHOLE_BYTES) {
       const bytes = await readWhole(request, announced, reading);
-      return { bytes, hash: () => hashOf(bytes) };
+      return { bytes, hash: () => computeHash(bytes) };
     }
     if (request.body === null) return NOTHING;
     return await readPieces(request.body as ReadableStream<Uint8Array>, announced, { ...reading, limit });
@@ -161,7 +161,7 @@ async function readWhole(request: Request, length: number, { account, clock }: R
   });
 }
 
-/** Reads as bytes come, so that they are counted and Bun holds no more of them than of a body that waits. */
+/** Counts bytes as they come, so that Bun holds no more of them than of a body that waits. */
 async function readPieces(
   body: ReadableStream<Uint8Array>,
   announced: number | null,
@@ -191,7 +191,7 @@ async function readPieces(
       pace.came(value.byteLength);
     }
   } catch (error) {
-    // What still comes is thrown away.
+    // The rest is thrown away.
     reader.cancel().catch(() => undefined);
     throw error;
   } finally {
@@ -218,7 +218,7 @@ class Pace {
     this.#dueAt += bytes / BYTES_PER_MS;
   }
 
-  /** Awaits what its sender cannot help. */
+  /** Time in which the body waits for room is not its sender's. */
   async pausedFor(waiting: Promise<void>): Promise<void> {
     this.#cancel();
     const leftMs = this.#dueAt - this.#clock.now();
@@ -244,7 +244,7 @@ export function tooSlow(): AppError {
   });
 }
 
-/** The client went away in the middle of its body: nobody is left to read an answer, and it is no bug. */
+/** The client closed the connection within its body: nobody reads the answer, and it is no internal error. */
 function cutOff(): AppError {
   return new AppError("INVALID_JSON", "The body ended before its announced length");
 }

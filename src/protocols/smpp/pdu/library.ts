@@ -24,15 +24,16 @@ export class UnreadablePdu extends Error {
   }
 }
 
-/** Streams of which a length was read whose PDU has not come yet. */
+/** Streams whose next length was read, and whose PDU has not come yet. */
 const lengthsRead = new WeakSet<Readable>();
 const bytesRead = new WeakMap<PDU, Buffer>();
 
-/** Messages for us whose body ends before its last mandatory field: of these the header alone was read. */
+/** PDUs whose body ends before its last mandatory field: only the header of these was read. */
 const cutShort = new WeakSet<PDU>();
 
-/** The mandatory fields of §4.6.1 and §4.7.1: octets, `t` for a text to its NUL, `b` for a length and so many octets. */
-const BODIES: Record<number, readonly (number | "t" | "b")[]> = {
+/** The mandatory fields of §4.4.1, §4.6.1 and §4.7.1: octets, `t` for a text to its NUL, `b` for a length and so many octets; `tlvs` to its end. */
+const BODIES: Record<number, readonly (number | "t" | "b" | "tlvs")[]> = {
+  0x04: ["t", 2, "t", 2, "t", 3, "t", "t", 4, "b", "tlvs"],
   0x05: ["t", 2, "t", 2, "t", 3, "t", "t", 4, "b"],
   0x103: ["t", 2, "t", 2, "t", 3],
 };
@@ -52,7 +53,7 @@ export function isMidPdu(stream: Readable): boolean {
 }
 
 /** A PDU as it came. */
-export function bytesOf(pdu: PDU): Buffer {
+export function getBytes(pdu: PDU): Buffer {
   return bytesRead.get(pdu) ?? Buffer.alloc(0);
 }
 
@@ -124,7 +125,7 @@ function readPdu(stream: Readable, length: number): PDU | false {
   bytes.set(rest, 4);
   try {
     const isCut = !hasWholeBody(bytes);
-    const pdu = new smpp.PDU(isCut ? headerOf(bytes) : bytes);
+    const pdu = new smpp.PDU(isCut ? cutToHeader(bytes) : bytes);
     if (isCut) cutShort.add(pdu);
     bytesRead.set(pdu, bytes);
     return pdu;
@@ -134,7 +135,7 @@ function readPdu(stream: Readable, length: number): PDU | false {
 }
 
 /** As of a PDU without a body. */
-function headerOf(bytes: Buffer): Buffer {
+function cutToHeader(bytes: Buffer): Buffer {
   const header = Buffer.from(bytes.subarray(0, MIN_PDU_BYTES));
   header.writeUInt32BE(MIN_PDU_BYTES, 0);
   return header;
@@ -146,6 +147,8 @@ function hasWholeBody(bytes: Buffer): boolean {
     if (field === "t") {
       const end = bytes.indexOf(0, at);
       at = end < 0 ? Infinity : end + 1;
+    } else if (field === "tlvs") {
+      while (at < bytes.length) at += at + 4 > bytes.length ? Infinity : 4 + bytes.readUInt16BE(at + 2);
     } else at += field === "b" ? 1 + (bytes[at] ?? 0) : field;
     // The next one begins within it, or it ends here.
     if (at > bytes.length) return false;

@@ -4,7 +4,7 @@
  * numbers are those of the SMPP 3.4 specification.
  */
 import type { PDU } from "smpp";
-import { bytesOf, isCutShort, library } from "./library.ts";
+import { getBytes, isCutShort, library } from "./library.ts";
 import type { LinkSettings } from "../settings.ts";
 
 /** SMPP 3.4. */
@@ -46,62 +46,63 @@ export interface Sar {
 }
 
 export type Pdu =
-  | { kind: "bind_answer"; sequence: number; status: number; systemId: string }
+  | { kind: "bind_response"; sequence: number; status: number; systemId: string }
   /** `bytes`: the PDU as it came. */
-  | { kind: "submit_answer"; sequence: number; status: number; messageId: string; bytes: Buffer }
+  | { kind: "submit_response"; sequence: number; status: number; messageId: string; bytes: Buffer }
   | { kind: "inbound"; sequence: number; message: Inbound }
   /** A message whose body ends too early (§4.6.1). */
-  | { kind: "cut_message"; sequence: number; command: Inbound["command"]; bytes: Buffer }
+  | { kind: "truncated"; sequence: number; command: Inbound["command"]; bytes: Buffer }
   | { kind: "nack"; sequence: number; status: number; bytes: Buffer }
-  | { kind: "enquire" | "enquire_answer" | "unbind" | "unbind_answer" | "outbind" | "alert"; sequence: number }
-  /** A command that no SMSC sends to us, or nobody knows. */
-  | { kind: "stranger"; sequence: number; command: string; isAnswer: boolean };
+  | { kind: "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert"; sequence: number }
+  /** A command that no SMSC sends to an ESME, or that SMPP does not have. */
+  | { kind: "unknown"; sequence: number; command: string; isAnswer: boolean };
 
-const PLAIN_KINDS: Record<string, "enquire" | "enquire_answer" | "unbind" | "unbind_answer" | "outbind" | "alert"> = {
-  enquire_link: "enquire",
-  enquire_link_resp: "enquire_answer",
-  unbind: "unbind",
-  unbind_resp: "unbind_answer",
-  outbind: "outbind",
-  alert_notification: "alert",
-};
+const PLAIN_KINDS: Record<string, "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert"> =
+  {
+    enquire_link: "enquire",
+    enquire_link_resp: "enquire_response",
+    unbind: "unbind",
+    unbind_resp: "unbind_response",
+    outbind: "outbind",
+    alert_notification: "alert",
+  };
 
-/** What the package has read, typed. */
-export function understand(pdu: PDU): Pdu {
+/** What an SMSC sends, typed. */
+export function readPdu(pdu: PDU): Pdu {
   const { command, command_status: status, sequence_number: sequence } = pdu;
   const plain = PLAIN_KINDS[command];
   if (plain !== undefined) return { kind: plain, sequence };
   switch (command) {
     case "submit_sm_resp":
-      return { kind: "submit_answer", sequence, status, messageId: text(pdu["message_id"]), bytes: bytesOf(pdu) };
+      return { kind: "submit_response", sequence, status, messageId: text(pdu["message_id"]), bytes: getBytes(pdu) };
     case "deliver_sm":
     case "data_sm":
       return isCutShort(pdu)
-        ? { kind: "cut_message", sequence, command, bytes: bytesOf(pdu) }
+        ? { kind: "truncated", sequence, command, bytes: getBytes(pdu) }
         : { kind: "inbound", sequence, message: readInbound(command, pdu) };
     case "bind_transceiver_resp":
     case "bind_transmitter_resp":
     case "bind_receiver_resp":
-      return { kind: "bind_answer", sequence, status, systemId: text(pdu["system_id"]) };
+      return { kind: "bind_response", sequence, status, systemId: text(pdu["system_id"]) };
     case "generic_nack":
-      return { kind: "nack", sequence, status, bytes: bytesOf(pdu) };
+      return { kind: "nack", sequence, status, bytes: getBytes(pdu) };
     default:
-      return { kind: "stranger", sequence, command: nameOf(pdu), isAnswer: pdu.command_id >= 0x80000000 };
+      return { kind: "unknown", sequence, command: getName(pdu), isAnswer: pdu.command_id >= 0x80000000 };
   }
 }
 
-function nameOf(pdu: PDU): string {
+function getName(pdu: PDU): string {
   return pdu.command === "unknown" ? `0x${pdu.command_id.toString(16).padStart(8, "0")}` : pdu.command;
 }
 
-function readInbound(command: "deliver_sm" | "data_sm", pdu: PDU): Inbound {
+export function readInbound(command: Inbound["command"], pdu: PDU): Inbound {
   const reference = octets(pdu["sar_msg_ref_num"]);
   const total = octets(pdu["sar_total_segments"]);
   const part = octets(pdu["sar_segment_seqnum"]);
   return {
     command,
-    source: addressOf(pdu, "source_addr_ton", "source_addr_npi", "source_addr"),
-    destination: addressOf(pdu, "dest_addr_ton", "dest_addr_npi", "destination_addr"),
+    source: readAddress(pdu, "source_addr_ton", "source_addr_npi", "source_addr"),
+    destination: readAddress(pdu, "dest_addr_ton", "dest_addr_npi", "destination_addr"),
     esmClass: octets(pdu["esm_class"]) ?? 0,
     dataCoding: octets(pdu["data_coding"]) ?? 0,
     shortMessage: bytes(pdu["short_message"]) ?? Buffer.alloc(0),
@@ -111,19 +112,19 @@ function readInbound(command: "deliver_sm" | "data_sm", pdu: PDU): Inbound {
     networkErrorCode: bytes(pdu["network_error_code"]),
     userMessageReference: octets(pdu["user_message_reference"]),
     sar: reference === null || total === null || part === null ? null : { reference, total, part },
-    bytes: bytesOf(pdu),
+    bytes: getBytes(pdu),
   };
 }
 
-function addressOf(pdu: PDU, ton: string, npi: string, address: string): Address {
+function readAddress(pdu: PDU, ton: string, npi: string, address: string): Address {
   return { ton: octets(pdu[ton]) ?? 0, npi: octets(pdu[npi]) ?? 0, address: text(pdu[address]) };
 }
 
-function text(value: unknown): string {
+export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function octets(value: unknown): number | null {
+export function octets(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }
 

@@ -24,7 +24,7 @@ export interface StatusRule {
    * submit; the state machine of the link has it.
    */
   action: "accept" | "retry" | "reroute" | "fail" | "reencode" | "bind";
-  /** Null for `accept` alone. */
+  /** Null only for `accept`. */
   category: RefusalCategory | null;
   /** Retries for this status before `otherwise`. Null: until the message's time is over. */
   retries: number | null;
@@ -36,13 +36,13 @@ export interface StatusRule {
   pausesRoute: "never" | "always" | "when_frequent";
   /** False: a retry is not counted as an attempt, only the message's age ends it. */
   isCounted: boolean;
-  /** The operator has to look: a bug of ours, or a route configured wrongly. */
+  /** The operator has to look: an internal error, or a route configured wrongly. */
   isAlarming: boolean;
   /** What the link does besides: begin with a new connection, or bind again. */
   link: "keep" | "reconnect" | "rebind";
 }
 
-/** Of a passing trouble: from five seconds to five minutes, until the message's time is over. */
+/** For a passing error: from five seconds to five minutes, until the message's lifetime is over. */
 const PASSING = { action: "retry", retries: null, delayMs: [5_000, 300_000] } as const;
 
 /** The route's profile is wrong, or we are: no other message fares better until somebody looks. */
@@ -84,7 +84,7 @@ export const STATUSES: ReadonlyMap<number, StatusRule> = new Map([
   [0x0f, rule("RINVSYSID", "provider_auth", { action: "bind" })],
   [0x11, rule("RCANCELFAIL", "protocol_error")],
   [0x13, rule("RREPLACEFAIL", "protocol_error")],
-  // The queue of one destination, or of all: which, only the other answers tell.
+  // The queue of one destination, or of all: only the other responses show which.
   [0x14, rule("RMSGQFUL", "throttled", { ...PASSING, delayMs: [30_000, 180_000], pausesRoute: "when_frequent" })],
   [0x15, rule("RINVSERTYP", "protocol_error", ALARMING)],
   [0x33, rule("RINVNUMDESTS", "protocol_error")],

@@ -1,3 +1,5 @@
+// One timer for whatever is due first in a session.
+
 import type { Clock } from "../../../platform/clock.ts";
 
 /** Rung so late, the whole process stood still; what has come meanwhile is read before a peer is called silent. */
@@ -8,7 +10,7 @@ const READ_FIRST_MS = 100;
  * One timer for whatever is due first. It is moved forward only: one that rings too early is looked at, and
  * set again, which costs less than moving it with every PDU.
  */
-export class Alarm {
+export class DeadlineTimer {
   readonly #clock: Clock;
   readonly #ring: () => void;
   #at = Infinity;

@@ -7,11 +7,11 @@ import { STATUS } from "../pdu/status.ts";
 /** What one session is for. */
 export type Role = "transceiver" | "transmitter" | "receiver";
 
-export function rolesOf(mode: LinkSettings["bindMode"]): Role[] {
+export function listRoles(mode: LinkSettings["bindMode"]): Role[] {
   return mode === "pair" ? ["transmitter", "receiver"] : [mode];
 }
 
-export function commandOf(role: Role): BindCommand {
+export function toBindCommand(role: Role): BindCommand {
   return `bind_${role}`;
 }
 
@@ -28,7 +28,7 @@ const SETTINGS_WRONG: readonly number[] = [
 ];
 
 /** `status`: of the bind's answer, or of a generic_nack for it. */
-export function judgeBind(status: number, isNack: boolean): BindVerdict {
+export function classifyBind(status: number, isNack: boolean): BindVerdict {
   if (status === STATUS.ok && !isNack) return "bound";
   if (status === STATUS.alreadyBound) return "lingering";
   return SETTINGS_WRONG.includes(status) ? "settings" : "trouble";

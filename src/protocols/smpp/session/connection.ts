@@ -1,25 +1,25 @@
 /**
- * One connection as PDUs both ways: the socket, the package's Session over it, their listeners and nothing
- * else. Open, then broken or closed, once and for good: a Session is never used again, since it keeps the
- * length of a half-read PDU and would go on with it on another connection. Nothing is told after that.
+ * One connection as PDUs both ways, of an ESME or an SMSC: the socket, the package's Session over it, and their
+ * listeners. Open, then broken or closed, once and for good: a Session is never used again, since it keeps the length
+ * of a half-read PDU and would go on with it on another connection. Nothing is emitted after that.
  */
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { PDU, Session } from "smpp";
 import type { Clock } from "../../../platform/clock.ts";
 import { isMidPdu, library, UnreadablePdu } from "../pdu/library.ts";
-import { encodeNack, understand, type Pdu } from "../pdu/pdu.ts";
+import { encodeNack } from "../pdu/pdu.ts";
 import { STATUS } from "../pdu/status.ts";
 
-export interface WireEvents {
-  received(pdu: Pdu): void;
+export interface WireEvents<P> {
+  received(pdu: P): void;
   /** Told when a part of a PDU waits for the rest, and when none does any more. */
   half(isHalf: boolean): void;
   /** What was written has left our buffers. */
   drained(): void;
   /** The connection is of no more use; the wire has closed itself. */
   broken(reason: string): void;
-  /** A listener threw: a fault of our own. */
+  /** A listener threw: an internal error. */
   fault(error: unknown): void;
 }
 
@@ -28,18 +28,19 @@ const MAX_UNSENT_BYTES = 1_048_576;
 /** For the last words on a connection that is given up. */
 const LAST_WORDS_MS = 1_000;
 
-export class Wire {
+export class Wire<P> {
   readonly #socket: Socket;
   readonly #session: Session;
   readonly #clock: Clock;
-  readonly #events: WireEvents;
+  readonly #events: WireEvents<P>;
   #isClosed = false;
   #isPaused = false;
   #isHalf = false;
   /** To be written at the end of this turn. */
   #gathered: Buffer[] = [];
 
-  constructor(socket: Socket, clock: Clock, events: WireEvents) {
+  /** `read`: what a PDU means to this side. */
+  constructor(socket: Socket, clock: Clock, read: (pdu: PDU) => P, events: WireEvents<P>) {
     const { Session: PackageSession } = library();
     this.#socket = socket;
     this.#clock = clock;
@@ -47,7 +48,7 @@ export class Wire {
     this.#session = new PackageSession({ socket });
     this.#on(this.#session, "error", (error) => this.#fail(error));
     this.#on(this.#session, "close", () => this.#break("the connection was lost"));
-    this.#on(this.#session, "pdu", (pdu) => this.#events.received(understand(pdu as PDU)));
+    this.#on(this.#session, "pdu", (pdu) => this.#events.received(read(pdu as PDU)));
     // After the package's own listener: what that has left is half a PDU.
     this.#on(socket, "readable", () => this.#look());
     this.#on(socket, "end", () => this.#break("the peer closed the connection"));

@@ -1,4 +1,4 @@
-// What a session is made of, and what it tells.
+// What a session needs, and what it emits.
 
 import type { Socket } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
@@ -11,7 +11,7 @@ import type { LinkSettings } from "../settings.ts";
 export type Direction = "out" | "in";
 
 /** What was answered to one of our requests. */
-export interface RawAnswer {
+export interface RawResponse {
   status: number;
   messageId: string;
   /** A generic_nack: the SMSC did not understand the request. */
@@ -38,12 +38,12 @@ export interface SessionEvents {
   bound(): void;
   /** The peer unbinds, or we do: nothing more may be sent. */
   closing(): void;
-  answered(sequence: number, answer: RawAnswer): void;
+  responded(sequence: number, answer: RawResponse): void;
   received(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void;
   drained(): void;
   /** Submits and messages with their answers, both ways, as they are on the wire. */
   seen?(direction: Direction, pdu: Buffer): void;
-  /** Asked whenever a timer is set: when `due` is to be told next (ms, or Infinity). */
+  /** Asked whenever a timer is set: when `due` is to be called next (ms, or Infinity). */
   deadline(): number;
   /** Does what is due at `now`; only ever after what has come was read. */
   due(now: number): void;
@@ -60,12 +60,12 @@ export interface SessionOptions {
 }
 
 /** The bytes of what says something of a message; null: it only keeps the session. */
-export function contentOf(pdu: Pdu): Buffer | null {
+export function getContent(pdu: Pdu): Buffer | null {
   if (pdu.kind === "inbound") return pdu.message.bytes;
-  return pdu.kind === "submit_answer" || pdu.kind === "nack" || pdu.kind === "cut_message" ? pdu.bytes : null;
+  return pdu.kind === "submit_response" || pdu.kind === "nack" || pdu.kind === "truncated" ? pdu.bytes : null;
 }
 
-export function answerOf(pdu: Extract<Pdu, { kind: "submit_answer" | "nack" }>): RawAnswer {
+export function toRawResponse(pdu: Extract<Pdu, { kind: "submit_response" | "nack" }>): RawResponse {
   const { status, bytes } = pdu;
   return pdu.kind === "nack"
     ? { status, messageId: "", isNack: true, bytes }

@@ -6,14 +6,14 @@
  * unbinding → closing by the answer to our unbind, or when that does not come.
  * closing   → all is said, the peer should close; broken when it does not.
  *
- * In each of them a PDU of which only a part has come, silence, and a pause of reading have their limits.
+ * In each of them an incomplete PDU, silence, and a pause of reading have their limits.
  */
 import type { LinkSettings } from "../settings.ts";
 
 export type Phase = "binding" | "bound" | "unbinding" | "closing";
 
 /** Times in ms of a clock that does not jump; null: not so now. */
-export interface Watched {
+export interface LivenessState {
   phase: Phase;
   phaseSince: number;
   receivedAt: number;
@@ -35,7 +35,7 @@ type Limits = Pick<
 >;
 
 /** What is due at `now`; the gravest first. */
-export function watch(session: Watched, limits: Limits, now: number): Verdict {
+export function checkLiveness(session: LivenessState, limits: Limits, now: number): Verdict {
   const due = deadlines(session, limits).toSorted((a, b) => a.at - b.at);
   const passed = due.filter(({ at }) => at <= now);
   const first = passed.find(({ verdict }) => verdict.kind === "break") ?? passed[0];
@@ -47,11 +47,11 @@ interface Deadline {
   verdict: Verdict;
 }
 
-function deadlines(session: Watched, limits: Limits): Deadline[] {
+function deadlines(session: LivenessState, limits: Limits): Deadline[] {
   const { midPduSince, pausedSince, receivedAt } = session;
   const isReading = pausedSince === null;
   // What is not read cannot come: while we pause, no answer is late and no PDU cut off.
-  const all = isReading || session.phase !== "bound" ? [ofPhase(session, limits)] : [];
+  const all = isReading || session.phase !== "bound" ? [getPhaseDeadline(session, limits)] : [];
   const breakAt = (at: number, reason: string) => all.push({ at, verdict: { kind: "break", reason } });
   breakAt(receivedAt + limits.silenceMs, "nothing was received for too long");
   if (midPduSince !== null && isReading) breakAt(midPduSince + limits.halfPduMs, "a PDU was not finished");
@@ -59,7 +59,7 @@ function deadlines(session: Watched, limits: Limits): Deadline[] {
   return all;
 }
 
-function ofPhase({ phase, phaseSince, receivedAt, enquiredAt }: Watched, limits: Limits): Deadline {
+function getPhaseDeadline({ phase, phaseSince, receivedAt, enquiredAt }: LivenessState, limits: Limits): Deadline {
   switch (phase) {
     case "binding":
       return { at: phaseSince + limits.bindTimeoutMs, verdict: { kind: "break", reason: "the bind was not answered" } };

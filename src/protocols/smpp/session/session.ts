@@ -1,28 +1,36 @@
 /**
  * One session: bind, then requests and answers both ways, then the end. It knows no queue and no window; what
- * is answered it tells by sequence number. Phases and their limits: liveness.ts. `closed` is told once, and
+ * is answered it emits by sequence number. Phases and their limits: liveness.ts. `closed` is called once, and
  * nothing after it.
  */
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
-import { Alarm } from "./alarm.ts";
-import { commandOf, judgeBind, type Role } from "./bind.ts";
-import { encodeAcknowledgement, encodeBind, encodeNack, encodePlain, type Inbound, type Pdu } from "../pdu/pdu.ts";
-import { answerOf, contentOf, type SessionEnd, type SessionEvents, type SessionOptions } from "./events.ts";
+import { DeadlineTimer } from "./alarm.ts";
+import { toBindCommand, classifyBind, type Role } from "./bind.ts";
+import {
+  encodeAcknowledgement,
+  encodeBind,
+  encodeNack,
+  encodePlain,
+  type Inbound,
+  type Pdu,
+  readPdu,
+} from "../pdu/pdu.ts";
+import { toRawResponse, getContent, type SessionEnd, type SessionEvents, type SessionOptions } from "./events.ts";
 import type { LinkSettings } from "../settings.ts";
 import { hex, STATUS } from "../pdu/status.ts";
-import { watch, type Phase, type Watched } from "./liveness.ts";
+import { checkLiveness, type Phase, type LivenessState } from "./liveness.ts";
 import { nextSequence } from "../window.ts";
 import { Wire } from "./connection.ts";
 
 export class SmppSession {
   readonly role: Role;
-  readonly #wire: Wire;
+  readonly #wire: Wire<Pdu>;
   readonly #settings: LinkSettings;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #events: SessionEvents;
-  readonly #watched: Watched;
+  readonly #watched: LivenessState;
   readonly #bindSequence: number;
   #sequence = 0;
   #enquireSequence = 0;
@@ -31,8 +39,8 @@ export class SmppSession {
   /** The sequence number of the peer's unbind, while messages of its are not acknowledged yet. */
   #peerUnbind: number | null = null;
   #unacknowledged = 0;
-  #strays = 0;
-  readonly #alarm: Alarm;
+  #unexpected = 0;
+  readonly #alarm: DeadlineTimer;
 
   /** Binds at once; the socket is connected. */
   constructor({ socket, role, settings, clock, log, events }: SessionOptions) {
@@ -41,7 +49,7 @@ export class SmppSession {
     this.#clock = clock;
     this.#log = log;
     this.#events = events;
-    this.#alarm = new Alarm(clock, () => this.#look());
+    this.#alarm = new DeadlineTimer(clock, () => this.#look());
     const now = clock.now();
     this.#life = { beganAt: now, endedAt: null };
     this.#watched = {
@@ -52,7 +60,7 @@ export class SmppSession {
       midPduSince: null,
       pausedSince: null,
     };
-    this.#wire = new Wire(socket, clock, {
+    this.#wire = new Wire(socket, clock, readPdu, {
       received: (pdu) => this.#take(pdu),
       half: (isHalf) => this.#noteHalf(isHalf),
       drained: () => events.drained(),
@@ -60,7 +68,7 @@ export class SmppSession {
       fault: (error) => this.#fault(error),
     });
     this.#bindSequence = this.nextSequence();
-    this.#wire.write(encodeBind(commandOf(role), this.#bindSequence, settings));
+    this.#wire.write(encodeBind(toBindCommand(role), this.#bindSequence, settings));
     this.rearm();
   }
 
@@ -115,17 +123,17 @@ export class SmppSession {
     this.rearm();
   }
 
-  /** Something that asks for nothing: told of once a session. */
-  stray(what: string): void {
-    this.#strays += 1;
-    if (this.#strays === 1) this.#log.event("smpp.unexpected_pdu", { link: this.#settings.name, what });
+  /** A PDU that asks for nothing: logged once a session. */
+  noteUnexpected(what: string): void {
+    this.#unexpected += 1;
+    if (this.#unexpected === 1) this.#log.event("smpp.unexpected_pdu", { link: this.#settings.name, what });
   }
 
   /** Sets the timer for what is due first; one that comes too early sets itself again. */
   rearm(): void {
     if (this.#isOver) return;
     const now = this.#clock.now();
-    const verdict = watch(this.#watched, this.#settings, now);
+    const verdict = checkLiveness(this.#watched, this.#settings, now);
     this.#alarm.setFor(Math.min(this.#events.deadline(), verdict.kind === "wait" ? verdict.until : now));
   }
 
@@ -134,7 +142,7 @@ export class SmppSession {
       const now = this.#clock.now();
       this.#events.due(now);
       if (this.#isOver) return;
-      const verdict = watch(this.#watched, this.#settings, now);
+      const verdict = checkLiveness(this.#watched, this.#settings, now);
       if (verdict.kind === "break") this.#end(verdict.reason);
       else if (verdict.kind === "finish") this.#finish();
       else if (verdict.kind === "enquire") this.#enquire();
@@ -160,44 +168,44 @@ export class SmppSession {
     this.#watched.receivedAt = now;
     // What is half now is another one.
     if (this.#watched.midPduSince !== null) this.#watched.midPduSince = now;
-    const content = contentOf(pdu);
+    const content = getContent(pdu);
     if (content !== null) this.#events.seen?.("in", content);
     switch (pdu.kind) {
-      case "submit_answer":
-        return this.#events.answered(pdu.sequence, answerOf(pdu));
+      case "submit_response":
+        return this.#events.responded(pdu.sequence, toRawResponse(pdu));
       case "inbound":
         return this.#receive(pdu.sequence, pdu.message);
-      case "cut_message":
+      case "truncated":
         return this.#refuseCut(pdu);
-      case "bind_answer":
-        return this.#takeBindAnswer(pdu.sequence, pdu.status, false);
+      case "bind_response":
+        return this.#takeBindResponse(pdu.sequence, pdu.status, false);
       case "nack":
         return this.#takeNack(pdu);
       case "enquire":
         return this.#wire.write(encodePlain("enquire_link_resp", pdu.sequence));
-      case "enquire_answer":
+      case "enquire_response":
         this.#watched.enquiredAt = null;
         return;
       case "unbind":
         return this.#takeUnbind(pdu.sequence);
-      case "unbind_answer":
-        return this.#watched.phase === "unbinding" ? this.#finish() : this.stray(pdu.kind);
+      case "unbind_response":
+        return this.#watched.phase === "unbinding" ? this.#finish() : this.noteUnexpected(pdu.kind);
       case "outbind":
-        return this.stray(pdu.kind);
-      // A subscriber can be reached again, which we asked nobody to tell us; it has no answer (§4.12.1).
+        return this.noteUnexpected(pdu.kind);
+      // A subscriber can be reached again, which we did not ask for; it has no response (§4.12.1).
       case "alert":
         return;
-      case "stranger":
-        this.stray(pdu.command);
+      case "unknown":
+        this.noteUnexpected(pdu.command);
         if (!pdu.isAnswer) this.#wire.write(encodeNack(pdu.sequence, STATUS.invalidCommand));
     }
   }
 
-  #takeBindAnswer(sequence: number, status: number, isNack: boolean): void {
+  #takeBindResponse(sequence: number, status: number, isNack: boolean): void {
     // A generic_nack for what could not be read has no number to copy.
     const isOurs = sequence === this.#bindSequence || (isNack && sequence === 0);
-    if (this.#watched.phase !== "binding" || !isOurs) return this.stray("bind_answer");
-    const verdict = judgeBind(status, isNack);
+    if (this.#watched.phase !== "binding" || !isOurs) return this.noteUnexpected("bind_response");
+    const verdict = classifyBind(status, isNack);
     if (verdict !== "bound") return this.#end(`the bind was refused with ${hex(status)}`, { verdict, status });
     this.#enter("bound");
     this.#events.bound();
@@ -205,10 +213,10 @@ export class SmppSession {
 
   #takeNack(nack: Extract<Pdu, { kind: "nack" }>): void {
     const { sequence } = nack;
-    if (this.#watched.phase === "binding") return this.#takeBindAnswer(sequence, nack.status, true);
+    if (this.#watched.phase === "binding") return this.#takeBindResponse(sequence, nack.status, true);
     // One that does not know enquire_link is there all the same.
     if (this.#watched.enquiredAt !== null && sequence === this.#enquireSequence) this.#watched.enquiredAt = null;
-    else this.#events.answered(sequence, answerOf(nack));
+    else this.#events.responded(sequence, toRawResponse(nack));
   }
 
   /** Some SMSCs deliver before they answer the bind: what is committed may be acknowledged all the same. */
@@ -228,7 +236,7 @@ export class SmppSession {
   }
 
   /** Its length is right, so that what follows can be read; a broken connection would only bring it again. */
-  #refuseCut({ sequence, command, bytes }: Extract<Pdu, { kind: "cut_message" }>): void {
+  #refuseCut({ sequence, command, bytes }: Extract<Pdu, { kind: "truncated" }>): void {
     const told = { link: this.#settings.name, command, octets: bytes.length };
     this.#log.event("smpp.message_truncated", told, "warn");
     const answer = encodeAcknowledgement(command, sequence, STATUS.invalidMessageLength);

@@ -6,13 +6,14 @@
  * MAIL of our address or the server's day (R14). Pure; the knowledge is in rules.ts.
  */
 import { ENHANCED_CATEGORIES, TEXT_RULES, type Category } from "./rules.ts";
-import { type Heard, hearWhole } from "./remove-echo.ts";
+import { type OwnReply, readWhole } from "./remove-echo.ts";
+import type { SendResult } from "../session/transaction.ts";
 import type { Reply } from "./reply.ts";
 import { BEFORE_MAIL, type Stage } from "./stage.ts";
 
 export type { Category } from "./rules.ts";
 
-/** What an answer means for the message. */
+/** The meaning of an answer for the message. */
 export interface Verdict {
   /** `deferred`: try again later. `bounced`: over. */
   kind: "deferred" | "bounced";
@@ -30,8 +31,16 @@ export interface Verdict {
 export const HARD: ReadonlySet<Category> = new Set<Category>(["invalid_recipient", "inactive_mailbox", "bad_domain"]);
 const PASSING = new Set<Category>(["mailbox_full", "rate_limited", "no_answer", "bad_connection", "expired"]);
 
-/** Judges a server's answer given at `stage`. Any code but 2xx; a 2xx is no refusal and is judged as a stray answer. */
-export function classifyReply(reply: Heard, stage: Stage): Verdict {
+/** Classifies a result that is not an acceptance; `reply`: the refusal without its echo. */
+export function classifyResult(result: SendResult, reply: OwnReply | null): Verdict {
+  if (result.kind === "broken") return classifyBroken(result.stage);
+  if (result.kind === "unfit") return classifyUnfit(result.enhanced);
+  if (result.kind === "accepted" || reply === null) throw new Error("there is no refusal to classify");
+  return classifyReply(reply, result.stage);
+}
+
+/** Classifies a server's answer given at `stage`. Any code but 2xx; a 2xx is no refusal and counts as a stray answer. */
+export function classifyReply(reply: OwnReply, stage: Stage): Verdict {
   const named = saidCategory(reply) ?? enhancedCategory(reply);
   if (isTemporary(reply, stage, named)) {
     const isStray = reply.code === 503 || reply.code < 400;
@@ -41,7 +50,7 @@ export function classifyReply(reply: Heard, stage: Stage): Verdict {
 }
 
 /** The verdict on a message that the server could not take, as we found (R19, R21). */
-export function classifyUnfit(enhancedCode: string): Verdict {
+function classifyUnfit(enhancedCode: string): Verdict {
   const category = enhancedCategory({ code: 550, enhanced: enhancedCode }) ?? "unknown";
   const type = bounceType("bounced", category);
   return { kind: "bounced", category, type, smtpCode: null, enhancedCode, isHard: false };
@@ -53,7 +62,7 @@ export function classifyBroken(stage: Stage): Verdict {
   return { kind: "deferred", category, type: "transient", smtpCode: null, enhancedCode: null, isHard: false };
 }
 
-function isTemporary(reply: Heard, stage: Stage, named: Category | null): boolean {
+function isTemporary(reply: OwnReply, stage: Stage, named: Category | null): boolean {
   // R27: out of step with the server. R25: 421 is about the connection, wherever it comes.
   if (reply.code < 500 || reply.code === 503) return true;
   // R14: such refusals are about our address or this server, and another day may end otherwise.
@@ -62,7 +71,7 @@ function isTemporary(reply: Heard, stage: Stage, named: Category | null): boolea
   return stage === "rcpt" && reply.code === 552 && (named === null || named === "rate_limited");
 }
 
-function verdict(kind: Verdict["kind"], category: Category, reply: Heard, stage: Stage): Verdict {
+function verdict(kind: Verdict["kind"], category: Category, reply: OwnReply, stage: Stage): Verdict {
   // R38: at "dns" the answer is our own, given once the resolvers agree (null MX, RFC 7505).
   const isHard = kind === "bounced" && (stage === "rcpt" || stage === "dns") && HARD.has(category);
   return {
@@ -88,12 +97,12 @@ function placed(category: Category, stage: Stage): Category {
   return stage === "mail" ? "policy" : "unknown";
 }
 
-/** What the words of an answer say that answers no message of ours; null when no rule knows them. */
+/** The category in the words of a reply that answers no message of ours; null when no rule knows them. */
 export function wordsCategory(reply: Reply): Category | null {
-  return saidCategory(hearWhole(reply));
+  return saidCategory(readWhole(reply));
 }
 
-function saidCategory({ words, enhanced }: Heard): Category | null {
+function saidCategory({ words, enhanced }: OwnReply): Category | null {
   for (const rule of TEXT_RULES) {
     if (rule.enhanced !== undefined && !rule.enhanced.test(enhanced ?? "")) continue;
     if (rule.pattern.test(words)) return rule.category;
@@ -101,7 +110,7 @@ function saidCategory({ words, enhanced }: Heard): Category | null {
   return null;
 }
 
-/** What the enhanced code of an answer says, its class aside. */
+/** The category of the enhanced code of an answer, its class aside. */
 export function enhancedCategory(reply: Pick<Reply, "code" | "enhanced">): Category | null {
   if (reply.enhanced === null) return null;
   // RFC 3463 §2: class.subject.detail. The class is left out: the basic code has spoken (R36).

@@ -1,8 +1,8 @@
 /**
- * What of a server's answer may be judged. A server repeats what it was sent: addresses, a subject, a
- * name. Whoever sends the mail has chosen these words, and could have a server say through them that
+ * Removes from a server's reply what it repeats of the message: addresses, a subject, a
+ * name. The sender has chosen these words, and could have a server say through them that
  * our address is blocked. So they are cut out before any rule looks, in whatever form they come back:
- * quoted or not, the local part or the domain alone, encoded, in another case. What is left is the
+ * quoted or not, the local part or the domain only, encoded, in another case. The rest is the
  * server's own. Pure.
  */
 import { domainToUnicode } from "node:url";
@@ -10,7 +10,7 @@ import type { Stage } from "./stage.ts";
 import { enhancedIn, type Reply } from "./reply.ts";
 
 /** An answer as it may be judged. Only `hear` makes one. */
-export interface Heard {
+export interface OwnReply {
   code: number;
   /** Null too where what looks like a code was the message's. */
   enhanced: string | null;
@@ -20,8 +20,8 @@ export interface Heard {
   isEcho: boolean;
 }
 
-/** What a message tells its server. */
-export interface Told {
+/** The parts of a message that its server may repeat. */
+export interface SentMessage {
   /** Envelope addresses, as on the wire. */
   from: string;
   to: string;
@@ -37,7 +37,7 @@ const MAYBE_CUT = 480;
 const MAX_WORDS = 128;
 /** Of a longer text of the header so many of its words in a row are no accident. */
 const TELLING_WORDS = 6;
-/** A shorter word alone says nothing to any rule. */
+/** A shorter word by itself says nothing to any rule. */
 const SHORTEST_ALONE = 3;
 
 /** A run of letters and digits. Quotes, brackets, backslashes and what is beyond ASCII only part them. */
@@ -45,7 +45,7 @@ interface Word {
   word: string;
   start: number;
   end: number;
-  /** What parts it from the word before, without the first's. */
+  /** The characters between it and the word before; empty for the first. */
   gap: string;
   /** The last one before a line was cut off, in the middle of it maybe. */
   isCut: boolean;
@@ -75,24 +75,24 @@ interface Span {
 }
 
 /** Judgeable: the reply without what it repeats of the message it answers. Nothing was told before MAIL, the header after DATA. */
-export function hear(reply: Reply, stage: Stage, told: Told): Heard {
-  return heard(reply, echoesAt(stage, told));
+export function removeEcho(reply: Reply, stage: Stage, told: SentMessage): OwnReply {
+  return toOwnReply(reply, echoesAt(stage, told));
 }
 
 /** A reply that answers no message of ours. */
-export function hearWhole(reply: Reply): Heard {
-  return heard(reply, []);
+export function readWhole(reply: Reply): OwnReply {
+  return toOwnReply(reply, []);
 }
 
-function heard(reply: Reply, echoes: Echo[]): Heard {
+function toOwnReply(reply: Reply, echoes: Echo[]): OwnReply {
   const text = reply.lines.join(" ").slice(0, MAX_HEARD);
-  const spans = echoes.length === 0 ? [] : findSpans(text, echoes, cutsOf(reply));
+  const spans = echoes.length === 0 ? [] : findSpans(text, echoes, findCuts(reply));
   const enhanced = spans.length === 0 ? reply.enhanced : ownEnhanced(reply, spans);
-  return { code: reply.code, enhanced, words: wordsOf(cut(text, spans), enhanced), isEcho: spans.length > 0 };
+  return { code: reply.code, enhanced, words: normalizeWords(cut(text, spans), enhanced), isEcho: spans.length > 0 };
 }
 
 /** Where text that was there may be missing. */
-function cutsOf({ lines }: Reply): number[] {
+function findCuts({ lines }: Reply): number[] {
   const cuts: number[] = [];
   let end = -1;
   for (const { length } of lines) {
@@ -102,7 +102,7 @@ function cutsOf({ lines }: Reply): number[] {
   return end > MAX_HEARD ? [...cuts, MAX_HEARD] : cuts;
 }
 
-function echoesAt(stage: Stage, { from, to, header }: Told): Echo[] {
+function echoesAt(stage: Stage, { from, to, header }: SentMessage): Echo[] {
   switch (stage) {
     case "mail":
       return addressEchoes(from);
@@ -120,7 +120,7 @@ function echoesAt(stage: Stage, { from, to, header }: Told): Echo[] {
 function addressEchoes(address: string): Echo[] {
   const at = address.lastIndexOf("@");
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
-  return formsOf(local).flatMap((form) =>
+  return listForms(local).flatMap((form) =>
     [...new Set([domain, domainToUnicode(domain)])].map((name) => {
       const localWords = readWords(form);
       // RFC 5233: a server may show either side of the sub-address's separator.
@@ -132,7 +132,7 @@ function addressEchoes(address: string): Echo[] {
 }
 
 function textEchoes(text: string): Echo[] {
-  return formsOf(text).map((form) => {
+  return listForms(text).map((form) => {
     const echo = makeEcho(form, TELLING_WORDS);
     const [first] = echo.words;
     const isOne = echo.words.length === 1 && first !== undefined;
@@ -145,7 +145,7 @@ function textEchoes(text: string): Echo[] {
 }
 
 /** How servers write what they cannot or will not write as it is. */
-function formsOf(text: string): string[] {
+function listForms(text: string): string[] {
   const bare = text.replace(/["\\]/g, "");
   const ascii = [bare.replace(/[^\0-\x7f]+/g, ""), bare.normalize("NFKD").replace(/\p{M}/gu, "")];
   return [...new Set([text, bare, ...ascii])];
@@ -198,7 +198,7 @@ function findSpans(text: string, echoes: Echo[], cuts: number[]): Span[] {
 
 function spansIn(words: Word[], echoes: Echo[]): Span[] {
   const spans: Span[] = [];
-  const runs = echoes.map((echo) => runsOf(words, echo));
+  const runs = echoes.map((echo) => findRuns(words, echo));
   for (let from = 0; from < words.length;) {
     const best = longestAt(words, from, runs);
     const [first, last] = [words[from], words[from + best.length - 1]];
@@ -227,7 +227,7 @@ function longestAt(words: Word[], from: number, runs: Runs[]): { length: number;
   return best;
 }
 
-function placesOf({ word, isCut }: Word, { words, places }: Echo): number[] {
+function findPlaces({ word, isCut }: Word, { words, places }: Echo): number[] {
   return isCut ? [...words.keys()].filter((place) => words[place]?.word.startsWith(word)) : (places.get(word) ?? []);
 }
 
@@ -246,7 +246,7 @@ interface Run {
  * From the last word to the first, so that no run is walked twice: whoever has the server answer chooses both sides.
  * Blanks of the echo may have become anything, other marks no blanks.
  */
-function runsOf(words: Word[], echo: Echo): Runs {
+function findRuns(words: Word[], echo: Echo): Runs {
   const bestAt: (Run | undefined)[] = [];
   /** How many words in a row are the echo's from each of its places on: from the word after, and from this one. */
   let [after, lengths] = [new Uint16Array(echo.words.length + 1), new Uint16Array(echo.words.length + 1)];
@@ -254,11 +254,11 @@ function runsOf(words: Word[], echo: Echo): Runs {
     const word = words[from] as Word;
     const isBlank = /\s/.test(words[from + 1]?.gap ?? "");
     lengths.fill(0);
-    for (const place of placesOf(word, echo)) {
+    for (const place of findPlaces(word, echo)) {
       const goesOn = !word.isCut && !(isBlank && echo.isBlankBefore[place + 1] === false);
       const length = 1 + (goesOn ? (after[place + 1] ?? 0) : 0);
       lengths[place] = length;
-      // What the rest of it was nobody knows.
+      // Nobody knows the rest of it.
       const isEnough = length >= echo.least || words[from + length - 1]?.isCut === true;
       const isTelling = isEnough && (echo.letterAt[place] ?? Infinity) < place + length;
       if (isTelling && length > (bestAt[from]?.length ?? 0)) bestAt[from] = { length, place };
@@ -302,7 +302,7 @@ function decode(text: string): { text: string; places: number[] } {
         : octal !== undefined
           ? Number.parseInt(octal, 8)
           : Number(decimal ?? 0);
-    // What is no letter or digit only parts words, whatever it is.
+    // Any other character only parts words.
     plain += code > 0x20 && code < 0x7f ? String.fromCharCode(code) : code === 0x20 || code === 0xa0 ? " " : "\ufffd";
     places.push(match.index);
     from = match.index + whole.length;
@@ -338,7 +338,7 @@ function ownEnhanced(reply: Reply, spans: Span[]): string | null {
  * As the rules look at it: `spam@` in an address or `/policy/` in a link says nothing about the reason,
  * `www.spamhaus.org` does. Enhanced codes go too, they have their turn.
  */
-function wordsOf(text: string, enhanced: string | null): string {
+function normalizeWords(text: string, enhanced: string | null): string {
   return text
     .replace(/[^\x20-\x7e]+/g, "")
     .toLowerCase()

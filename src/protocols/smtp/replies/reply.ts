@@ -1,5 +1,5 @@
 /**
- * What a mail server says, turned from bytes into values. The reader takes chunks as the network
+ * A mail server's replies, turned from bytes into values. The reader takes chunks as the network
  * cuts them, joins the lines of a multi-line reply and hands out whole replies in order; it is
  * bounded, because the server is a stranger (R24). The cleaner makes a reply safe for logs,
  * records and terminals (R36). Pure: no sockets, no time.
@@ -11,7 +11,7 @@ export interface Reply {
   code: number;
   /** The enhanced status code of RFC 3463 (`5.1.1`) from the first line that has one, or null. */
   enhanced: string | null;
-  /** What follows the code on each line, enhanced code included, as UTF-8 and cleaned; at most 100 lines of 512 characters. */
+  /** The text after the code on each line, enhanced code included, as UTF-8 and cleaned; at most 100 lines of 512 characters. */
   lines: string[];
   /** The lines joined with a space, cleaned, ≤ 512 characters; an enhanced code repeated on later lines is left out. */
   text: string;
@@ -137,7 +137,7 @@ const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu;
 const PILED_MARKS = /(\p{M}{3})\p{M}+/gu;
 
 /**
- * What can be seen only, ≤ 512 characters, runs of white space as one space: escape sequences, controls
+ * Visible text only, ≤ 512 characters, runs of white space as one space: escape sequences, controls
  * and invisible characters are removed, because the text goes to terminals, logs, pages and webhooks (R36).
  */
 export function cleanReply(text: string): string {

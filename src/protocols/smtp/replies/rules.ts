@@ -97,14 +97,14 @@ export const TEXT_RULES: TextRule[] = [
       /spam (?:message|mail|detected|score|refused|rejected|content|found|blocked|not accepted)|(?:high|hits|total) .{0,10}(?:spam|probability of spam)|message (?:contains|rejected as|was rejected as|refused as) .{0,10}spam|spamassassin|bayes/,
   },
 
-  // Who we are: the domain's authentication. Before reputation, as its replies speak of blocking too.
+  // The authentication of our domain. Before reputation, as its replies speak of blocking too.
   {
     category: "auth_failed",
     pattern:
       /dmarc|\bdkim\b|\bspf\b|sender policy framework|domainkeys|sender id (?:check|fail|perm)|unauthenticated (?:e-?mail|sender|mail)|not authenticated|authentication level|(?:e-?mail|message|sender|domain) .{0,20}(?:fail|pass)\w* .{0,20}authentication/,
   },
 
-  // Who we are: the address and its name.
+  // Our address and its name.
   {
     category: "policy",
     pattern: /\bptr\b|reverse.?dns|\brdns\b|fcrdns|reverse (?:lookup|hostname)|cannot find your hostname/,
@@ -242,7 +242,7 @@ export const TEXT_RULES: TextRule[] = [
   { category: "spam_block", pattern: /temporarily deferred|permanently deferred|mail .{0,30}not accepted|blocked/ },
 ];
 
-/** What an enhanced code says, by `subject.detail`; a key `x.*` stands for all details not named. */
+/** The category of an enhanced code, by `subject.detail`; a key `x.*` stands for all details not named. */
 export const ENHANCED_CATEGORIES: Record<string, Category> = {
   "1.1": "invalid_recipient",
   "1.3": "invalid_recipient",

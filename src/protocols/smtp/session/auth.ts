@@ -1,7 +1,7 @@
 /**
  * AUTH: telling a server that the operator named who we are (RFC 4954). PLAIN where it is offered,
- * else LOGIN, which never became a standard and is all that some servers have. What a server
- * answers here may repeat what it was sent, so that answers are freed of the credentials before
+ * else LOGIN, which never became a standard and is all that some servers have. A server's
+ * answer here may repeat what it was sent, so that answers are freed of the credentials before
  * they go on into records and logs.
  */
 import type { Unfit } from "./capabilities.ts";
@@ -37,7 +37,7 @@ export async function authenticate(asking: Asking, mechanisms: string[]): Promis
     // RFC 4954 §4: 5.5.4 is said of a mechanism that the server does not have.
     return { kind: "unfit", enhanced: "5.5.4", reason: "the server offers neither AUTH PLAIN nor AUTH LOGIN" };
   }
-  const secrets = secretsOf(asking.credentials);
+  const secrets = listSecrets(asking.credentials);
   asking.wire.isSecret = true;
   try {
     const reply = await exchange(asking);
@@ -87,7 +87,7 @@ function base64(text: string): string {
 }
 
 /** Every form in which an answer could hold the credentials, the longest first, in lower case. */
-function secretsOf(credentials: Credentials): string[] {
+function listSecrets(credentials: Credentials): string[] {
   const { username, password } = credentials;
   return [plainResponse(credentials), base64(password), base64(username), password, username]
     .map((secret) => cleanReply(secret).toLowerCase())

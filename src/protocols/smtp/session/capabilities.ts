@@ -1,8 +1,8 @@
-// What a server offers, as it says after EHLO, and what it cannot take for the lack of it. Pure.
+// The capabilities of a server, from its answer to EHLO, and the messages that it cannot take without them. Pure.
 
 import type { Stage } from "../replies/stage.ts";
 
-/** What the server offers, from its answer to the last EHLO. */
+/** The server's offer, from its answer to the last EHLO. */
 export interface Capabilities {
   hasPipelining: boolean;
   hasStartTls: boolean;

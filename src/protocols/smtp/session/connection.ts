@@ -11,9 +11,8 @@
 import * as net from "node:net";
 import * as tls from "node:tls";
 import type { Clock } from "../../../platform/clock.ts";
-import { describeFault, verification } from "./certificate.ts";
 import { Dialogue } from "./transcript.ts";
-import { formatReply, ReplyError, ReplyReader, type Reply } from "../replies/reply.ts";
+import { cleanReply, formatReply, ReplyError, ReplyReader, type Reply } from "../replies/reply.ts";
 
 /** The connection is lost, too late, or out of step. Caught where a session or a transaction ends, never outside this room. */
 export class BrokenWire extends Error {
@@ -29,7 +28,7 @@ export interface WireOptions {
   clock: Clock;
 }
 
-/** What a connection is secured by. */
+/** Protocol and cipher of a connection. */
 export interface TlsUse {
   protocol: string;
   cipher: string;
@@ -46,9 +45,9 @@ const SMALL_HELLO_CURVES = "X25519:P-256:P-384";
 export class Wire {
   /** A reply nobody had asked for; it broke the wire. */
   stray: Reply | null = null;
-  /** What is said over it. */
+  /** Its transcript. */
   readonly dialogue: Dialogue;
-  /** What is answered may repeat a secret. */
+  /** Replies may repeat a secret. */
   isSecret = false;
   readonly #clock: Clock;
   #socket: net.Socket;
@@ -168,24 +167,24 @@ export class Wire {
   #receive(chunk: Buffer): void {
     if (this.#fault !== null) return;
     let replies: Reply[];
-    let trouble: string | null = null;
+    let fault: string | null = null;
     try {
       replies = this.#reader.push(chunk);
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
       replies = error.replies;
-      trouble = error.message;
+      fault = error.message;
     }
     for (const reply of replies) {
       if (this.#expected === 0) {
         this.stray = reply;
-        trouble = `unasked: ${formatReply(reply)}`;
+        fault = `unasked: ${formatReply(reply)}`;
         break;
       }
       this.#expected -= 1;
       this.#replies.push(reply);
     }
-    if (trouble !== null) this.#break(trouble);
+    if (fault !== null) this.#break(fault);
     else if (replies.length > 0 && this.#waitsFor !== "progress") this.#wake();
   }
 
@@ -249,9 +248,27 @@ export class Wire {
     // A socket may still report an error after it was destroyed; without a listener that ends the process.
     this.#socket.on("error", () => {});
     this.#socket.destroy();
-    // What was answered before the break still counts.
+    // An answer from before the break still counts.
     if (this.#replies.length > 0) waiter?.resolve();
     else waiter?.reject(fault);
     return fault;
   }
+}
+
+/** Only for `verify`: elsewhere certificates are not looked at (R17). `ca`: PEM, in place of the usual authorities. */
+function verification({ host, ca }: { host: string; ca: string | null }): tls.ConnectionOptions {
+  return {
+    ...(ca === null ? {} : { ca }),
+    // By itself the runtime compares with the server name, and an address has none.
+    checkServerIdentity: (_, certificate) => tls.checkServerIdentity(host, certificate),
+  };
+}
+
+/** OpenSSL's names for what can be wrong with a certificate, and the runtime's for a wrong name in it. */
+const CERTIFICATE_FAULT = /^(?:ERR_TLS_CERT_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_(?:CA|PURPOSE))/;
+
+/** The reason of a break, for people. */
+function describeFault(error: Error & { code?: unknown }): string {
+  const isOfCertificate = typeof error.code === "string" && CERTIFICATE_FAULT.test(error.code);
+  return (isOfCertificate ? "its certificate is not valid: " : "") + cleanReply(error.message);
 }

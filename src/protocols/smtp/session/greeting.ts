@@ -11,7 +11,7 @@ import type { Stage } from "../replies/stage.ts";
 import type { SessionTimeouts } from "./timeouts.ts";
 import { BrokenWire, type TlsUse, type Wire } from "./connection.ts";
 
-/** What a server that the operator named asks beyond what every MX does. */
+/** The requirements of a server that the operator named, beyond those of any MX. */
 export interface Submission {
   /** TLS from the first byte on, before the greeting (RFC 8314 §3.3). */
   isImplicitTls: boolean;

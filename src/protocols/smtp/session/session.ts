@@ -1,7 +1,7 @@
 /**
  * A session with one mail server: connect, greeting, EHLO (or HELO), STARTTLS and EHLO again, AUTH
  * where we have credentials, then any number of messages, one at a time, then QUIT (R13–R30). Every step has its own limit of time
- * from the caller's clock. What the server refuses and what breaks are values; only misuse throws.
+ * from the caller's clock. Refusals and breaks are values; only misuse throws.
  *
  * States: opening → idle ⇄ sending → closed. A session is closed by a break, a 421, a protocol
  * error, `quit` or `destroy`, and stays so.
@@ -77,7 +77,7 @@ export class SmtpSession {
     return this.#isPutOff;
   }
 
-  /** What was said: the opening, and of the last message all but its content. */
+  /** The transcript: the opening, and of the last message all but its content. */
   get dialogue(): string {
     return this.#link.wire.dialogue.text();
   }

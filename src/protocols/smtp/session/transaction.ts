@@ -12,7 +12,7 @@ import type { Stage } from "../replies/stage.ts";
 import type { SessionTimeouts } from "./timeouts.ts";
 import { BrokenWire, type Wire } from "./connection.ts";
 
-/** What became of one message. */
+/** The outcome of one message. */
 export type SendResult =
   | { kind: "accepted"; reply: Reply; isReusable: boolean }
   /** A 4xx or 5xx. `envelopeReached`: the server answered MAIL or a later command. */
@@ -148,8 +148,8 @@ async function sendContent(
     wire.write(content.subarray(at, at + CHUNK_BYTES));
     await wire.drained(timeouts.blockMs);
   }
-  const trouble = await recorded;
-  if (trouble !== null) throw new BrokenWire(trouble);
+  const failure = await recorded;
+  if (failure !== null) throw new BrokenWire(failure);
   const last = isOneWrite ? Buffer.concat([content, END_OF_CONTENT]) : END_OF_CONTENT;
   wire.assertQuiet("the server spoke before the dot");
   // The final dot: from here on the message may have been taken.
@@ -169,7 +169,7 @@ function refused(link: Link, stage: Stage, reply: Reply): SendResult {
   return { kind: "refused", stage, reply, isReusable: link.wire.isQuiet, envelopeReached: true };
 }
 
-/** What the server's capabilities already rule out. */
+/** A refusal that the server's capabilities already imply. */
 function refuseAhead(
   envelope: Envelope,
   sizeBytes: number,

@@ -1,5 +1,5 @@
 /**
- * What was said over one connection, kept while it lasts: commands and cleaned replies with the time of each, so
+ * The transcript of one connection, kept while it lasts: commands and cleaned replies with the time of each, so
  * that an attempt that did not deliver can be looked at. The message itself is not part of it, nor is what signs us
  * in. Noting a line costs a push; text is made only for an attempt that is kept.
  */
@@ -48,7 +48,7 @@ export class Dialogue {
   text(): string {
     const startedAt = this.#lines[0]?.at ?? 0;
     return this.#lines
-      .flatMap((line) => wordsOf(line).map((words) => `${Math.round(line.at - startedAt)} ${words}`))
+      .flatMap((line) => formatLine(line).map((words) => `${Math.round(line.at - startedAt)} ${words}`))
       .join("\n");
   }
 
@@ -57,7 +57,7 @@ export class Dialogue {
   }
 }
 
-function wordsOf({ said, isSecret }: Line): string[] {
+function formatLine({ said, isSecret }: Line): string[] {
   if (typeof said === "string")
     return said
       .trimEnd()

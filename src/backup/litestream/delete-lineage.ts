@@ -1,0 +1,41 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { DaemonTools } from "./tools.ts";
+
+// Deletes all files of a lineage, which the daemon has no command for: in a folder, and in S3 with an access key.
+
+const PAGE = 1_000;
+const PARALLEL = 20;
+
+/** False: pombo cannot delete there (sftp, S3 by a machine's role), and the operator has to. Throws when it fails. */
+export async function deleteLineage({ replication, environment }: DaemonTools, lineage: string): Promise<boolean> {
+  const url = replication.url ?? "";
+  if (url.startsWith("/")) {
+    rmSync(join(url, lineage), { recursive: true, force: true });
+    return true;
+  }
+  const [, bucket, path = ""] = /^s3:\/\/([^/]+)\/?(.*)$/i.exec(url) ?? [];
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
+  if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) return false;
+  const endpoint = replication.endpoint === null ? {} : { endpoint: replication.endpoint };
+  const region = replication.region || (replication.endpoint === null ? await findRegion(bucket) : "");
+  const client = new Bun.S3Client({
+    bucket,
+    accessKeyId,
+    secretAccessKey,
+    ...endpoint,
+    ...(region === "" ? {} : { region }),
+  });
+  for (;;) {
+    const { contents = [] } = await client.list({ prefix: `${join(path, lineage)}/`, maxKeys: PAGE });
+    if (contents.length === 0) return true;
+    for (let from = 0; from < contents.length; from += PARALLEL)
+      await Promise.all(contents.slice(from, from + PARALLEL).map(({ key }) => client.delete(key)));
+  }
+}
+
+/** Amazon says it to everybody. */
+async function findRegion(bucket: string): Promise<string> {
+  const response = await fetch(`https://s3.amazonaws.com/${bucket}`, { method: "HEAD", redirect: "manual" });
+  return response.headers.get("x-amz-bucket-region") ?? "";
+}

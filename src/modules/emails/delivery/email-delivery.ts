@@ -1,0 +1,119 @@
+import type { Config, SiteConfig } from "../../../config/config.ts";
+import type { Context } from "../../../platform/context.ts";
+import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
+import { parseRanges } from "../../../platform/ip/address.ts";
+import { ownAddresses, requireSources } from "../../../platform/ip/own-addresses.ts";
+import { usableMemory } from "../../../platform/memory-limit.ts";
+import type { PauseView } from "../../../platform/queue/delivery-pause.ts";
+import { Worker } from "../../../platform/queue/worker.ts";
+import type { DnsClient } from "../../../protocols/dns/client.ts";
+import { PROVIDERS, type SiteRules } from "../../../protocols/smtp/providers.ts";
+import { SessionPool } from "../../../protocols/smtp/session-pool.ts";
+import { SessionSlots } from "../../../protocols/smtp/session-slots.ts";
+import { DEFAULT_TIMEOUTS } from "../../../protocols/smtp/session/timeouts.ts";
+import { Sites, type SitesOptions } from "../../../protocols/smtp/sites.ts";
+import { createTlsPolicies } from "../../../protocols/smtp/tls-policy.ts";
+import type { WorkspaceStore } from "../../workspaces/store.ts";
+import type { QueueStore } from "../queue/store.ts";
+import { createEmailHandler, type DeliverDeps } from "./deliver.ts";
+import { RefusalWatch } from "./refusal-watch.ts";
+import { MessageBudget, messageBudgetFor } from "./message-budget.ts";
+import { openRelays } from "./relays.ts";
+import type { FindTransport } from "./transport.ts";
+import { createTransports } from "./transports.ts";
+
+// The delivery of emails: the worker, the transports, and what these share: sites, sessions, memory.
+
+/** Messages of one lane worked on per session that it may have: one in transmission, one being composed and signed. */
+const LANE_JOBS_PER_SESSION = 2;
+
+export interface EmailDeliveryDeps
+  extends Context, Omit<DeliverDeps, "refusals" | "findTransport" | "clock" | "log" | "workspaces"> {
+  guard: DiskGuard;
+  queue: QueueStore;
+  workspaces: WorkspaceStore;
+  pause: PauseView;
+  resolver: DnsClient;
+  /** In bytes; absent: what the machine and its cgroup allow. */
+  memory?: number | undefined;
+}
+
+export interface EmailDelivery {
+  worker: Worker;
+  sites: Sites;
+  findTransport: FindTransport;
+  /** SMTP sessions: those in use, and those kept for a next message. */
+  sessions(): { busy: number; idle: number };
+  /** Ends the idle sessions; later ones are not kept. */
+  closeSessions(): Promise<void>;
+}
+
+/** Nothing begins to act before the worker is started. Throws StartError. */
+export function createEmailDelivery({ email, hostname, site, relay }: Config, deps: EmailDeliveryDeps): EmailDelivery {
+  const { clock, steady, log, workspaces } = deps;
+  requireSources(email);
+  const rules = [...site.map(toSiteRules), ...PROVIDERS];
+  const pool = new SessionPool({
+    clock: steady,
+    wall: clock,
+    heloName: hostname,
+    localAddress: email.sourceIpv4,
+    localIpv6: email.sourceIpv6,
+    findTlsPolicy: createTlsPolicies(rules),
+    port: email.destinationPort,
+    timeouts: DEFAULT_TIMEOUTS,
+  });
+  const maxSessions = email.sessionsPerDestination;
+  const sites = new Sites({ clock, steady, maxSessions, rules, tell: logSites(workspaces, log) });
+  const slots = new SessionSlots({ perSite: (name) => sites.sessionLimit(name), total: email.maxSessions });
+  const refusals = new RefusalWatch();
+  const findTransport = createTransports(openRelays(relay), {
+    ...deps,
+    pool,
+    slots,
+    sites,
+    refusals,
+    budget: new MessageBudget(messageBudgetFor(deps.memory ?? usableMemory())),
+    allowed: parseRanges(email.allowPrivateRanges),
+    own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
+    isIpv6Ready: email.sourceIpv6 !== null,
+    hostname,
+  });
+  const worker = new Worker({
+    ...deps,
+    handler: createEmailHandler({ ...deps, refusals, findTransport }),
+    scheduleMs: email.retryScheduleMs,
+    // No more than sessions: a job that waits for one must not take the place of one that would not.
+    maxJobs: email.maxSessions,
+    maxJobsPerLane: maxSessions * LANE_JOBS_PER_SESSION,
+    siteLimits: {
+      getMaxJobs: (name) => sites.sessionLimit(name) * LANE_JOBS_PER_SESSION,
+      getMaxOwnJobs: (name, workspaceId) => sites.ownerSessionLimit(name, workspaceId),
+      getBlockEnd: (name, workspaceId) => sites.findBlock(name, workspaceId)?.until ?? null,
+    },
+    // Nothing of a deleted workspace is sent; 0 is nobody, whose lane could not be looked up.
+    isHeld: (id) => id !== 0 && (workspaces.byId(id)?.isHeld ?? true),
+  });
+  const sessions = () => ({ busy: slots.openCount, idle: pool.idleCount });
+  return { worker, sites, findTransport, sessions, closeSessions: () => pool.close() };
+}
+
+function toSiteRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfig): SiteRules {
+  const orNull = (count: number) => (count === 0 ? null : count);
+  return {
+    name: mx[0] ?? "",
+    mx,
+    maxSessions: orNull(maxSessions),
+    messagesPerSession: orNull(messagesPerSession),
+    isTlsRequired: tlsRequired,
+  };
+}
+
+/** A block holds for the mail of a workspace, or of all (null). */
+function logSites(workspaces: WorkspaceStore, log: Context["log"]): SitesOptions["tell"] {
+  return (site, block, workspaceId) => {
+    const fields = workspaceId === null ? { site } : { site, workspace: workspaces.byId(workspaceId)?.uid ?? null };
+    if (block === null) return log.event("site.unblocked", fields);
+    log.event("site.blocked", { ...fields, until: new Date(block.until).toISOString(), reason: block.reason });
+  };
+}

@@ -1,0 +1,139 @@
+import type { Clock } from "../../../platform/clock.ts";
+import { RowTaken } from "../../../platform/queue/job.ts";
+import type { SessionPool } from "../../../protocols/smtp/session-pool.ts";
+import type { SessionSlots } from "../../../protocols/smtp/session-slots.ts";
+import type { Sites } from "../../../protocols/smtp/sites.ts";
+import { deliverVia, type Destination, type Transmission } from "../../../protocols/smtp/transmit.ts";
+import type { Composed } from "../content/compose.ts";
+import type { MessageBudget } from "./message-budget.ts";
+import type { DeliveryHooks, DeliveryResult, OutgoingMessage, TransmissionFailure } from "./transport.ts";
+
+// The part that both transports share once they know the hosts: memory for the message, its bytes and signature, a session slot,
+// transmission. It is signed before a session is taken, so that sessions never wait for a signature.
+
+/** After such a wait for a session it is looked at again whether the email may still go. */
+const LONG_WAIT_MS = 1_000;
+
+export interface SmtpDeliveryDeps {
+  pool: SessionPool;
+  slots: SessionSlots;
+  sites: Sites;
+  budget: MessageBudget;
+  clock: Pick<Clock, "now">;
+}
+
+/** The hosts to try, and how their transport reads what they answer. */
+export interface SmtpRoute {
+  destination: Destination;
+  isDirect: boolean;
+  classify(transmission: Transmission): TransmissionFailure;
+}
+
+export async function deliverBySmtp(
+  route: SmtpRoute,
+  message: OutgoingMessage,
+  hooks: DeliveryHooks,
+  deps: SmtpDeliveryDeps,
+): Promise<DeliveryResult> {
+  const { site } = route.destination;
+  hooks.locate(site);
+  if (deps.sites.findBlock(site, message.workspaceId) !== null) return { kind: "not_started" };
+  const waitsFrom = deps.clock.now();
+  const freeMemory = await deps.budget.take(message.workspaceId, message.contentBytes, hooks.stopping);
+  if (freeMemory === null) return { kind: "not_started" };
+  try {
+    const composed = await hooks.compose();
+    if (composed.kind === "unsigned") {
+      const { reason } = composed;
+      return { kind: "temporary_failure", reason, stage: null, category: "unknown", badDomainAt: null };
+    }
+    return await sendComposed({ route, message, composed, waitsFrom }, hooks, deps);
+  } finally {
+    freeMemory();
+  }
+}
+
+type Signed = Extract<Composed, { kind: "signed" }>;
+
+interface ReadyMessage {
+  route: SmtpRoute;
+  message: OutgoingMessage;
+  composed: Signed;
+  waitsFrom: number;
+}
+
+async function sendComposed(
+  ready: ReadyMessage,
+  hooks: DeliveryHooks,
+  deps: SmtpDeliveryDeps,
+): Promise<DeliveryResult> {
+  const { route, message, waitsFrom } = ready;
+  const { clock, sites, slots } = deps;
+  const { site } = route.destination;
+  const releaseSlot = await slots.take(site, hooks.stopping);
+  if (releaseSlot === null) return { kind: "not_started" };
+  try {
+    if (sites.findBlock(site, message.workspaceId) !== null) return { kind: "not_started" };
+    if (clock.now() - waitsFrom > LONG_WAIT_MS) {
+      const refusal = hooks.refuse();
+      if (refusal !== null) return refusal;
+    }
+    sites.begin(site, message.workspaceId);
+    const { transmission, envelopeAcceptedAt, isTaken } = await transmit(ready, hooks, deps);
+    // A report ended the email before all of it was sent: its server is not to blame that we broke off.
+    if (isTaken) return { kind: "not_started" };
+    sites.learn(site, message.workspaceId, transmission);
+    return {
+      kind: "transmitted",
+      isDirect: route.isDirect,
+      transmission,
+      failure: transmission.result.kind === "accepted" ? null : route.classify(transmission),
+      isCutOff: hooks.cutOff.aborted,
+      site,
+      endedAt: clock.now(),
+      envelopeAcceptedAt,
+    };
+  } finally {
+    releaseSlot();
+  }
+}
+
+/** `isTaken`: broken off before its dot, as the email had come to its end meanwhile. */
+async function transmit(ready: ReadyMessage, hooks: DeliveryHooks, { pool, sites, clock }: SmtpDeliveryDeps) {
+  const { destination } = ready.route;
+  const { envelope, header } = ready.message;
+  const { message: content, needsSmtpUtf8 } = ready.composed;
+  let envelopeAcceptedAt: number | null = null;
+  let isTaken = false;
+  // Not AbortSignal.any(): `cutOff` lives as long as the worker, and would keep each message's signal.
+  const ending = new AbortController();
+  const cutOff = () => ending.abort();
+  hooks.cutOff.addEventListener("abort", cutOff, { once: true });
+  if (hooks.cutOff.aborted) cutOff();
+  try {
+    const transmission = await deliverVia(
+      pool,
+      { ...destination, messagesPerSession: sites.messagesPerSession(destination.site) },
+      {
+        envelope: { ...envelope, needsSmtpUtf8 },
+        header,
+        content,
+        async beforeDot() {
+          envelopeAcceptedAt = clock.now();
+          try {
+            await hooks.markPointOfNoReturn();
+          } catch (error) {
+            isTaken = error instanceof RowTaken;
+            // No other host is tried either.
+            if (isTaken) ending.abort();
+            throw error;
+          }
+        },
+        signal: ending.signal,
+      },
+    );
+    return { transmission, envelopeAcceptedAt, isTaken };
+  } finally {
+    hooks.cutOff.removeEventListener("abort", cutOff);
+  }
+}

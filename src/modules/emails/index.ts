@@ -1,0 +1,155 @@
+import type { AnyElysia } from "elysia";
+import type { Config, Plan } from "../../config/config.ts";
+import type { Component, Context } from "../../platform/context.ts";
+import type { DiskGuard } from "../../platform/db/disk-guard.ts";
+import type { Keyring } from "../../platform/keyring/keyring.ts";
+import type { Log } from "../../platform/log.ts";
+import { type OpenThread, ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
+import type { DomainRow, DomainStore } from "../domains/store.ts";
+import type { Recorder } from "../events/record.ts";
+import type { IdempotencyStore } from "../idempotency/store.ts";
+import type { SendingRates } from "../plans/sending-block.ts";
+import type { UsageStore } from "../plans/store.ts";
+import type { SuppressionStore } from "../suppressions/store.ts";
+import type { WorkspaceStore } from "../workspaces/store.ts";
+import { type EmailDeps, emailRoutes } from "./api/routes.ts";
+import type { StoredBody } from "./content/body.ts";
+import type { Composed, ComposeInput } from "./content/compose.ts";
+import { createComposer } from "./content/compose-thread.ts";
+import type { GivenContent } from "./content/prepare.ts";
+import { createPreparer } from "./content/prepare-thread.ts";
+import { CONTENT_PURGE_EVERY_MS, createContentPurge } from "./content/purge.ts";
+import type { ContentStore } from "./content/store.ts";
+import { createDeletedDomainSweep } from "./delivery/deleted-domain-sweep.ts";
+import { createEmailDelivery, type EmailDelivery, type EmailDeliveryDeps } from "./delivery/email-delivery.ts";
+import { ExpiryClock } from "./delivery/expiry-clock.ts";
+import { createHeldQueueExpiry } from "./delivery/held-queue-expiry.ts";
+import { RefusalWatch, SHARE_OF_REPORTED } from "./delivery/refusal-watch.ts";
+import { createEmailEvents, type RecordEmailEvent } from "./events.ts";
+import { makeMailDueNow } from "./queue/make-due.ts";
+import type { QueueStore } from "./queue/store.ts";
+import { processReport, type Reported, type ReportTaken } from "./reports/process-report.ts";
+import type { ReportStore } from "./reports/store.ts";
+import type { EmailStore } from "./store/store.ts";
+
+// The emails: accepted over HTTP, queued, delivered, and ended by what comes back about them.
+
+export interface EmailStores {
+  emails: EmailStore;
+  queue: QueueStore;
+  contents: ContentStore;
+  reports: ReportStore;
+  domains: DomainStore;
+  suppressions: SuppressionStore;
+  workspaces: WorkspaceStore;
+  usage: UsageStore;
+  idempotency: IdempotencyStore;
+}
+
+export interface EmailModuleDeps extends Pick<
+  EmailDeliveryDeps,
+  "pause" | "resolver" | "memory" | "keychain" | "reporters" | "show"
+> {
+  recorder: Recorder;
+  keyring: Keyring;
+  rates: SendingRates;
+  /** The plan of a workspace. */
+  findPlan: (workspaceId: number) => Plan;
+  openThread: OpenThread;
+}
+
+export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker" | "sites" | "sessions"> {
+  routes(): AnyElysia;
+  recordEvent: RecordEmailEvent;
+  /** Inside a transaction: writes all that follows from a report about the email `uid`. */
+  processReport(uid: string, reported: Reported): ReportTaken;
+  /** The operator holds the queue of a workspace, or does so no more. */
+  holdChanged(workspaceId: number, isHeld: boolean): void;
+  /** A sending domain is gone: what waits from it fails. */
+  domainDeleted(): void;
+  /** A domain's mail may go again: emails that wait for another attempt are tried now. */
+  retryDomain(domain: DomainRow): Promise<void>;
+}
+
+/** Nothing begins to act before start(). Throws StartError. */
+export function createEmails(
+  context: Context & { guard: DiskGuard },
+  stores: EmailStores,
+  config: Config,
+  module: EmailModuleDeps,
+): Emails {
+  const { clock } = context;
+  const { preparing, composing } = openThreads(module.openThread, context.log);
+  const deps = {
+    ...context,
+    ...stores,
+    ...module,
+    recordEvent: createEmailEvents(stores.emails, module.recorder),
+    reportedRefusals: new RefusalWatch(SHARE_OF_REPORTED),
+    expiry: new ExpiryClock(clock, context.steady),
+    composer: createComposer(composing),
+  };
+  const delivery = createEmailDelivery(config, deps);
+  const { worker, sites, findTransport } = delivery;
+  const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
+  const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
+  const domainSweep = createDeletedDomainSweep(deps);
+  const contentPurge = createContentPurge({ ...deps, keepMs: config.email.contentRetentionMs });
+  const stopTasks = () => Promise.all([heldExpiry, domainSweep, contentPurge].map((task) => task.stop()));
+  return {
+    worker,
+    sites,
+    sessions: () => delivery.sessions(),
+    recordEvent: deps.recordEvent,
+    routes() {
+      const settings = toAcceptSettings(config, module.keyring);
+      const { record } = module.recorder;
+      return emailRoutes({ ...deps, findTransport, nudge, record, settings, preparer: createPreparer(preparing) });
+    },
+    processReport: (uid, reported) => processReport(uid, reported, { ...deps, findTransport }),
+    holdChanged(workspaceId, isHeld) {
+      if (isHeld) heldExpiry.trigger();
+      else worker.release(workspaceId);
+    },
+    domainDeleted: () => domainSweep.trigger(),
+    retryDomain: (domain) => makeMailDueNow(domain, { ...deps, nudge }),
+    issues: () => (worker.issue === null ? [] : [worker.issue]),
+    async start() {
+      heldExpiry.start();
+      await worker.start();
+      domainSweep.start();
+      contentPurge.start(CONTENT_PURGE_EVERY_MS);
+    },
+    async drain(graceMs) {
+      const tasks = stopTasks();
+      // Composing ends with the grace, as connections do.
+      const cancel = clock.after(graceMs, () => composing.close());
+      const unrecorded = await worker.stop(graceMs);
+      cancel();
+      await Promise.all([tasks, delivery.closeSessions()]);
+      return unrecorded;
+    },
+    async stop() {
+      await stopTasks();
+      preparing.close();
+      composing.close();
+    },
+  };
+}
+
+function openThreads(open: OpenThread, log: Log) {
+  const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
+  return {
+    preparing: new ThreadLine<GivenContent, StoredBody>({ open, tell }),
+    composing: new ThreadLine<ComposeInput, Composed>({ open, tell }),
+  };
+}
+
+function toAcceptSettings({ email, idempotency }: Config, keyring: Keyring): EmailDeps["settings"] {
+  return {
+    bounceHost: email.bounceHost,
+    lifetimeMs: email.lifetimeMs,
+    keepAnswersMs: idempotency.retentionMs,
+    returnPathKey: keyring.hmacKey("return-path"),
+  };
+}

@@ -1,0 +1,4 @@
+// The operator's API across the three queues: status, queue, pause and trace.
+
+export { type OperatorDeps, operatorRoutes } from "./routes.ts";
+export type { Replication } from "./status.ts";

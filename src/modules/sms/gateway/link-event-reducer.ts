@@ -1,0 +1,55 @@
+// What each event of a link means for the rows, inside the transaction that writes it.
+
+import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
+import { type InboundDeps, receiveMessage } from "../inbound/receive.ts";
+import type { Receipts } from "../receipts/process.ts";
+import type { LinkEvent } from "./link-event.ts";
+import type { LinkStore } from "./link-store.ts";
+import type { Submission } from "./submission.ts";
+import type { SubmitResponses } from "./submit-responses.ts";
+import type { ReadyWork } from "../queue/segment-read-store.ts";
+
+export interface ReducerDeps {
+  responses: SubmitResponses;
+  receipts: Receipts;
+  inbound: InboundDeps;
+  duplicates: Pick<DuplicateFilter, "isRepeat">;
+  history: Pick<LinkStore, "note">;
+}
+
+export class LinkEventReducer {
+  readonly #deps: ReducerDeps;
+
+  constructor(deps: ReducerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Writes it; the work that follows from it. A transaction that is rolled back runs it again. */
+  apply(event: LinkEvent, now: number): ReadyWork[] {
+    const { responses, receipts, inbound, duplicates, history } = this.#deps;
+    const route = event.link.route.config.name;
+    switch (event.kind) {
+      case "submitted":
+        return [];
+      case "unsent":
+        return responses.unsent(event.submission, event.reason, now);
+      case "responded":
+        return responses.responded(event.submission, event, now);
+      case "timed_out":
+      case "lost":
+        return this.markUncertain(event.submission, now);
+      case "received":
+        if (event.receipt !== null) return receipts.take(route, event.receipt, event.message, now);
+        if (duplicates.isRepeat(route, event.message, event.origin)) return [];
+        return receiveMessage(route, event.message, now, inbound);
+      case "changed":
+        history.note({ link: event.link.name, ...event.change, createdAt: now });
+        return [];
+    }
+  }
+
+  /** Its outcome is unknown. */
+  markUncertain(submission: Submission, now: number): ReadyWork[] {
+    return this.#deps.responses.lost(submission, now);
+  }
+}

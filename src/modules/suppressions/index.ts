@@ -1,0 +1,18 @@
+// Suppressions: addresses and numbers that a workspace sends nothing to, and those that wait for the operator.
+
+import type { Context } from "../../platform/context.ts";
+import type { ListPages } from "../../platform/http/pagination.ts";
+import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "./operator-routes.ts";
+import { type SuppressionDeps, suppressionRoutes } from "./routes.ts";
+
+export function createSuppressions(
+  context: Context,
+  stores: Pick<SuppressionDeps & OperatorSuppressionDeps, "suppressions" | "held" | "workspaces">,
+  module: { pages: ListPages },
+) {
+  const deps = { ...context, ...stores, ...module };
+  return {
+    routes: () => suppressionRoutes(deps),
+    operatorRoutes: () => [operatorSuppressionRoutes(deps)],
+  };
+}

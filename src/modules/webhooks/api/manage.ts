@@ -1,0 +1,208 @@
+// The actions of a workspace's owner on its webhooks: create, change, rotate the secret, test, replay.
+
+import type { Plan } from "../../../config/config.ts";
+import type { Context } from "../../../platform/context.ts";
+import { AppError } from "../../../platform/errors.ts";
+import { validationError } from "../../../platform/http/errors.ts";
+import type { ListPages } from "../../../platform/http/pagination.ts";
+import { timeOf } from "../../../platform/http/times.ts";
+import type { Keyring } from "../../../platform/keyring/keyring.ts";
+import { newId } from "../../../platform/uuid.ts";
+import type { Events } from "../../events/index.ts";
+import type { EventStore } from "../../events/store.ts";
+import type { DeliveryStore } from "../delivery/delivery-store.ts";
+import type { WebhookJobStore } from "../delivery/job-store.ts";
+import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "../delivery/target.ts";
+import { MAX_OLD_SECRETS, type OldSecret, listOldSecrets, getSealContext } from "../secrets.ts";
+import { createSecret, formatSecret } from "../sign.ts";
+import type { WebhookRow, WebhookStore } from "../store.ts";
+import { showWebhook } from "./serialize.ts";
+
+export interface WebhookDeps extends Pick<Context, "commit" | "clock" | "random"> {
+  webhooks: WebhookStore;
+  jobs: WebhookJobStore;
+  deliveries: DeliveryStore;
+  events: EventStore;
+  record: Events["record"];
+  keyring: Pick<Keyring, "seal">;
+  look: LookUpAddresses;
+  rules: TargetRules;
+  planOf: (workspaceId: number) => Plan;
+  pages: ListPages;
+  /** After the commit: the webhook has something to deliver. */
+  nudge: (webhookId: number, at: number) => void;
+  /** After the commit: a webhook was deleted. */
+  deleted: () => void;
+}
+
+/** A webhook as its owner names it. */
+export interface Place {
+  workspaceId: number;
+  uid: string;
+}
+
+export interface WebhookRequest {
+  url: string;
+  events: string[];
+  description?: string;
+  enabled?: boolean;
+}
+
+/** A webhook and its secret, which is shown this once. */
+export interface WithSecret {
+  webhook: WebhookRow;
+  secret: string;
+}
+
+/** Throws 402 at the plan's limit, 422 for a URL that must not be called. */
+export async function createWebhook(
+  workspaceId: number,
+  request: WebhookRequest,
+  deps: WebhookDeps,
+): Promise<WithSecret> {
+  await requireCallable(request.url, deps);
+  return deps.commit(() => {
+    refuseOverLimit(workspaceId, deps);
+    const now = deps.clock.now();
+    const uid = newId(now, deps.random);
+    const secret = createSecret(deps.random);
+    const webhook = deps.webhooks.insert({
+      uid,
+      workspaceId,
+      url: request.url,
+      events: JSON.stringify([...new Set(request.events)]),
+      description: request.description ?? null,
+      isEnabled: request.enabled ?? true,
+      secret: Buffer.from(deps.keyring.seal(secret, getSealContext(uid))),
+      createdAt: now,
+    });
+    return { webhook, secret: formatSecret(secret) };
+  });
+}
+
+/** Null: there is no such webhook. Turning it on takes back that pombo turned it off. */
+export async function changeWebhook(
+  place: Place,
+  change: Partial<WebhookRequest>,
+  deps: WebhookDeps,
+): Promise<WebhookRow | null> {
+  if (change.url !== undefined) await requireCallable(change.url, deps);
+  return deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
+    if (webhook === undefined) return null;
+    const { url, events, description, enabled } = change;
+    return deps.webhooks.update(webhook, {
+      ...(url === undefined ? {} : { url }),
+      ...(events === undefined ? {} : { events: JSON.stringify([...new Set(events)]) }),
+      ...(description === undefined ? {} : { description }),
+      ...(enabled === undefined ? {} : { isEnabled: enabled, disabledReason: null }),
+      // Earlier failures say nothing about the webhook as it is now.
+      ...(enabled === true || url !== undefined ? { failingSince: null } : {}),
+    });
+  });
+}
+
+/**
+ * Gives a webhook a new secret; the one before signs beside it for so many hours, and so do earlier ones until their own
+ * time. 0: every earlier one ends at once. Null: there is no such webhook. Throws 422 when too many are valid still.
+ */
+export async function rotateSecret(place: Place, graceHours: number, deps: WebhookDeps): Promise<WithSecret | null> {
+  return deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
+    if (webhook === undefined) return null;
+    const oldSecrets = graceHours > 0 ? keepOldSecrets(webhook, graceHours, deps) : [];
+    const secret = createSecret(deps.random);
+    const updated = deps.webhooks.update(webhook, {
+      secret: Buffer.from(deps.keyring.seal(secret, getSealContext(webhook.uid))),
+      oldSecrets: JSON.stringify(oldSecrets),
+    });
+    return { webhook: updated, secret: formatSecret(secret) };
+  });
+}
+
+/** The secrets that still sign beside a new one. */
+function keepOldSecrets(webhook: WebhookRow, graceHours: number, { clock }: WebhookDeps): OldSecret[] {
+  const now = clock.now();
+  const earlier = listOldSecrets(webhook, now);
+  if (earlier.length >= MAX_OLD_SECRETS) {
+    const free = timeOf(Math.min(...earlier.map(({ until }) => until)));
+    throw new AppError(
+      "VALIDATION_ERROR",
+      `${earlier.length} earlier secrets of this webhook still sign, the most that can`,
+      {
+        field: "graceHours",
+        hint: `Wait until ${free}, when the first of them ends, or end them all at once with {"graceHours": 0}.`,
+      },
+    );
+  }
+  return [{ sealed: webhook.secret.toString("base64"), until: now + graceHours * 3_600_000 }, ...earlier];
+}
+
+/** Sends the event webhook.test to this webhook only; the event's id, or null when there is no such webhook. */
+export async function testWebhook(place: Place, deps: WebhookDeps): Promise<string | null> {
+  const queued = await deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
+    if (webhook === undefined) return null;
+    requireEnabled(webhook);
+    const { id: webhookId, workspaceId, uid: resource } = webhook;
+    const at = deps.clock.now();
+    const event = deps.record({ workspaceId, type: "webhook.test", resource, at, data: () => showWebhook(webhook) });
+    if (event === null) return null;
+    deps.jobs.add({ webhookId, eventId: event.id, nextAt: at, again: "always" });
+    return { uid: event.uid, webhookId, at };
+  });
+  if (queued !== null) deps.nudge(queued.webhookId, queued.at);
+  return queued?.uid ?? null;
+}
+
+/** Delivers the event of one delivery once more; its id, or null when there is no such webhook or delivery. */
+export async function replayDelivery(place: Place, deliveryUid: string, deps: WebhookDeps): Promise<string | null> {
+  const queued = await deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
+    const delivery = webhook === undefined ? undefined : deps.deliveries.byUid(webhook.id, deliveryUid);
+    if (webhook === undefined || delivery === undefined) return null;
+    requireEnabled(webhook);
+    const event = deps.events.byId(delivery.eventId);
+    if (event === undefined) return null;
+    const now = deps.clock.now();
+    deps.jobs.add({ webhookId: webhook.id, eventId: event.id, nextAt: now, again: "always" });
+    return { uid: event.uid, webhookId: webhook.id, at: now };
+  });
+  if (queued !== null) deps.nudge(queued.webhookId, queued.at);
+  return queued?.uid ?? null;
+}
+
+/** Throws 422 for a webhook that is turned off. */
+export function requireEnabled(webhook: WebhookRow): void {
+  if (webhook.isEnabled) return;
+  throw new AppError("VALIDATION_ERROR", "The webhook is disabled", {
+    hint: `Enable it first: PATCH /api/v1/webhooks/${webhook.uid} with {"enabled": true}.`,
+  });
+}
+
+/** A name that DNS does not know now may come to exist: only a known fault is refused. */
+async function requireCallable(url: string, { rules, look }: WebhookDeps): Promise<void> {
+  const parsed = parseTarget(url, rules);
+  if (parsed.kind === "fault") {
+    const { message, hint } = parsed;
+    throw validationError([{ path: ["url"], message, ...(hint === undefined ? {} : { hint }) }]);
+  }
+  const reached = await resolveTarget(parsed.target, rules, look);
+  if (reached.kind === "refused") {
+    throw validationError([
+      {
+        path: ["url"],
+        message: `cannot be called: ${reached.reason}`,
+        hint: "Use a host that is reachable from the internet.",
+      },
+    ]);
+  }
+}
+
+function refuseOverLimit(workspaceId: number, deps: WebhookDeps): void {
+  const limit = deps.planOf(workspaceId).webhooks;
+  if (limit < 0 || deps.webhooks.countOf(workspaceId) < limit) return;
+  throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "webhook" : "webhooks"}`, {
+    hint: "Delete an unused webhook, or ask the operator to raise the plan's limits.",
+  });
+}

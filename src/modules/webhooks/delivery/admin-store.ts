@@ -1,0 +1,144 @@
+import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
+import type { Db } from "../../../platform/db/open.ts";
+import { events, webhookDeliveries, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
+import { workspaces } from "../../../platform/db/schema/schema.ts";
+import { fast } from "../../../platform/db/statement.ts";
+import { walkById } from "../../../platform/queue/queue-admin.ts";
+
+// What the operator reads of webhook calls that wait, and of the events about a message.
+
+/** Calls of a webhook, or of all, that are counted at most. */
+export const MAX_COUNTED = 100_000;
+/** Events about one message, and calls about one event, that are shown. */
+const MAX_EVENTS = 200;
+const MAX_CALLS = 200;
+
+/** Prepares the statements; nothing is written here. */
+export function openWebhookAdminStore({ orm }: Db) {
+  const p = sql.placeholder;
+  const isOrAny = (name: string, holds: SQL | undefined) => sql`(${p(name)} IS NULL OR ${holds})`;
+  const selectMatching = fast(
+    orm
+      .select({ id: webhookJobs.id, isRunning: webhookJobs.inFlight })
+      .from(webhookJobs)
+      .leftJoin(webhooks, eq(webhooks.id, webhookJobs.webhookId))
+      .leftJoin(events, eq(events.id, webhookJobs.eventId))
+      .where(
+        and(
+          gt(webhookJobs.id, p("id")),
+          lte(webhookJobs.id, p("end")),
+          isOrAny("workspaceId", eq(webhooks.workspaceId, p("workspaceId"))),
+          isOrAny("before", lt(events.createdAt, p("before"))),
+        ),
+      )
+      .orderBy(asc(webhookJobs.id)),
+  );
+  const selectNext = fast(
+    orm
+      .select({ id: webhookJobs.webhookId })
+      .from(webhookJobs)
+      .where(gt(webhookJobs.webhookId, p("id")))
+      .orderBy(asc(webhookJobs.webhookId))
+      .limit(1),
+  );
+  const selectWebhook = fast(
+    orm
+      .select({ webhook: webhooks, workspaceUid: workspaces.uid })
+      .from(webhooks)
+      .leftJoin(workspaces, eq(workspaces.id, webhooks.workspaceId))
+      .where(eq(webhooks.id, p("id"))),
+  );
+  /** How many rows a query has, up to the limit. */
+  const countUpTo = (query: SQL) =>
+    orm.values<[number]>(sql`SELECT COUNT(*) FROM (${query} LIMIT ${MAX_COUNTED})`)[0]?.[0] ?? 0;
+  const idsOfWorkspace = (workspaceId: number) =>
+    orm.select({ id: webhooks.id }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId));
+
+  return {
+    list: walkById(prepareBatchEnd(orm, webhookJobs), (range) => selectMatching.all({ ...range })),
+    lastId: () => lastId(orm, webhookJobs),
+
+    /** The next webhook that has calls to make; null: there is none. */
+    webhookAfter: (id: number): number | null => selectNext.get({ id })?.id ?? null,
+    webhook: (id: number) => selectWebhook.get({ id }) ?? null,
+    /** A webhook's calls that wait, up to the limit. */
+    waitingFor: (webhookId: number): number =>
+      countUpTo(sql`SELECT 1 FROM webhook_job WHERE webhook_id = ${webhookId} AND in_flight = 0`),
+    /** All calls, up to the limit. */
+    waiting: (): number => countUpTo(sql`SELECT 1 FROM webhook_job`),
+    /** When the event of the oldest call happened; null: no call waits. */
+    oldestAt: (): number | null =>
+      orm
+        .select({ at: events.createdAt })
+        .from(webhookJobs)
+        .innerJoin(events, eq(events.id, webhookJobs.eventId))
+        .orderBy(asc(webhookJobs.id))
+        .limit(1)
+        .get()?.at ?? null,
+
+    waitingCalls: (ids: number[]) =>
+      orm
+        .select({ job: webhookJobs, webhook: webhooks, event: events, workspaceUid: workspaces.uid })
+        .from(webhookJobs)
+        .innerJoin(webhooks, eq(webhooks.id, webhookJobs.webhookId))
+        .innerJoin(events, eq(events.id, webhookJobs.eventId))
+        .leftJoin(workspaces, eq(workspaces.id, webhooks.workspaceId))
+        .where(inArray(webhookJobs.id, ids))
+        .orderBy(asc(webhookJobs.id))
+        .all(),
+    /** The calls that wait about an event; null: there is no such event. */
+    callsAbout(eventUid: string): { id: number; isRunning: boolean }[] | null {
+      const event = orm.select().from(events).where(eq(events.uid, eventUid)).get();
+      if (event === undefined) return null;
+      return (
+        orm
+          .select({ id: webhookJobs.id, isRunning: webhookJobs.inFlight })
+          .from(webhookJobs)
+          // The index begins with the webhook.
+          .where(
+            and(inArray(webhookJobs.webhookId, idsOfWorkspace(event.workspaceId)), eq(webhookJobs.eventId, event.id)),
+          )
+          .all()
+      );
+    },
+
+    /** The subject of an event, or of a call about one; null: there is neither. */
+    subject(uid: string): { type: string; resource: string } | null {
+      const about = { type: events.type, resource: events.resource };
+      const event = orm.select(about).from(events).where(eq(events.uid, uid)).get();
+      if (event !== undefined) return event;
+      return (
+        orm
+          .select(about)
+          .from(webhookDeliveries)
+          .innerJoin(events, eq(events.id, webhookDeliveries.eventId))
+          .where(eq(webhookDeliveries.uid, uid))
+          .get() ?? null
+      );
+    },
+    /** The events about a message, in the order in which they happened. */
+    eventsAbout: (resource: string) =>
+      orm.select().from(events).where(eq(events.resource, resource)).orderBy(asc(events.id)).limit(MAX_EVENTS).all(),
+    webhooksOf: (workspaceId: number) =>
+      orm
+        .select({ id: webhooks.id, uid: webhooks.uid, url: webhooks.url })
+        .from(webhooks)
+        .where(eq(webhooks.workspaceId, workspaceId))
+        .all(),
+    callsMade: (webhookIds: number[], eventId: number) =>
+      orm
+        .select()
+        .from(webhookDeliveries)
+        .where(and(inArray(webhookDeliveries.webhookId, webhookIds), eq(webhookDeliveries.eventId, eventId)))
+        .orderBy(asc(webhookDeliveries.id))
+        .limit(MAX_CALLS)
+        .all(),
+    callsToMake: (webhookIds: number[], eventId: number) =>
+      orm
+        .select()
+        .from(webhookJobs)
+        .where(and(inArray(webhookJobs.webhookId, webhookIds), eq(webhookJobs.eventId, eventId)))
+        .all(),
+  };
+}

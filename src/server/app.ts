@@ -1,0 +1,45 @@
+// A running instance, and what it is started with.
+
+import type { AnyElysia } from "elysia";
+import type { Replicator } from "../backup/replication.ts";
+import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
+import type { DiskGuard } from "../platform/db/disk-guard.ts";
+import type { Committer } from "../platform/db/group-commit.ts";
+import type { Db } from "../platform/db/open.ts";
+import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
+import type { InstanceOptions } from "./bootstrap.ts";
+import type { ModuleOptions, Modules } from "./modules.ts";
+import type { Stores } from "./stores.ts";
+
+export interface AppOptions extends InstanceOptions, ModuleOptions {
+  /** 32 bytes, see platform/keyring. */
+  instanceKey: Uint8Array;
+  /** Routes beside the API: the sandbox's. */
+  beside?: AnyElysia;
+  /** A domain that can be sent from, for the examples in the API docs; default: example.com. */
+  exampleDomain?: string;
+  /** What a person can do when the API's port is taken; default: change the configuration. */
+  portHint?: string;
+}
+
+export interface App extends Pick<Modules, "webhooks" | "domains"> {
+  /** Base of the API: http://127.0.0.1:8080 */
+  url: string;
+  /** http://127.0.0.1:9464/metrics; null: they are turned off. */
+  metricsUrl: string | null;
+  /** Where bounces and complaints come in: 127.0.0.1:2525; null: nothing comes in. */
+  inbound: string | null;
+  db: Db;
+  committer: Committer;
+  worker: Modules["emails"]["worker"];
+  guard: DiskGuard;
+  /** Takes an inbound message. */
+  receive: Receive;
+  smsStores: Stores["sms"];
+  sms: Modules["sms"];
+  replicator: Replicator;
+  /** Whether delivery waits for the operator. */
+  pause: DeliveryPause;
+  /** Ends everything in order; sessions get up to `graceMs` to end, by default 22 s and the links to SMSCs 41. */
+  stop(graceMs?: number): Promise<void>;
+}

@@ -1,0 +1,156 @@
+// The modules of the product, joined: each is given what it needs of the others.
+
+import type { AnyElysia } from "elysia";
+import type { Config } from "../config/config.ts";
+import { createApiKeys } from "../modules/api-keys/index.ts";
+import { createDomains } from "../modules/domains/index.ts";
+import { openKeychain } from "../modules/domains/signing-keys.ts";
+import { createEmails } from "../modules/emails/index.ts";
+import { createEvents } from "../modules/events/index.ts";
+import { createAnswerPurge } from "../modules/idempotency/purge.ts";
+import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
+import { createInboundMail } from "../modules/inbound-mail/index.ts";
+import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
+import { type OperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
+import { createPlans } from "../modules/plans/index.ts";
+import { SendingRates } from "../modules/plans/sending-block.ts";
+import { createSms } from "../modules/sms/index.ts";
+import { createSuppressions } from "../modules/suppressions/index.ts";
+import { createWebhooks } from "../modules/webhooks/index.ts";
+import { createWorkspaces } from "../modules/workspaces/index.ts";
+import type { Context } from "../platform/context.ts";
+import type { Environment } from "../platform/environment.ts";
+import { createListPages } from "../platform/http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { redact } from "../platform/log.ts";
+import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
+import type { Core } from "./core.ts";
+import { emitRateEvent, emitStoreEvents } from "./event-sources.ts";
+import type { Resolvers } from "./resolvers.ts";
+import { openThread } from "./start-mail-worker.ts";
+
+export interface ModuleOptions {
+  config: Config;
+  environment: Environment;
+  /** For a domain that is registered; default: new ones. */
+  makeKeys?: () => Promise<KeyPairs>;
+  /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
+  isRateBlocking?: boolean;
+  /** Takes inbound mail in place of the module; default: the module does. */
+  receive?: Receive;
+}
+
+export type Modules = ReturnType<typeof createModules>;
+
+/** Nothing begins to act before its start(). Throws StartError. */
+export function createModules(options: ModuleOptions, core: Core & { db: Db }, resolvers: Resolvers) {
+  const { config, environment } = options;
+  const { db, stores, keyring, committer, guard, pause, counters } = core;
+  const { clock, random, log, steady = clock } = environment;
+  const context: Context & Pick<Core, "guard"> = { commit: committer.commit, clock, steady, random, log, guard };
+  const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread };
+  const keychain = openKeychain(stores.domains, keyring);
+  const reporters = new KnownReporters(clock);
+
+  const plans = createPlans(context, stores, config);
+  const { planOf } = plans;
+  const events = createEvents(context, stores, { db, keyring });
+  const { record } = events;
+  emitStoreEvents(stores, events, clock);
+  const webhooks = createWebhooks(context, stores, config, { ...shared, events, resolver: resolvers.callResolver });
+  const rates = new SendingRates({
+    ...stores,
+    clock,
+    log,
+    isBlocking: options.isRateBlocking ?? true,
+    notify: (notice) => emitRateEvent(notice, events),
+  });
+  db.listeners.push(rates);
+  const emails = createEmails(context, stores, config, {
+    ...shared,
+    recorder: events,
+    keychain,
+    rates,
+    reporters,
+    resolver: resolvers.resolver,
+    findPlan: planOf,
+    memory: environment.memory,
+    show: config.log.addresses === "full" ? (words) => words : redact,
+  });
+  const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, planOf };
+  const sms = createSms({ ...smsContext, resolver: resolvers.callResolver }, stores, config);
+  const domains = createDomains(context, stores, config, {
+    ...shared,
+    planOf,
+    keychain,
+    record,
+    resolver: resolvers.checkResolver,
+    makeKeys: options.makeKeys ?? generateKeyPairs,
+    deleted: () => emails.domainDeleted(),
+    lifted: (domain) => void emails.retryDomain(domain),
+  });
+  const workspaces = createWorkspaces(context, stores, config, {
+    ...shared,
+    forgetLanes: (laneIds) => emails.worker.forgetLanes(laneIds),
+    deleted(domainIds) {
+      for (const id of domainIds) keychain.forget(id);
+      webhooks.sweepDeleted();
+    },
+    forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
+    holdChanged(workspaceId, isHeld) {
+      emails.holdChanged(workspaceId, isHeld);
+      if (!isHeld) sms.release();
+    },
+  });
+  const inboundMail = createInboundMail(context, stores, config, {
+    ...shared,
+    reporters,
+    resolver: resolvers.checkResolver,
+    counts: counters.inbound,
+    receive: options.receive,
+    processReport: (uid, reported) => emails.processReport(uid, reported),
+  });
+  const suppressions = createSuppressions(context, stores, shared);
+  const apiKeys = createApiKeys(context, stores, { ...shared, planOf });
+  const idempotency = createAnswerPurge({ ...context, ...stores, retentionMs: config.idempotency.retentionMs });
+  return {
+    plans,
+    events,
+    webhooks,
+    emails,
+    sms,
+    domains,
+    workspaces,
+    inboundMail,
+    suppressions,
+    apiKeys,
+    idempotency,
+    /** In the order of the API docs. */
+    routes: (operator: OperatorDeps): AnyElysia[] => [
+      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions].map((each) => each.routes()),
+      ...createOperatorRoutes({ workspaces, suppressions, domains, inboundMail, sms }, operator),
+      webhooks.createRoutes({ planOf, pages: shared.pages }),
+      events.createRoutes(apiKeys.verifyKey),
+    ],
+    /** Those of the operator's socket. */
+    socketRoutes: (operator: OperatorDeps): AnyElysia[] => [
+      workspaces.routes(),
+      ...createOperatorRoutes({ workspaces, suppressions, domains, inboundMail, sms }, operator),
+    ],
+  };
+}
+
+type ForOperator = Record<
+  "workspaces" | "suppressions" | "domains" | "inboundMail" | "sms",
+  { operatorRoutes(): AnyElysia[] }
+>;
+
+/** Those under /api/v1/operator; each asks who calls. */
+export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
+  const { workspaces, suppressions, domains, inboundMail, sms } = modules;
+  return [
+    ...[workspaces, suppressions, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
+    ...operatorRoutes(operator),
+    ...sms.operatorRoutes(),
+  ];
+}

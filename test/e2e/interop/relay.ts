@@ -1,0 +1,112 @@
+// The relay of the interoperability run: a Postfix that passes mail on to the MX. It listens four
+// times: for everybody on this machine (mynetworks) with STARTTLS, for those alone who sign in after
+// STARTTLS, with PLAIN or with LOGIN alone, and for those who sign in over implicit TLS. Its certificate comes from an authority made
+// for the run, its one account is in a password file of Cyrus SASL.
+
+import { chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathOf } from "../../support/peers/packages.ts";
+import { startPostfix, userId, type Postfix } from "../../support/peers/postfix.ts";
+import { freePort, mustRun, waitForListener, type Cleanup } from "../../support/peers/process.ts";
+import { MX_DOMAIN } from "./mx.ts";
+
+export const RELAY_HOST = "relay.test";
+export const RELAY_ACCOUNT = { username: "pombo-relay", password: "geheim # Wort é" };
+/** Refused by the relay itself. */
+export const UNKNOWN_USER = "unknown-at-relay";
+
+export interface Relay {
+  readonly postfix: Postfix;
+  /** STARTTLS, for all of this machine. */
+  readonly openPort: number;
+  /** STARTTLS and AUTH. */
+  readonly saslPort: number;
+  /** The same without PLAIN. */
+  readonly loginPort: number;
+  /** Implicit TLS and AUTH. */
+  readonly tlsPort: number;
+  /** The authority of its certificate, PEM. */
+  readonly caFile: string;
+}
+
+export async function startRelay(options: { folder: string; mxPort: number; cleanup: Cleanup }): Promise<Relay> {
+  const folder = join(options.folder, "relay");
+  mkdirSync(folder);
+  const certificate = await makeCertificate(folder);
+  const passwords = await makeAccount(folder);
+  const [openPort, saslPort, loginPort, tlsPort] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
+  const sasl = `pwcheck_method: auxprop\nauxprop_plugin: sasldb\nsasldb_path: ${passwords}\nmech_list: `;
+  const signedInOnly = "-o smtpd_sasl_auth_enable=yes -o mynetworks=192.0.2.1/32";
+  const postfix = await startPostfix({
+    folder,
+    hostname: RELAY_HOST,
+    port: openPort,
+    services: `127.0.0.1:${saslPort} inet n - n - - smtpd ${signedInOnly}
+127.0.0.1:${loginPort} inet n - n - - smtpd ${signedInOnly} -o smtpd_sasl_path=login
+127.0.0.1:${tlsPort} inet n - n - - smtpd ${signedInOnly} -o smtpd_tls_wrappermode=yes
+`,
+    sasl: { smtpd: `${sasl}PLAIN LOGIN\n`, login: `${sasl}LOGIN\n` },
+    settings: {
+      relayhost: `[127.0.0.1]:${options.mxPort}`,
+      smtp_tls_security_level: "may",
+      smtpd_tls_security_level: "may",
+      smtpd_tls_auth_only: "yes",
+      smtpd_tls_cert_file: certificate.certFile,
+      smtpd_tls_key_file: certificate.keyFile,
+      smtpd_tls_received_header: "yes",
+      smtpd_sasl_type: "cyrus",
+      smtpd_sasl_path: "smtpd",
+      smtpd_sasl_local_domain: RELAY_HOST,
+      smtpd_sasl_authenticated_header: "yes",
+      cyrus_sasl_config_path: "$config_directory/sasl",
+      smtpd_relay_restrictions: "permit_mynetworks, permit_sasl_authenticated, reject_unauth_destination",
+      smtpd_recipient_restrictions: `check_recipient_access inline:{{${UNKNOWN_USER}@${MX_DOMAIN}=550 5.1.1 No such user}}`,
+    },
+  });
+  options.cleanup.add(() => postfix.stop());
+  await Promise.all([saslPort, loginPort, tlsPort].map((port) => waitForListener(port)));
+  return { postfix, openPort, saslPort, loginPort, tlsPort, caFile: certificate.caFile };
+}
+
+/** For RELAY_HOST alone, from an authority that nobody else knows. */
+async function makeCertificate(folder: string): Promise<{ caFile: string; certFile: string; keyFile: string }> {
+  const file = (name: string): string => join(folder, name);
+  const [caFile, caKey, certFile, keyFile] = [file("ca.crt"), file("ca.key"), file("relay.crt"), file("relay.key")];
+  const key = ["-newkey", "rsa:2048", "-nodes"];
+  const openssl = (...args: string[]): Promise<string> => mustRun(["openssl", ...args]);
+  await openssl(
+    "req",
+    "-x509",
+    ...key,
+    "-days",
+    "2",
+    "-subj",
+    "/CN=Interop authority",
+    "-keyout",
+    caKey,
+    "-out",
+    caFile,
+  );
+  await openssl("req", ...key, "-subj", `/CN=${RELAY_HOST}`, "-keyout", keyFile, "-out", file("relay.csr"));
+  writeFileSync(file("relay.ext"), `subjectAltName=DNS:${RELAY_HOST}\n`);
+  const issued = ["-CA", caFile, "-CAkey", caKey, "-CAcreateserial", "-days", "2", "-extfile", file("relay.ext")];
+  await openssl("x509", "-req", "-in", file("relay.csr"), ...issued, "-out", certFile);
+  return { caFile, certFile, keyFile };
+}
+
+/** One account, in a file that this instance alone reads. @returns the file */
+async function makeAccount(folder: string): Promise<string> {
+  const passwords = join(folder, "sasldb2");
+  const { username, password } = RELAY_ACCOUNT;
+  // The password is read from the input.
+  const set = `printf %s "$PASSWORD" | "$TOOL" -p -c -f "$FILE" -u "$REALM" "$NAME"`;
+  const env = { PASSWORD: password, TOOL: pathOf("saslpasswd2"), FILE: passwords, REALM: RELAY_HOST, NAME: username };
+  await mustRun(["sh", "-c", set], env);
+  chownSync(passwords, await userId("postfix"), 0);
+  return passwords;
+}

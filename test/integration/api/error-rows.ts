@@ -1,0 +1,314 @@
+// What the table of errors needs to know of each route: one line of ROWS makes a new route part of every
+// test in error-table.test.ts. All else is read from the API's own document.
+
+import { type Client, type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
+import { mail } from "../../support/dsn/mails.ts";
+import { inboundMessage } from "../../support/inbound/messages.ts";
+import type { InstanceOptions } from "../../support/fakes/instance.ts";
+
+/** A workspace that has one of everything. */
+export interface Scene extends AsyncDisposable {
+  pombo: Instance;
+  owner: Client;
+  workspaceId: string;
+  /** A key restricted to the workspace's domain. */
+  domainKey: string;
+  domainId: string;
+  /** Delivered. */
+  emailId: string;
+  /** It waits. */
+  smsId: string;
+  /** Put off: it could be canceled and tried again. */
+  waitingId: string;
+  /** The only key for the whole workspace, and the one of the domain. */
+  lastKeyId: string;
+  /** Called once, in vain: nobody listens there. */
+  hookId: string;
+  deliveryId: string;
+  keyId: string;
+  /** Came for the operator. */
+  mailId: string;
+}
+
+interface Conflict {
+  path?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  code: string;
+}
+
+interface Row {
+  /** With its ids; default: the route's own. */
+  path?: (scene: Scene) => string;
+  /** A body that would be accepted. */
+  body?: (scene: Scene) => unknown;
+  /** Whose key it is for; default: a workspace's. */
+  caller?: "operator" | "nobody";
+  /** It is for a domain's key too. */
+  isForDomainKeys?: true;
+  /** A POST that changes nothing. */
+  isRead?: true;
+  /** 404 where the path has no id: what names a thing that is not there. */
+  missing?: (scene: Scene) => { path?: string; body?: unknown };
+  /** 409. */
+  conflict?: (scene: Scene) => Conflict;
+}
+
+const reused = (body: unknown): Conflict => ({
+  body,
+  headers: { "Idempotency-Key": "used", "Idempotency-Strict": "true" },
+  code: "IDEMPOTENCY_KEY_REUSED",
+});
+
+const TEXT = { to: "+258841234567", body: "Olá" };
+
+/** What nothing has. */
+const NO_ID = "0198a5a0-0000-7000-8000-000000000000";
+
+/** A route of the operator's under a workspace. */
+function ofWorkspace(rest: string, body?: unknown): Row {
+  return {
+    path: ({ workspaceId }) => `/api/v1/operator/workspaces/${workspaceId}${rest}`,
+    ...(body === undefined ? {} : { body: () => body }),
+    caller: "operator",
+  };
+}
+
+function ofHook(rest: string, body?: unknown): Row {
+  return {
+    path: ({ hookId }) => `/api/v1/webhooks/${hookId}${rest}`,
+    ...(body === undefined ? {} : { body: () => body }),
+  };
+}
+
+/** Every route of the document; one that is missing here, or here and not there, fails the first test. */
+export const ROWS: Record<string, Row> = {
+  "POST /api/v1/emails": {
+    body: ({ pombo }) => pombo.email(),
+    isForDomainKeys: true,
+    conflict: ({ pombo }) => reused(pombo.email({ subject: "another" })),
+  },
+  "POST /api/v1/emails/batch": {
+    body: ({ pombo }) => ({ emails: [pombo.email()] }),
+    isForDomainKeys: true,
+    conflict: ({ pombo }) => reused({ emails: [pombo.email({ subject: "another" })] }),
+  },
+  "GET /api/v1/emails": { isForDomainKeys: true },
+  "GET /api/v1/emails/{id}": { path: ({ emailId }) => `/api/v1/emails/${emailId}`, isForDomainKeys: true },
+  "GET /api/v1/emails/{id}/events": {
+    path: ({ emailId }) => `/api/v1/emails/${emailId}/events`,
+    isForDomainKeys: true,
+  },
+  "POST /api/v1/emails/{id}/cancel": {
+    path: ({ waitingId }) => `/api/v1/emails/${waitingId}/cancel`,
+    conflict: ({ emailId }) => ({ path: `/api/v1/emails/${emailId}/cancel`, code: "NOT_CANCELABLE" }),
+  },
+  "POST /api/v1/emails/{id}/retry": {
+    path: ({ waitingId }) => `/api/v1/emails/${waitingId}/retry`,
+    conflict: ({ emailId }) => ({ path: `/api/v1/emails/${emailId}/retry`, code: "NOT_RETRYABLE" }),
+  },
+  "POST /api/v1/sms": {
+    body: () => TEXT,
+    conflict: () => reused({ ...TEXT, body: "another" }),
+  },
+  "POST /api/v1/sms/preview": { body: () => TEXT, isRead: true },
+  "GET /api/v1/sms": {},
+  "GET /api/v1/sms/{id}": { path: ({ smsId }) => `/api/v1/sms/${smsId}` },
+  "GET /api/v1/sms/inbound": {},
+  "POST /api/v1/domains": {
+    body: () => ({ domain: "new.test" }),
+    conflict: () => ({ body: { domain: "loja.test" }, code: "DOMAIN_ALREADY_EXISTS" }),
+  },
+  "GET /api/v1/domains": {},
+  "GET /api/v1/domains/{id}": { path: ({ domainId }) => `/api/v1/domains/${domainId}` },
+  "POST /api/v1/domains/{id}/verification-checks": {
+    path: ({ domainId }) => `/api/v1/domains/${domainId}/verification-checks`,
+  },
+  "DELETE /api/v1/domains/{id}": { path: ({ domainId }) => `/api/v1/domains/${domainId}` },
+  "POST /api/v1/workspaces": { body: () => ({ name: "new" }), caller: "operator" },
+  "POST /api/v1/auth/keys": {
+    body: () => ({ name: "new" }),
+    missing: () => ({ body: { name: "new", domainId: NO_ID } }),
+  },
+  "GET /api/v1/auth/keys": {},
+  "DELETE /api/v1/auth/keys/{id}": {
+    path: ({ keyId }) => `/api/v1/auth/keys/${keyId}`,
+    conflict: ({ lastKeyId }) => ({ path: `/api/v1/auth/keys/${lastKeyId}`, code: "LAST_KEY" }),
+  },
+  "GET /api/v1/workspace/usage": {},
+  "GET /api/v1/suppressions": {},
+  "POST /api/v1/suppressions": { body: () => ({ address: "gone@example.com" }) },
+  "DELETE /api/v1/suppressions/{address}": {
+    path: () => "/api/v1/suppressions/listed%40example.com",
+    missing: () => ({ path: "/api/v1/suppressions/nobody%40example.com" }),
+  },
+  "GET /api/v1/operator/workspaces": { caller: "operator" },
+  "GET /api/v1/operator/workspaces/{id}": ofWorkspace(""),
+  "PATCH /api/v1/operator/workspaces/{id}": ofWorkspace("", { name: "new" }),
+  "DELETE /api/v1/operator/workspaces/{id}": ofWorkspace(""),
+  "POST /api/v1/operator/workspaces/{id}/block": ofWorkspace("/block", {}),
+  "POST /api/v1/operator/workspaces/{id}/unblock": ofWorkspace("/unblock"),
+  "POST /api/v1/operator/workspaces/{id}/credits": ofWorkspace("/credits", { amount: 1 }),
+  "GET /api/v1/operator/workspaces/{id}/credits": ofWorkspace("/credits"),
+  "POST /api/v1/operator/workspaces/{id}/sender-ids": ofWorkspace("/sender-ids", { name: "Loja" }),
+  "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": ofWorkspace("/sender-ids/Loja"),
+  "POST /api/v1/operator/workspaces/{id}/keys": ofWorkspace("/keys", { name: "new" }),
+  "POST /api/v1/operator/key/rotate": { caller: "operator" },
+  "GET /api/v1/operator/workspaces/{id}/suppressions": ofWorkspace("/suppressions"),
+  "POST /api/v1/operator/workspaces/{id}/suppressions/import": ofWorkspace("/suppressions/import", {
+    suppressions: [{ address: "gone@example.com" }],
+  }),
+  "GET /api/v1/operator/domains": {
+    caller: "operator",
+    missing: () => ({ path: `/api/v1/operator/domains?workspaceId=${NO_ID}` }),
+  },
+  "PATCH /api/v1/operator/domains/{id}": {
+    path: ({ domainId }) => `/api/v1/operator/domains/${domainId}`,
+    body: () => ({ suspended: false }),
+    caller: "operator",
+  },
+  "GET /api/v1/operator/held-suppressions": {
+    caller: "operator",
+    missing: () => ({ path: `/api/v1/operator/held-suppressions?workspaceId=${NO_ID}` }),
+  },
+  "POST /api/v1/operator/held-suppressions/apply": {
+    body: () => ({ all: true }),
+    caller: "operator",
+    missing: () => ({ body: { workspaceId: NO_ID } }),
+  },
+  "POST /api/v1/operator/held-suppressions/drop": {
+    body: () => ({ all: true }),
+    caller: "operator",
+    missing: () => ({ body: { workspaceId: NO_ID } }),
+  },
+  "GET /api/v1/operator/status": { caller: "operator", isRead: true },
+  "GET /api/v1/operator/trace": { caller: "operator" },
+  "GET /api/v1/operator/trace/{id}": {
+    path: ({ emailId }) => `/api/v1/operator/trace/${emailId}`,
+    caller: "operator",
+  },
+  "GET /api/v1/operator/queue": { caller: "operator" },
+  "GET /api/v1/operator/queue/messages": {
+    caller: "operator",
+    missing: () => ({ path: `/api/v1/operator/queue/messages?workspaceId=${NO_ID}` }),
+  },
+  "POST /api/v1/operator/queue/pause": { body: () => ({}), caller: "operator" },
+  "POST /api/v1/operator/queue/resume": { caller: "operator" },
+  "POST /api/v1/operator/queue/retry": {
+    body: ({ waitingId }) => ({ ids: [waitingId] }),
+    caller: "operator",
+    missing: () => ({ body: { workspaceId: NO_ID } }),
+  },
+  "POST /api/v1/operator/queue/drop": {
+    body: ({ waitingId }) => ({ ids: [waitingId] }),
+    caller: "operator",
+    missing: () => ({ body: { workspaceId: NO_ID } }),
+  },
+  "GET /api/v1/operator/inbox": { caller: "operator" },
+  "GET /api/v1/operator/inbox/{id}": { path: ({ mailId }) => `/api/v1/operator/inbox/${mailId}`, caller: "operator" },
+  "DELETE /api/v1/operator/inbox/{id}": {
+    path: ({ mailId }) => `/api/v1/operator/inbox/${mailId}`,
+    caller: "operator",
+  },
+  "GET /api/v1/operator/sms/links": { caller: "operator" },
+  "GET /api/v1/operator/sms/link-history": {
+    caller: "operator",
+    missing: () => ({ path: "/api/v1/operator/sms/link-history?link=none" }),
+  },
+  "POST /api/v1/operator/sms/trial": { body: () => ({ to: "+258841234567" }), caller: "operator" },
+  "GET /api/v1/operator/sms/trial": { caller: "operator" },
+  "DELETE /api/v1/operator/sms/trial": { caller: "operator", isRead: true },
+  "POST /api/v1/webhooks": { body: () => ({ url: "https://hooks.example.com/", events: ["*"] }) },
+  "GET /api/v1/webhooks": {},
+  "PATCH /api/v1/webhooks/{id}": ofHook("", { enabled: true }),
+  "DELETE /api/v1/webhooks/{id}": ofHook(""),
+  "GET /api/v1/webhooks/{id}/deliveries": ofHook("/deliveries"),
+  "POST /api/v1/webhooks/{id}/test": ofHook("/test"),
+  "POST /api/v1/webhooks/{id}/rotate-secret": ofHook("/rotate-secret", {}),
+  "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": {
+    path: ({ hookId, deliveryId }) => `/api/v1/webhooks/${hookId}/deliveries/${deliveryId}/replay`,
+  },
+  "POST /api/v1/webhooks/{id}/recover": ofHook("/recover", { since: "2026-01-01T00:00:00Z" }),
+  "GET /api/v1/events": {},
+  "GET /api/v1/openapi.json": { caller: "nobody" },
+  "GET /docs": { caller: "nobody" },
+  "GET /health": { caller: "nobody" },
+  "GET /ready": { caller: "nobody" },
+};
+
+export interface Route extends Row {
+  /** `POST /api/v1/emails/{id}/cancel` */
+  name: string;
+  method: string;
+  /** As in the document. */
+  documented: string;
+  statuses: number[];
+  hasBody: boolean;
+  hasQuery: boolean;
+}
+
+/** Every route of the document, with its row. */
+export async function routesOf(pombo: Instance): Promise<Route[]> {
+  const { body } = await pombo.workspace.call("GET", "/api/v1/openapi.json", { key: null });
+  return Object.entries<Json>(body.paths).flatMap(([documented, methods]) =>
+    Object.entries<Json>(methods).map(([word, operation]) => {
+      const method = word.toUpperCase();
+      const name = `${method} ${documented}`;
+      return {
+        ...{ name, method, documented, ...ROWS[name] },
+        statuses: Object.keys(operation.responses).map(Number),
+        hasBody: operation.requestBody !== undefined,
+        hasQuery: (operation.parameters ?? []).some((parameter: Json) => parameter.in === "query"),
+      };
+    }),
+  );
+}
+
+export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Promise<Scene> {
+  const pombo = await startInstance({
+    ...options,
+    configure(config) {
+      config.webhooks.allowHttp = true;
+      config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
+      options.configure?.(config);
+    },
+    mx: { rcpt: (command) => (command.includes("later") ? "450 4.2.0 Later" : "250 Ok") },
+  });
+  const owner = pombo.workspace;
+  const headers = { "Idempotency-Key": "used" };
+  const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email(), headers });
+  await owner.call("POST", "/api/v1/emails/batch", { body: { emails: [pombo.email()] }, headers });
+  await pombo.enableSms(pombo.workspace);
+  const text = await owner.call("POST", "/api/v1/sms", { body: TEXT, headers });
+  const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
+  const domains = await owner.call("GET", "/api/v1/domains");
+  const domainId = domains.body.data[0].id;
+  const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "one domain", domainId } });
+  const keys = await owner.call("GET", "/api/v1/auth/keys");
+  await owner.call("POST", "/api/v1/suppressions", { body: { address: "listed@example.com" } });
+  const hook = await owner.call("POST", "/api/v1/webhooks", {
+    body: { url: "http://127.0.0.1:9/", events: ["webhook.disabled"] },
+  });
+  const hookId = hook.body.data.id;
+  await owner.call("POST", `/api/v1/webhooks/${hookId}/test`);
+  await pombo.app.webhooks.worker.idle();
+  const deliveries = await owner.call("GET", `/api/v1/webhooks/${hookId}/deliveries`);
+  await pombo.mx.until(() => pombo.mx.messages.length === 2);
+  await pombo.app.worker.idle();
+  await pombo.app.receive(inboundMessage(mail({ text: "Hello" })));
+  const inbox = await pombo.operator.call("GET", "/api/v1/operator/inbox");
+  return {
+    ...{
+      pombo,
+      owner,
+      workspaceId: pombo.workspace.id,
+      domainId,
+      emailId: sent.body.data.id,
+      smsId: text.body.data.id,
+      waitingId: waiting.body.data.id,
+    },
+    ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },
+    ...{ hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
+    [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "bun:test";
+import { anotherPort, sandboxLog } from "../../../src/cli/commands/dev/messages.ts";
+
+const ID = "01a1fd60-a478-7fc3-8fd7-7499a9ff2c17";
+
+test.each([
+  ["email.delivered", { id: ID, attempt: 1, detail: "250 ok" }, `delivered         ${ID}  250 ok`],
+  ["email.delivery_delayed", { id: ID, attempt: 2, detail: null }, `delivery delayed  ${ID}  attempt 2`],
+  ["idempotency.mismatch", { workspace: 1 }, "idempotency mismatch  workspace=1"],
+  ["disk.recovered", { reason: null }, "disk recovered"],
+])("%s is told in one line: its name in words, two spaces, whole ids", (name, fields, expected) => {
+  const lines: string[] = [];
+  sandboxLog((line) => lines.push(line)).event(name, fields);
+  expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d {2}/, ""))).toEqual([expected]);
+});
+
+test.each([
+  [8080, 8081],
+  [65_535, 65_534],
+])("in place of port %d, %d is proposed", (taken, proposed) => {
+  expect(anotherPort(taken)).toBe(proposed);
+});
