@@ -4,6 +4,7 @@
 #   ./install.sh https://example.net/pombo-linux-x64        from a URL, verified by URL.minisig and URL.sha256
 #   ./install.sh https://example.net/pombo/                 the same, for this machine's processor
 #   ./install.sh                                            from dist/ of a checkout
+#   curl -fsSL https://example.net/pombo/install.sh | sudo sh    from the release that this install.sh belongs to
 # Options:
 #   --hostname NAME   also set it up (pombo init) and start it; NAME is the reverse DNS name of the server's address
 #   --sha256 HEX      the expected checksum of the executable
@@ -17,6 +18,8 @@ set -eu
 
 # The key of the releases that come with this file; if empty, --public-key or the key that the installed pombo was built with.
 PUBLIC_KEY=
+# The folder of the release that this file belongs to (script/release writes it here); POMBO_RELEASE_URL is another one.
+RELEASE_URL=
 
 BINARY=/usr/local/bin/pombo
 UNIT=/etc/systemd/system/pombo.service
@@ -25,6 +28,8 @@ CONFIG=/etc/pombo/config.toml
 # Where earlier builds kept it.
 if [ ! -f "$CONFIG" ] && [ -f /etc/pombo/pombo.toml ]; then CONFIG=/etc/pombo/pombo.toml; fi
 
+# Piped into sh there is no file to read it from.
+usage() { if [ -f "$0" ]; then sed -n '2,17s/^# \{0,1\}//p' "$0"; else echo "install.sh [FILE|URL] [--hostname NAME] [--sha256 HEX] [--public-key KEY] [--uninstall [--purge]] [--unit]"; fi; }
 say() { printf '%s\n' "$@"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -110,7 +115,7 @@ while [ $# -gt 0 ]; do
     --uninstall) action=uninstall ;;
     --purge) purge=yes ;;
     --unit) unit; exit 0 ;;
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) usage; exit 0 ;;
     -*) fail "install.sh has no option $1. install.sh --help lists them." ;;
     *) [ -z "$source" ] || fail "One executable can be installed, not $source and $1."; source=$1 ;;
   esac
@@ -230,10 +235,15 @@ verify_by_openssl() (
 
 bring() {
   if [ -z "$source" ]; then
-    here=$(cd "$(dirname "$0")" && pwd)
-    for each in "$here/dist/$name" "$here/dist/pombo" "$here/$name"; do
-      if [ -z "$source" ] && [ -f "$each" ]; then source=$each; fi
-    done
+    base=${POMBO_RELEASE_URL:-$RELEASE_URL}
+    # Piped into sh it lies nowhere, and what is in the current folder is not its own.
+    if [ -f "$0" ]; then
+      here=$(cd "$(dirname "$0")" && pwd)
+      for each in "$here/dist/$name" "$here/dist/pombo" "$here/$name"; do
+        if [ -z "$source" ] && [ -f "$each" ]; then source=$each; fi
+      done
+    fi
+    if [ -z "$source" ] && [ -n "$base" ]; then source=${base%/}/$name; fi
     [ -n "$source" ] || fail "Which executable? Give a file or a URL: $0 ./$name (in a checkout, script/build makes dist/pombo)."
   fi
   case "$source" in
