@@ -26,7 +26,10 @@ export async function readCatalog(tools: DaemonTools, limitMs: number): Promise<
   return withScratch(tools, async (file) => {
     const how = { config: formatCatalogConfig(tools.replication, file), limitMs };
     const { code, err } = await tools.run(["restore", "-if-replica-exists", "-o", file], [file], how);
-    if (code === 0) return { kind: "read", lineages: existsSync(file) ? readLineages(file) : [] };
+    if (code === 0) {
+      const lineages = existsSync(file) ? readLineages(file) : [];
+      return lineages === null ? { kind: "broken", reason: "it holds no list" } : { kind: "read", lineages };
+    }
     const reason = getReason(code, err, limitMs);
     const isListed = code !== null && !("reason" in (await listNumbers(tools, file, { ...how, level: "all" })));
     return { kind: isListed ? "broken" : "unreachable", reason };
@@ -77,9 +80,9 @@ async function withScratch<T>({ folder }: DaemonTools, work: (file: string) => P
   }
 }
 
-function readLineages(file: string): Lineage[] {
+function readLineages(file: string): Lineage[] | null {
   const found = readRecord(file);
-  return Array.isArray(found) ? (found as Lineage[]) : [];
+  return Array.isArray(found) ? (found as Lineage[]) : null;
 }
 
 /** What a restore would take, and all lineages. */

@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DaemonTools } from "./tools.ts";
 
@@ -11,7 +11,7 @@ const PARALLEL = 20;
 export async function deleteLineage({ replication, environment }: DaemonTools, lineage: string): Promise<boolean> {
   const url = replication.url ?? "";
   if (url.startsWith("/")) {
-    rmSync(join(url, lineage), { recursive: true, force: true });
+    await rm(join(url, lineage), { recursive: true, force: true });
     return true;
   }
   const [, bucket, path = ""] = /^s3:\/\/([^/]+)\/?(.*)$/i.exec(url) ?? [];

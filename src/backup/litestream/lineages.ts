@@ -29,9 +29,16 @@ export interface LineagesDeps {
   log: Log;
 }
 
+/** Reads in a row, a launch each, after which a catalog that cannot be read counts as damaged. */
+const BROKEN_READS = 3;
+
 export class Lineages {
   readonly #deps: LineagesDeps;
   #current: Lineage | null = null;
+  /** As the catalog was last read: what a damaged one is written anew from. */
+  #known: readonly Lineage[] = [];
+  /** Reads in a row that found the catalog damaged. */
+  #brokenReads = 0;
   /** One write of the catalog at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -48,7 +55,14 @@ export class Lineages {
       const { tools, limitMs } = this.#deps;
       const catalog = await readCatalog(tools, limitMs);
       if (catalog.kind === "unreachable") return catalog.reason;
-      if (catalog.kind === "broken") return this.#begin([], `the catalog cannot be read: ${catalog.reason}`);
+      if (catalog.kind === "broken") {
+        // One failed read looks the same as a damaged catalog: only a lasting one is written anew.
+        this.#brokenReads += 1;
+        if (this.#brokenReads < BROKEN_READS) return `its catalog cannot be read: ${catalog.reason}`;
+        return this.#begin(this.#known, `the catalog cannot be read: ${catalog.reason}`);
+      }
+      this.#brokenReads = 0;
+      this.#known = catalog.lineages;
       const doubt = await this.#findDoubt(catalog.lineages);
       if (doubt instanceof Object) return doubt.unreachable;
       const why = reason ?? doubt;
@@ -82,6 +96,7 @@ export class Lineages {
       const { tools, limitMs, clock } = this.#deps;
       const catalog = await readCatalog(tools, limitMs);
       if (catalog.kind !== "read") return false;
+      this.#known = catalog.lineages;
       const now = clock.now();
       const others = catalog.lineages.filter(({ id }) => id !== this.#current?.id);
       const own = catalog.lineages.find(({ id }) => id === this.#current?.id) ?? this.#current;

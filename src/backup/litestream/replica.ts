@@ -55,6 +55,8 @@ export async function inspectLineage(
   tools: DaemonTools,
   lineage: string,
   { limitMs, time = null, part = "database" }: Inspection,
+  // A connection that broke looks the same as a file that is missing: only two in a row count.
+  isFirst = true,
 ): Promise<ReplicaState> {
   const { run, places, replication } = tools;
   const how = { config: formatDaemonConfig(replication, places, lineage), limitMs };
@@ -68,6 +70,7 @@ export async function inspectLineage(
   const listed = await listNumbers(tools, places[part], { ...how, level: "all" });
   if ("reason" in listed) return { kind: "unreachable", ...listed };
   if (listed.last === 0) return { kind: "empty" };
+  if (isFirst) return inspectLineage(tools, lineage, { limitMs, time, part }, false);
   if (time !== null && (await inspectLineage(tools, lineage, { limitMs })).kind === "backup") return { kind: "empty" };
   const reason = `files are missing in it (${getReason(code, err, limitMs)})`;
   return { kind: "broken", lineage, reason, transaction: listed.last };
@@ -82,9 +85,11 @@ export async function inspectLineages(
   lineages: readonly Lineage[],
   how: Inspection,
 ): Promise<ReplicaState> {
-  for (const { id, wholeAt } of lineages.toReversed()) {
+  for (const { id, wholeAt, startedAt } of lineages.toReversed()) {
     const state = await inspectLineage(tools, id, how);
     if (state.kind === "unreachable" || state.kind === "backup") return state;
+    // Begun after the time that is looked for: a damaged one does not stand in the way.
+    if (state.kind === "broken" && typeof how.time === "number" && startedAt > how.time) continue;
     if (wholeAt === null || (state.kind === "empty" && (how.time ?? null) !== null)) continue;
     if (state.kind === "broken") return state;
     return { kind: "broken", lineage: id, reason: "all its files are gone", transaction: 0 };

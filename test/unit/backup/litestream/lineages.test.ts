@@ -140,6 +140,12 @@ test.skipIf(!hasDaemon)("a time is looked for in all lineages, from the newest t
   expect(await found(null)).toMatchObject({ kind: "backup", lineage: newer });
   expect(await found(hoursAgo(1))).toMatchObject({ kind: "backup", lineage: older });
   expect(await found(hoursAgo(3))).toEqual({ kind: "empty" });
+  // One that began later is damaged: it does not stand in the way.
+  await pombo.lineages.settle();
+  for (const name of readdirSync(join(at.url, newer!), { recursive: true, encoding: "utf8" }))
+    if (/\/0{15}1-[0-9a-f]+\.ltx$/.test(name)) rmSync(join(at.url, newer!, name));
+  expect(await found(null)).toMatchObject({ kind: "broken", lineage: newer });
+  expect(await found(hoursAgo(1))).toMatchObject({ kind: "backup", lineage: older });
 });
 
 test.skipIf(!hasDaemon)("a lineage that was whole and lost its files is not passed over in silence", async () => {
