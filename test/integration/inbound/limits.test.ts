@@ -1,6 +1,7 @@
 // What one stranger may ask of the listener: sizes, times and counts.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { INBOUND_LIMITS } from "../../../src/modules/inbound-mail/server/limits.ts";
+import { turn } from "../../support/db/temporary.ts";
 import { fakeClock } from "../../support/fakes/clock.ts";
 import { HOSTNAME, openTalk, OFTEN, startDesk, type Talk, until } from "../../support/inbound/kit.ts";
 
@@ -86,7 +87,7 @@ test("all messages together have a limit, and what is let go makes room", async 
   using two = await desk.client();
   await one.message("postmaster");
   await two.message("postmaster");
-  one.write(half);
+  await writeAndLetRead(one, half);
   two.write(half);
   two.write(".\r\n");
   const first = await two.reply();
@@ -197,6 +198,13 @@ test("commands, errors and messages of a session are counted", async () => {
   expect(await busy.rest()).toBe("");
 });
 
+/** The server, which runs in this process, reads it before anything else comes. */
+async function writeAndLetRead(talk: Talk, bytes: string): Promise<void> {
+  talk.write(bytes);
+  await until("it is on its way", () => talk.socket.writableLength === 0);
+  await turn(200);
+}
+
 /** In `count` different networks of the widest kind. */
 const apart = (count: number, from = 1) => Array.from({ length: count }, (_, n) => `127.${from + n}.0.1`);
 
@@ -229,9 +237,7 @@ test("a flood of strangers leaves places, and room for their messages, to those 
   using flooder = await desk.client({ localAddress: "127.60.0.1" });
   using second = await desk.client({ localAddress: "127.61.0.1" });
   for (const talk of [flooder, second]) await talk.message("postmaster");
-  flooder.write(half);
-  // More than the sockets hold: the server has read most of it.
-  await until("the flooder's half is read", () => flooder.socket.writableLength === 0);
+  await writeAndLetRead(flooder, half);
   second.write(half);
   second.write(".\r\n");
   await second.reply();
