@@ -30,7 +30,7 @@ export interface ApiOptions extends AppOptions {
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
-  /** Who may create workspaces. */
+  /** The keys that may create workspaces: the operator's, any, or none is needed. */
   creation: Config["workspaces"]["creation"];
   planNames: string[];
   /** The domain that the examples of the API docs send from. */

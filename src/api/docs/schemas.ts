@@ -2,7 +2,7 @@
 
 import { isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
 
-/** Of a schema, or of all that holds some. */
+/** Simplifies a schema, or every schema inside a larger value. */
 export function simplifySchemas(value: Json): Json {
   if (Array.isArray(value)) return value.map(simplifySchemas);
   return isMembers(value) ? simplifyMembers(simplify(value)) : value;

@@ -85,7 +85,7 @@ function readLineages(file: string): Lineage[] | null {
   return Array.isArray(found) ? (found as Lineage[]) : null;
 }
 
-/** What a restore would take, and all lineages. */
+/** Finds the backup that a restore would use, and lists all lineages. */
 export async function inspectReplica(
   tools: DaemonTools,
   how: Inspection,

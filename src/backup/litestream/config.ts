@@ -28,7 +28,7 @@ export function getPlaces(dataDir: string, databaseFile: string): Places {
   };
 }
 
-/** What the daemon keeps of one of the two databases: the steps that it has not copied yet, and the last one. */
+/** The folder where the daemon keeps its state of one database: the steps it has not copied yet, and the last one. */
 export function getStateFolder({ lineages }: Places, lineage: string, part: "database" | "owner"): string {
   return join(lineages, lineage, part);
 }

@@ -10,7 +10,7 @@ import type { DaemonTools } from "./tools.ts";
 // The daemon's process: started, and ended where it outlived its pombo (kill -9), since two of them on one database
 // would spoil the lineage. It is found by its socket, or by the pid noted when it was started.
 
-/** What is needed to find it. */
+/** The paths by which a running daemon is found. */
 type Known = Pick<DaemonTools, "places" | "folder">;
 
 const END_LIMIT_MS = 20_000;

@@ -4,7 +4,7 @@ import type { Owner, ReplicaState } from "./replica.ts";
 
 export interface Findings {
   replica: ReplicaState;
-  /** Of the newest lineage; null: the replica does not say. */
+  /** The owner of the newest lineage; null: the replica does not name one. */
   owner: Owner | null;
   /** The fact instance_id. */
   instance: string;

@@ -5,7 +5,7 @@ import { explainNoCredentials } from "./daemon-log.ts";
 import { readRecord, removeDatabase } from "./record.ts";
 import type { DaemonTools } from "./tools.ts";
 
-// What is in the replica, by the daemon's own commands: only they know sftp, and S3 with all its ways to sign in.
+// Reads the replica with the daemon's own commands, since only they support sftp and every way to sign in to S3.
 
 export type ReplicaState =
   | { kind: "empty" }
@@ -15,7 +15,7 @@ export type ReplicaState =
   | { kind: "broken"; lineage: string; reason: string; transaction: number }
   | { kind: "unreachable"; reason: string };
 
-/** Who writes to a lineage. Two instances in one lineage would destroy it for both. */
+/** The instance that writes to a lineage. A second writer would destroy the lineage for both. */
 export interface Owner {
   /** The fact instance_id of the database. */
   instance: string;
