@@ -3,12 +3,14 @@
 #   step NAME COMMAND…     runs and times the command; exit code 2 of a step named with --may-miss
 #                          means that this machine cannot run it, which is told and not counted;
 #                          returns the exit code
-#   finish                 the sum in words, then "N passed, M failed"; exit code 1 when M > 0
+#   finish                 every failure again with the lines before it, the sum in words, then
+#                          "N passed, M failed"; exit code 1 when M > 0
 # Counted are the steps, and the tests in them where a step tells their numbers.
 
 steps_started=$SECONDS
 steps_log=$(mktemp)
-trap 'rm -f "$steps_log"' EXIT
+steps_failures=$(mktemp)
+trap 'rm -f "$steps_log" "$steps_failures"' EXIT
 passed=0
 failed=0
 summary=()
@@ -37,6 +39,7 @@ step() {
   else
     failed=$((failed + 1)); word="FAILED (exit code $code)"
   fi
+  if [ "$code" -ne 0 ]; then keep_failures "$name"; fi
   summary+=("$(printf '%-28s %4d s  %s' "$name" "$took" "$word")")
   printf '=== %s: %s after %d s\n' "$name" "$word" "$took"
   return "$code"
@@ -57,7 +60,21 @@ count_tests() {
   failed=$((failed + ${numbers#* }))
 }
 
+# Of thousands of lines, those that say what failed: a reader of the log sees its end first.
+keep_failures() {
+  printf '\n--- %s\n' "$1"
+  if grep -qE '^(\(fail\)|FAILED) ' "$steps_log"; then
+    grep -E -B 40 '^(\(fail\)|FAILED) ' "$steps_log" | grep -vE '^(\((pass|skip|todo)\)|ok) ' | tail -n 150
+  else
+    tail -n 30 "$steps_log"
+  fi
+} >>"$steps_failures"
+
 finish() {
+  if [ -s "$steps_failures" ]; then
+    printf '\n=== What failed\n'
+    cat "$steps_failures"
+  fi
   printf '\n=== All steps, %d s\n' "$((SECONDS - steps_started))"
   printf '%s\n' "${summary[@]}"
   printf '\n%d passed, %d failed\n' "$passed" "$failed"
