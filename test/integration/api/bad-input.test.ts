@@ -220,7 +220,7 @@ test("deep nesting is 400 at any depth and length", async () => {
     expectErrors(await post(pombo, EMAILS, body), 400, [
       { code: "INVALID_JSON", message: "nested more than 32 levels deep" },
     ]);
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
   }
   // Brackets inside a string nest nothing.
   expect(
@@ -244,7 +244,7 @@ test("a body of millions of values is refused before they are made", async () =>
     const startedAt = performance.now();
     const answer = await post(pombo, BATCH, body);
     expectErrors(answer, 413, [{ code: "PAYLOAD_TOO_LARGE", message: "more than 250,000 values" }]);
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
   }
   expect(process.memoryUsage.rss() - before).toBeLessThan(400 * MIB);
 }, 30_000);

@@ -19,9 +19,9 @@ import { openTools } from "../../../src/backup/litestream/tools.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(240_000);
 
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 90_000;
 const hasDaemon = getDaemonVersion() !== null;
 if (!hasDaemon) console.warn("SKIPPED: replication needs Litestream: script/litestream brings it.");
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { errorText, jsonLog, type JsonLogOptions, type LogFields, redact } from "../../../src/platform/log.ts";
+import { cpuTime } from "../../support/cpu-time.ts";
 
 const AT = Date.UTC(2026, 10, 21, 9, 30);
 
@@ -97,10 +98,10 @@ describe("an address is hidden", () => {
       const [line] = written((log) => log.event("x", { detail: `${"x".repeat(length)} maria@example.com` }));
       expect(line).not.toContain("maria");
     }
-    const startedAt = performance.now();
+    const startedAt = cpuTime();
     redact(`${"a".repeat(1_000_000)}@`);
     redact("a@".repeat(500_000));
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(cpuTime() - startedAt).toBeLessThan(2_000);
   });
 });
 

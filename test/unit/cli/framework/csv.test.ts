@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { csvLine, readCsv } from "../../../../src/cli/framework/csv.ts";
 import { seeded } from "../../../support/db/temporary.ts";
+import { cpuTime } from "../../../support/cpu-time.ts";
 
 const records = (text: string) => [...readCsv(text)];
 
@@ -62,13 +63,13 @@ test("a quotation mark that is never closed ends the reading, and is told with i
 });
 
 test("a hundred thousand lines and a quoted value of a megabyte are read in a moment", () => {
-  const startedAt = performance.now();
+  const startedAt = cpuTime();
   const long = "x".repeat(1_000_000);
   const text = `${"maria@example.com,email,manual,\r\n".repeat(100_000)}"${long.replaceAll("x", 'x""')}"`;
   const all = records(text);
   expect(all).toHaveLength(100_001);
   expect(all.at(-1)).toEqual({ line: 100_001, fields: [long.replaceAll("x", 'x"')] });
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(cpuTime() - startedAt).toBeLessThan(5_000);
 });
 
 test.each([

@@ -11,6 +11,7 @@ import {
   text,
   uuid,
 } from "../../../../src/platform/http/request-schemas.ts";
+import { cpuTime } from "../../../support/cpu-time.ts";
 
 /** Whether `value` fits, and what is told when it does not. */
 function check(schema: TSchema, value: unknown): string[] {
@@ -187,11 +188,11 @@ describe("the faults within a list", () => {
   });
 
   test("do not grow with the items of a list that is far too long", () => {
-    const startedAt = performance.now();
+    const startedAt = cpuTime();
     const faults = check(People, { people: Array.from({ length: 300_000 }, () => ({ x: 1 })) });
     expect(faults[0]).toBe('["people"] must hold at most 3 items');
     expect(faults.length).toBeLessThan(20_000);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(cpuTime() - startedAt).toBeLessThan(2_000);
   });
 
   test("do not grow with the strangers in an object without end", () => {

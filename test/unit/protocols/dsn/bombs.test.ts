@@ -11,6 +11,7 @@ import {
 import { readReport } from "../../../../src/protocols/dsn/parse-report.ts";
 import { FOREIGN_PHRASES } from "../../../../src/protocols/dsn/languages.ts";
 import { CERTAIN_PHRASES, REPORTER_PHRASES } from "../../../../src/protocols/dsn/phrases.ts";
+import { cpuTime } from "../../../support/cpu-time.ts";
 
 // Mail that is made to cost: bounded in time and memory, and never an exception.
 
@@ -72,9 +73,9 @@ const BOMBS: Record<string, () => string> = {
 
 test.each(Object.entries(BOMBS))("%s", (_name, make) => {
   const message = Buffer.from(make(), "latin1");
-  const startedAt = performance.now();
+  const startedAt = cpuTime();
   const report = readReport(message);
-  expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS);
+  expect(cpuTime() - startedAt).toBeLessThan(LIMIT_MS);
   if (report.kind === "bounce") expect(report.recipients.length).toBeLessThanOrEqual(MAX_RECIPIENTS);
 });
 
@@ -92,10 +93,10 @@ test("texts full of the words that the rules look for cost no more", () => {
   const tables = [...CERTAIN_PHRASES, ...REPORTER_PHRASES, ...FOREIGN_PHRASES];
   const words = new Set(tables.flatMap(({ pattern }) => pattern.source.match(/[\p{L}]{4,}/gu) ?? []));
   const texts = [...words].map((word) => `${word} `.repeat(16_384 / (word.length + 1)));
-  const startedAt = performance.now();
+  const startedAt = cpuTime();
   for (const text of texts)
     readReport(
       Buffer.from(`${HEAD}Content-Type: text/plain; charset=utf-8\r\n\r\n${text.replaceAll(/(.{900}) /g, "$1\n")}`),
     );
-  expect((performance.now() - startedAt) / texts.length).toBeLessThan(50);
+  expect((cpuTime() - startedAt) / texts.length).toBeLessThan(50);
 });

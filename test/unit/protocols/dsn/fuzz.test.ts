@@ -3,6 +3,7 @@ import { readReport } from "../../../../src/protocols/dsn/parse-report.ts";
 import { seeded } from "../../../support/db/temporary.ts";
 import { bounceSamples, complaintSamples, isCorpusHere } from "../../../support/dsn/corpus.ts";
 import { group, mail, report } from "../../../support/dsn/mails.ts";
+import { cpuTime } from "../../../support/cpu-time.ts";
 
 // Whatever comes, an answer comes back, soon. ROUNDS and SEED make it longer, and the same again.
 
@@ -64,9 +65,9 @@ test(
       let text =
         random() < 0.1 ? Array.from({ length: below(3_000) }, () => String.fromCharCode(below(256))).join("") : pick();
       for (let n = below(8); n > 0; n--) text = mutations[below(mutations.length)]?.(text) ?? text;
-      const startedAt = performance.now();
+      const startedAt = cpuTime();
       const read = readReport(Buffer.from(text, "latin1"), "maria@example.com");
-      expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS);
+      expect(cpuTime() - startedAt).toBeLessThan(LIMIT_MS);
       expect(KINDS).toContain(read.kind);
       if (read.kind !== "bounce") continue;
       // A hard bounce is always permanent and of a hard category, and its words are fit to be shown.

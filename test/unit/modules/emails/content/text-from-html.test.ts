@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { textFromHtml } from "../../../../../src/modules/emails/content/text-from-html.ts";
 import { seeded } from "../../../../support/db/temporary.ts";
+import { cpuTime } from "../../../../support/cpu-time.ts";
 
 /** Padding: long html is read as short html is. */
 const LONG = " ".repeat(200_001);
@@ -108,10 +109,10 @@ const NASTY: [name: string, html: string][] = [
 
 describe("is made in a bounded time, is at most 100,000 characters and well formed, for", () => {
   test.each(NASTY)("%s", (_, html) => {
-    const startedAt = performance.now();
+    const startedAt = cpuTime();
     const text = textFromHtml(html);
     // Seen: at most 60 ms. What is quadratic here takes from one second to many minutes.
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(cpuTime() - startedAt).toBeLessThan(1_500);
     expect([...text].length).toBeLessThanOrEqual(100_000);
     expect(text.isWellFormed()).toBe(true);
     expect(text.includes("\0")).toBe(false);

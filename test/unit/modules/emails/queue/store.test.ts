@@ -3,6 +3,7 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { type Db, openDatabase } from "../../../../../src/platform/db/open.ts";
 import { emailQueue } from "../../../../../src/platform/db/schema/schema.ts";
 import { type EmailJob, openQueueStore, type QueueStore } from "../../../../../src/modules/emails/queue/store.ts";
+import { cpuTime } from "../../../../support/cpu-time.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const MINUTE = 60_000;
@@ -316,11 +317,11 @@ describe("with a hundred thousand rows waiting in one lane", () => {
     using on = crowded([]);
     const other = on.store.laneFor(1, "example.net");
     for (let i = 0; i < 300; i++) on.add(200_000 + i, NOW, other);
-    const startedAt = performance.now();
+    const startedAt = cpuTime();
     for (let i = 0; i < 300; i++) expect(on.claim(NOW + 2_000, 1, other)).toHaveLength(1);
     for (let i = 0; i < 300; i++) expect(on.claim(NOW + 2_000, 1)).toHaveLength(1);
     // A scan of the backlog at each claim would take some ten seconds.
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(cpuTime() - startedAt).toBeLessThan(2_000);
   });
 });
 
@@ -328,7 +329,7 @@ test("rows in flight whose next time has come do not slow the claims of what wai
   using on = queue();
   for (let id = 1; id <= 2_000; id++) on.add(id);
   on.claim(NOW, 1_000);
-  const startedAt = performance.now();
+  const startedAt = cpuTime();
   for (let i = 0; i < 500; i++) expect(on.claim(NOW + 2 * MINUTE, 1)).toHaveLength(1);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(cpuTime() - startedAt).toBeLessThan(2_000);
 });

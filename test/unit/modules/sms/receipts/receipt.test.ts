@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Delivery, readReceipt, type ReceiptState } from "../../../../../src/modules/sms/receipts/parse.ts";
 import { seeded } from "../../../../support/db/temporary.ts";
+import { cpuTime } from "../../../../support/cpu-time.ts";
 
 const ascii = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 const STANDARD =
@@ -160,7 +161,7 @@ test("whatever the octets, there is an answer, soon", () => {
     const receipt = read(text, { esmClass: Math.floor(chance() * 256), messageState: Math.floor(chance() * 12) });
     expect(receipt?.id ?? "").not.toContain("\0");
   }
-  const before = performance.now();
+  const before = cpuTime();
   for (const text of ["id:".repeat(40_000), `id${" ".repeat(60_000)}:`, "text".repeat(30_000)]) read(text);
-  expect(performance.now() - before).toBeLessThan(1_000);
+  expect(cpuTime() - before).toBeLessThan(1_000);
 });

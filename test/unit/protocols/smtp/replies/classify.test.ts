@@ -5,6 +5,7 @@ import type { Stage } from "../../../../../src/protocols/smtp/replies/stage.ts";
 import { TEXT_RULES, type Category } from "../../../../../src/protocols/smtp/replies/rules.ts";
 import { readWhole } from "../../../../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../../../../src/protocols/smtp/replies/reply.ts";
+import { cpuTime } from "../../../../support/cpu-time.ts";
 
 const judge = (line: string, stage: Stage = "rcpt") =>
   classifyReply(readWhole(makeReply(Number(line.slice(0, 3)), [line.slice(4)])), stage);
@@ -225,14 +226,14 @@ test("no rule takes long on any text (ReDoS)", () => {
   ]);
   for (const rule of TEXT_RULES) {
     for (const input of inputs) {
-      const startedAt = performance.now();
+      const startedAt = cpuTime();
       rule.pattern.test(input.slice(0, 1_024));
-      expect(performance.now() - startedAt).toBeLessThan(50);
+      expect(cpuTime() - startedAt).toBeLessThan(50);
     }
   }
-  const startedAt = performance.now();
+  const startedAt = cpuTime();
   for (const input of inputs) judge(`550 ${input}`);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(cpuTime() - startedAt).toBeLessThan(2_000);
 });
 
 const CORPUS = new URL("../../../../../../shared/corpora/replies/smart-sink-responses.toml", import.meta.url).pathname;

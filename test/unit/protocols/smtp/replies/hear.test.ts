@@ -8,6 +8,7 @@ import { removeEcho, type SentMessage } from "../../../../../src/protocols/smtp/
 import { findReaction } from "../../../../../src/protocols/smtp/providers.ts";
 import { makeReply } from "../../../../../src/protocols/smtp/replies/reply.ts";
 import { seeded } from "../../../../support/smtp/helpers.ts";
+import { cpuTime } from "../../../../support/cpu-time.ts";
 
 // Servers repeat what they were sent, and who sends it chooses its words: they must not be taken for the server's.
 
@@ -246,12 +247,12 @@ test("a long subject is cut out to its end, and no subject takes long to look fo
     removeEcho(makeReply(554, lines), "dot", { from: "", to: "a@b.test", header: { addresses: [], texts: [subject] } });
   const subject = `${"w ".repeat(110)}you are blocked using spamhaus`;
   expect(heard(subject, [`5.7.1 Refused: ${subject}`]).words).toBe("refused: it");
-  const startedAt = performance.now();
+  const startedAt = cpuTime();
   // As often as a workspace's many emails to a server of its own have it done, between everybody's requests.
   for (let time = 0; time < 30; time++)
     for (const unit of ["1 ", "a ", "1 1 1 a "])
       for (const said of ["1 ", "a ", "1 1 a "]) heard(unit.repeat(130), [said.repeat(255), said.repeat(255)]);
-  expect(performance.now() - startedAt).toBeLessThan(500);
+  expect(cpuTime() - startedAt).toBeLessThan(1_000);
 });
 
 test("a code that the address brings is none of the server's", () => {
