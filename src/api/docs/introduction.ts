@@ -22,7 +22,8 @@ such as \`+258840000001\` behave on purpose, so that you can watch every outcome
 
 ### Authentication
 
-Every request carries an API key in the header \`X-API-Key\`. The key names the workspace, and a request
+Every request carries an API key in the header \`X-API-Key\`, or as \`Authorization: Bearer <key>\`; \`X-API-Key\`
+counts where both are there. The key names the workspace, and a request
 sees and changes only what belongs to that workspace: for anything of another the answer is 404. A key with a \`domainId\` sends and reads that domain's emails and nothing else (403). The
 operator of the server has a key of another kind, for the routes under Operator. \`/health\`, \`/ready\`,
 \`/docs\` and \`/api/v1/openapi.json\` need no key.

@@ -44,6 +44,9 @@ const STATUS: Record<ErrorCode, number> = {
 
 export const ERROR_CODES = Object.keys(STATUS);
 
+/** WWW-Authenticate of a 401 (RFC 9110, section 11.6.1): the key goes into either header. */
+export const CHALLENGE = 'ApiKey realm="pombo", header="X-API-Key", Bearer realm="pombo"';
+
 /** For a 503 that says nothing better. */
 const UNAVAILABLE_RETRY_S = 5;
 
@@ -56,7 +59,7 @@ export function errorBody({ code, message, field, path, hint, faults }: AppError
 export function errorResponse(error: AppError): Response {
   const headers = new Headers({ "content-type": "application/json" });
   const status = STATUS[error.code];
-  if (status === 401) headers.set("www-authenticate", 'ApiKey realm="pombo", header="X-API-Key"');
+  if (status === 401) headers.set("www-authenticate", CHALLENGE);
   // RFC 9110 §15.5.9: nothing more is waited for.
   if (status === 408) headers.set("connection", "close");
   const retryAfterS = error.retryAfterS ?? (status === 503 ? UNAVAILABLE_RETRY_S : undefined);

@@ -1,7 +1,7 @@
 // Descriptions of routes and answers for the OpenAPI document.
 
 import { Type, type TSchema } from "@sinclair/typebox";
-import { ERROR_CODES } from "./errors.ts";
+import { CHALLENGE, ERROR_CODES } from "./errors.ts";
 
 const DESCRIPTIONS: Record<number, string> = {
   400: "The body is not a JSON object",
@@ -81,10 +81,7 @@ export const ANSWER_HEADERS = {
       example: '"sends";r=199;t=1',
     },
   ),
-  WwwAuthenticate: describeHeader("The header for the key.", {
-    type: "string",
-    example: 'ApiKey realm="pombo", header="X-API-Key"',
-  }),
+  WwwAuthenticate: describeHeader("The headers for the key.", { type: "string", example: CHALLENGE }),
 };
 
 type HeaderName = keyof typeof ANSWER_HEADERS;
