@@ -17,7 +17,7 @@ describe("the timeline of an SMS", () => {
     const id = await world.text({ body: TWO_SEGMENTS });
     await world.until(id, ({ status }) => status === "delivered");
     const entries = await read(world, id);
-    const types = (segment: number) => entries.filter((each) => each.segment === segment).map(({ type }) => type);
+    const types = (segment: number) => entries.filter((each) => each["segment"] === segment).map(({ type }) => type);
     for (const segment of [1, 2])
       expect(types(segment)).toEqual(["segment.submitted", "segment.accepted", "segment.receipt"]);
     expect(entries[0]).toMatchObject({ type: "sms.queued", reason: null });
@@ -26,7 +26,7 @@ describe("the timeline of an SMS", () => {
     const receipt = entries.find(({ type, segment }) => type === "segment.receipt" && segment === 1);
     expect(receipt).toMatchObject({ receiptState: "delivered", providerStatus: "DELIVRD" });
     const accepted = entries.find(({ type, segment }) => type === "segment.accepted" && segment === 1);
-    expect(accepted?.providerId).toBe(
+    expect(accepted?.["providerId"]).toBe(
       (await world.instance.workspace.call("GET", `/api/v1/sms/${id}`)).body.data.providerId,
     );
   });
@@ -50,7 +50,7 @@ describe("the timeline of an SMS", () => {
     await world.until(id, () => world.segments()[0]?.state === "ready");
     const last = (await read(world, id)).at(-1);
     expect(last).toMatchObject({ type: "segment.deferred", segment: 1, attempt: 1 });
-    expect(Date.parse(String(last?.nextAttemptAt))).toBeGreaterThan(Date.parse(String(last?.at)));
+    expect(Date.parse(String(last?.["nextAttemptAt"]))).toBeGreaterThan(Date.parse(String(last?.["at"])));
   });
 
   test("whose response was lost says that it may have been delivered", async () => {
