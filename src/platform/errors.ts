@@ -84,6 +84,11 @@ export class FinalStartError extends StartError {
   override readonly name = "FinalStartError";
 }
 
+/** For what this user may not read or write: only a person can change that, so that it is final. */
+export function createAccessError(error: unknown, message: string): StartError {
+  return ["EACCES", "EPERM"].includes(getErrorCode(error)) ? new FinalStartError(message) : new StartError(message);
+}
+
 /** The message of whatever was thrown. */
 export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

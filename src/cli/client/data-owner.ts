@@ -163,6 +163,12 @@ function groupOfUser(uid: number): number {
   return Number.isInteger(gid) && gid > 0 ? gid : NOBODYS_GROUP;
 }
 
+/** A user of this machine, with its primary group; null: there is none of that name. */
+export function findUser(name: string): Owner | null {
+  const uid = uidOfUser(name);
+  return uid === null ? null : { uid, gid: groupOfUser(uid) };
+}
+
 /** The uid for `User=` of a systemd unit, a name, a number or empty; null: there is no such user. */
 export function uidOfUser(name: string): number | null {
   if (name === "") return 0;

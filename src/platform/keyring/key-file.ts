@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { getErrorCode, getErrorMessage, StartError } from "../errors.ts";
+import { createAccessError, getErrorCode, getErrorMessage, StartError } from "../errors.ts";
 import { parseInstanceKey } from "./keyring.ts";
 
 /** A key and a line break are 82 bytes; whatever is much longer is another file. */
@@ -109,7 +109,8 @@ function openKeyFile(file: string, flags: number): number {
           "recovery key that pombo init printed into that file (chmod 600) or into POMBO_INSTANCE_KEY.",
       );
     }
-    throw new StartError(
+    throw createAccessError(
+      error,
       `The instance key in ${file} cannot be read (${getErrorMessage(error)}): run pombo as the user that owns the file.`,
     );
   }

@@ -6,7 +6,8 @@ import { StartError } from "../../../platform/errors.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import type { Terminal } from "../../framework/terminal.ts";
-import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
+import { forgetConfig, freshConfig, type Plan, writeConfig } from "./new-config.ts";
+import { describeStart, findNewConfigFile, makeServiceFolder } from "./installed-service.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { readConfig } from "../../client/settings.ts";
 import { type NewInstance, setUpInstance } from "./setup.ts";
@@ -23,12 +24,13 @@ export interface InitOptions {
 
 /** `pombo init`: creates the data directory of a new instance and shows its keys once. An existing configuration is used. */
 export function init(options: InitOptions, terminal: Terminal): void {
-  const file = resolve(options.config ?? terminal.env["POMBO_CONFIG"] ?? DEFAULT_CONFIG);
+  const file = resolve(options.config ?? terminal.env["POMBO_CONFIG"] ?? findNewConfigFile());
   const isExisting = existsSync(file);
   const plan = isExisting ? existing(file, options, terminal) : freshConfig(file, options, terminal);
   const { config } = plan;
   const givenKey = terminal.env["POMBO_INSTANCE_KEY"] === "" ? undefined : terminal.env["POMBO_INSTANCE_KEY"];
   // First: keys that are shown once must not be created before everything else has worked.
+  makeServiceFolder(config.dataDir, file);
   if (plan.text !== null) writeConfig(file, plan.text, { dataDir: config.dataDir, terminal });
   becomeOwner(config.dataDir);
   let created: NewInstance;
@@ -69,6 +71,7 @@ function summary(made: {
   operatorKey: string;
   recoveryKey: string;
 }): string {
+  const { start, runAs } = describeStart(made.config, made.dataDir);
   return `pombo is set up.
 
   Configuration  ${made.config}
@@ -83,10 +86,10 @@ Do not keep it on this server only:
   ${made.recoveryKey}
 
 Start it:
-  ${existsSync(SERVICE) ? "sudo systemctl enable --now pombo" : `pombo serve --config ${made.config}`}
+  ${start}
 
 Bounces arrive by mail at ${made.bounceHost}: its A or MX record must point here, and port 25 must be open (or see [inbound]).
 
 Then create the first workspace, which shows its API key:
-  ${existsSync(SERVICE) ? "sudo -u pombo " : ""}pombo workspace create "My company" --plan starter --config ${made.config}`;
+  ${runAs}pombo workspace create "My company" --plan starter --config ${made.config}`;
 }
