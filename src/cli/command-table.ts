@@ -63,9 +63,9 @@ const COMMANDS: readonly Command[] = [
     run: (args, terminal) =>
       listenToEvents(
         {
-          api: (args.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
+          api: (readWebUrl(args, "api") ?? DEFAULT_API).replace(/\/+$/, ""),
           key: readListenKey(args.text("key-file"), terminal.env),
-          forward: args.text("forward"),
+          forward: readWebUrl(args, "forward"),
           json: args.isSet("json"),
         },
         terminal,
@@ -223,6 +223,13 @@ function suggest(word: string, known: readonly string[]): string {
 }
 
 const DEV_PORT = 8080;
+
+/** An option that names an http or https address. Throws UsageError. */
+function readWebUrl(args: Arguments, name: string): string | undefined {
+  const given = args.text(name);
+  if (given === undefined || /^https?:$/.test(URL.parse(given)?.protocol ?? "")) return given;
+  throw new UsageError(`--${name} must be an address such as http://127.0.0.1:3000/hook, not ${plain(given)}.`);
+}
 
 function portOf(args: Arguments): number {
   const value = args.text("port");

@@ -117,6 +117,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       exampleDomain: options.exampleDomain ?? "example.com",
       issues,
       beside: options.beside ?? null,
+      refused: options.refused,
     });
     await clockWatch.start(getLastTime(stores));
     const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings };

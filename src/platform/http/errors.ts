@@ -73,14 +73,19 @@ export function errorResponse(error: AppError): Response {
  * Turns whatever was thrown on the way of a request into its answer. Must come before the routes. `methodsOf` gives the
  * methods of a path: Elysia calls a wrong method "not found" too.
  */
-export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
+export function errorsPlugin(log: Log, methodsOf: (path: string) => string[], refused?: OnRefused) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {
     const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(getPath(request)) : [];
-    if (allow.length > 0) return errorResponse(methodNotAllowed(request.method, allow));
-    const bug = (found: unknown) => log.error("http", found, { requestId: String(set.headers["x-request-id"]) });
-    return errorResponse(toAppError(code, error, bug));
+    const report = (found: unknown) => log.error("http", found, { requestId: String(set.headers["x-request-id"]) });
+    const answer = allow.length > 0 ? methodNotAllowed(request.method, allow) : toAppError(code, error, report);
+    const response = errorResponse(answer);
+    refused?.(request, response.status, answer);
+    return response;
   });
 }
+
+/** Sees each request that is answered with an error. */
+export type OnRefused = (request: Request, status: number, error: AppError) => void;
 
 /** 405 with the methods that the path knows. */
 export function methodNotAllowed(method: string, allow: string[]): AppError {
