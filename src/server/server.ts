@@ -120,6 +120,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       refused: options.refused,
     });
     await clockWatch.start(getLastTime(stores));
+    resolvers.watch.start();
     const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings };
     replicator = await startReplicator({
       config,

@@ -22,6 +22,7 @@ import { CONTENT_PURGE_EVERY_MS, createContentPurge } from "./content/purge.ts";
 import type { ContentStore } from "./content/store.ts";
 import { createDeletedDomainSweep } from "./delivery/deleted-domain-sweep.ts";
 import { createEmailDelivery, type EmailDelivery, type EmailDeliveryDeps } from "./delivery/email-delivery.ts";
+import { DeliveryHealth } from "./delivery/delivery-health.ts";
 import { ExpiryClock } from "./delivery/expiry-clock.ts";
 import { createHeldQueueExpiry } from "./delivery/held-queue-expiry.ts";
 import { RefusalWatch, SHARE_OF_REPORTED } from "./delivery/refusal-watch.ts";
@@ -88,6 +89,7 @@ export function createEmails(
     reportedRefusals: new RefusalWatch(SHARE_OF_REPORTED),
     expiry: new ExpiryClock(clock, context.steady),
     composer: createComposer(composing),
+    health: new DeliveryHealth(clock),
   };
   const delivery = createEmailDelivery(config, deps);
   const { worker, sites, findTransport } = delivery;
@@ -113,7 +115,7 @@ export function createEmails(
     },
     domainDeleted: () => domainSweep.trigger(),
     retryDomain: (domain) => makeMailDueNow(domain, { ...deps, nudge }),
-    issues: () => (worker.issue === null ? [] : [worker.issue]),
+    issues: () => [...(worker.issue === null ? [] : [worker.issue]), ...deps.health.issues],
     async start() {
       heldExpiry.start();
       await worker.start();

@@ -50,9 +50,14 @@ export class ResolverHealth {
     this.#options = options;
   }
 
-  /** Null while DNS answers, as far as is known: it is looked at when a lookup had no answer. */
+  /** Null while DNS answers, as far as is known: it is looked at at the start, and when a lookup had no answer. */
   get issue(): HealthIssue | null {
     return this.#issue;
+  }
+
+  /** Asks once, as at a start: without any mail nobody else would notice. */
+  start(): void {
+    void this.#ask();
   }
 
   /** No server answered a lookup; `reason` says of each what it did instead. */
