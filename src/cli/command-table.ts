@@ -1,3 +1,4 @@
+import { backup } from "./commands/backup.ts";
 import { CREDITS_COMMANDS } from "./commands/credits.ts";
 import { type Command, type Arguments, parseArguments } from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain.ts";
@@ -96,6 +97,7 @@ const COMMANDS: readonly Command[] = [
   },
   serve,
   restore,
+  backup,
   health,
   {
     name: "update",
