@@ -119,7 +119,7 @@ async function complaintStep(message: InboundMessage, deps: ReceiveDeps): Promis
   // Providers' questions about the feedback loop come here too, and bounces that somebody forwards to ask about them:
   // real ones come to the return path.
   if (report.kind !== "complaint") return keepStep("fbl", message, deps);
-  const email = findGenuine(report.traces.returnPaths, deps);
+  const email = findGenuine(report.returnPaths, deps);
   return email === null ? keepStep("fbl", message, deps) : reportStep(email, report, message, deps);
 }
 

@@ -62,7 +62,7 @@ export function findDeliveryStatus(text: string): RecipientStatus[] {
 }
 
 /** Lines up to an empty one, each ended by a line feed. */
-export function* splitBlocks(text: string): Generator<string> {
+function* splitBlocks(text: string): Generator<string> {
   let block = "";
   for (const line of lines(text)) {
     if (line.trim() !== "") block += `${line}\n`;
@@ -109,7 +109,7 @@ function typedValue(value: string | null): [type: string | null, text: string | 
 }
 
 /** `rfc822;<maria@example.com>` as `maria@example.com`. */
-export function parseTypedAddress(value: string | null): string | null {
+function parseTypedAddress(value: string | null): string | null {
   const text = typedValue(value)[1];
   if (text === null) return null;
   const bare = (/<([^<>]{1,320})>/.exec(text)?.[1] ?? text).trim();

@@ -182,7 +182,7 @@ function getDialogue(result: SendResult, session: SmtpSession): string | null {
 }
 
 function findPolicy({ pool, destination }: Attempt, host: string): TlsPolicy {
-  return destination.access?.policy ?? pool.findTlsPolicy(host, destination.site);
+  return destination.access?.policy ?? pool.findTlsPolicy(host);
 }
 
 function getSessionKey({ pool, destination }: Attempt, policy: TlsPolicy): string {

@@ -210,28 +210,3 @@ export function findEnd({ ends, seconds }: MagicNumber): string {
   ];
   return `${words.join(", ")}${seconds > 1 ? `; takes ${seconds} s` : ""}`;
 }
-
-/** More are not remembered; the oldest are forgotten. */
-export const MAX_REMEMBERED_TRIES = 10_000;
-
-/** How often each segment was submitted. */
-export class Tries {
-  readonly #tries = new Map<string, number>();
-
-  /** Counts one; how many there were with it. */
-  count(segment: string): number {
-    const tries = (this.#tries.get(segment) ?? 0) + 1;
-    this.#tries.delete(segment);
-    this.#tries.set(segment, tries);
-    if (this.#tries.size > MAX_REMEMBERED_TRIES) {
-      const oldest = this.#tries.keys().next();
-      if (!oldest.done) this.#tries.delete(oldest.value);
-    }
-    return tries;
-  }
-
-  /** It was taken: the next like it is another. */
-  forget(segment: string): void {
-    this.#tries.delete(segment);
-  }
-}

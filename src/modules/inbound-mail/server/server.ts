@@ -10,31 +10,20 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import type { Clock } from "../../../platform/clock.ts";
-import type { HostPort } from "../../../platform/ip/address.ts";
-import type { Log } from "../../../platform/log.ts";
-import { getNetworks } from "../../../platform/ip/address.ts";
+import { getNetworks, type HostPort } from "../../../platform/ip/address.ts";
 import { bind } from "./bind.ts";
 import type { Certificate } from "./certificate.ts";
 import { Client } from "./client.ts";
-import { InboundSession } from "./session.ts";
-import type { Receive } from "../inbound-message.ts";
+import { InboundSession, type SessionDeps } from "./session.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
 import { type Place, Places } from "./connection-limits.ts";
-import { type ClientRefusal, type InboundCounts, Refusals } from "./refusals.ts";
-import { refusal, smtpOptions } from "./replies.ts";
-import type { RouteDeps } from "./recipients.ts";
+import { type ClientRefusal, refusal, Refusals } from "./refusals.ts";
 
-export interface InboundDeps extends RouteDeps {
+export interface InboundDeps extends Omit<SessionDeps, "refusals" | "limits"> {
   listen: HostPort;
   certificate: Certificate;
-  receive: Receive;
   /** For whom places are kept free. */
   reporters: { timesHeard(address: string): number };
-  /** Why nothing may be accepted now; null: it may. */
-  blockedReason: () => string | null;
-  clock: Clock;
-  log: Log;
-  counts: InboundCounts;
   /** Default: INBOUND_LIMITS. */
   limits?: InboundLimits;
 }
@@ -82,7 +71,20 @@ class InboundServer implements Inbound {
     this.#places = new Places(this.#limits);
     this.#intake = new InboundSession({ ...deps, limits: this.#limits, refusals: this.#refusals });
     this.#smtp = new SMTPServer({
-      ...smtpOptions(deps.hostname, this.#limits),
+      name: deps.hostname,
+      heloResponse: "%s",
+      size: this.#limits.messageBytes,
+      // Else the size is announced and no more.
+      rejectOversized: true,
+      maxRecipients: this.#limits.recipients,
+      maxCommandLength: this.#limits.commandBytes,
+      socketTimeout: this.#limits.silenceMs,
+      // Nobody signs in here: what is let in is let in by its recipient. Dummies and proxies' commands go too.
+      authOptional: true,
+      disabledCommands: ["AUTH", "XCLIENT", "XFORWARD", "HELP", "WIZ", "SHELL", "KILL"],
+      disableReverseLookup: true,
+      hideENHANCEDSTATUSCODES: false,
+      logger: false,
       ...deps.certificate.pair,
       onSecure: (socket, session, done) => {
         this.#clients.get(session.id)?.secured(socket);
@@ -93,7 +95,7 @@ class InboundServer implements Inbound {
       onData: (stream, session, done) => {
         const client = this.#clients.get(session.id);
         if (client === undefined) return;
-        this.#intake.read({ stream, session, client }, (why) => {
+        this.#intake.read(stream, { session, client }, (why) => {
           done(why, why === null ? "Taken" : undefined);
           this.#emptied?.();
         });
@@ -159,7 +161,7 @@ class InboundServer implements Inbound {
     const id = String(++this.#lastId);
     const { clock } = this.#deps;
     const gone = () => this.#forget(id);
-    const client = new Client({ id, place, socket, clock, limits: this.#limits, gone });
+    const client = new Client({ place, socket, clock, limits: this.#limits, gone });
     this.#clients.set(id, client);
     this.#smtp.connect(socket, { id });
     for (const connection of this.#smtp.connections) if (connection.id === id) client.follow(connection);

@@ -1,42 +1,31 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
-import type { Clock } from "../../../platform/clock.ts";
+import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
-import type { Log } from "../../../platform/log.ts";
 import type { Client } from "./client.ts";
 import { Content } from "./content.ts";
 import type { Destination, InboundMessage, Receive } from "../inbound-message.ts";
 import type { InboundLimits } from "./limits.ts";
-import type { InboundCounts, Refusals } from "./refusals.ts";
-import { COME_BACK, FAULTS, NOBODY, refusal } from "./replies.ts";
+import { FAULTS, type InboundCounts, refusal, type Refusals } from "./refusals.ts";
 import { route, type RouteDeps } from "./recipients.ts";
 
-// One client's messages: RCPT is routed (recipients.ts) → the raw bytes are read (content.ts, content-scan.ts) → `receive`,
+// One client's messages: RCPT is routed (recipients.ts) → the raw bytes are read (content.ts) → `receive`,
 // and 250 only when that has resolved, which is after the commit.
 
-export interface InboundSessionDeps extends RouteDeps {
+export interface SessionDeps extends RouteDeps, Pick<Context, "clock" | "log"> {
   receive: Receive;
   /** Why nothing may be accepted now; null: it may. */
   blockedReason: () => string | null;
-  clock: Clock;
-  log: Log;
   counts: InboundCounts;
   refusals: Refusals;
   limits: InboundLimits;
 }
 
-/** A message that begins. */
-export interface Arrival {
-  stream: SMTPServerDataStream;
-  session: SMTPServerSession;
-  client: Client;
-}
-
 export class InboundSession {
-  readonly #deps: InboundSessionDeps;
+  readonly #deps: SessionDeps;
   /** Destinations of messages under way, as RCPT found them. */
   readonly #destinations = new WeakMap<SMTPServerAddress, Destination>();
 
-  constructor(deps: InboundSessionDeps) {
+  constructor(deps: SessionDeps) {
     this.#deps = deps;
   }
 
@@ -45,12 +34,13 @@ export class InboundSession {
     const { clock, log, refusals } = this.#deps;
     try {
       const routed = route(recipient.address, this.#deps, clock.now());
-      if (routed.kind === "taken") {
-        this.#destinations.set(recipient, routed.destination);
+      if (typeof routed === "object") {
+        this.#destinations.set(recipient, routed);
         return null;
       }
-      refusals.recipient(routed.why);
-      return NOBODY();
+      refusals.recipient(routed);
+      // The same reply for every unknown recipient, which says no more.
+      return refusal(550, "There is no such mailbox here");
     } catch (error) {
       // A 550 would be believed for good.
       refusals.recipient("unavailable");
@@ -60,7 +50,11 @@ export class InboundSession {
   }
 
   /** Calls `done` once, after the final dot; not at all when the connection ends before. Null: the message is kept. */
-  read({ stream, session, client }: Arrival, done: (why: Error | null) => void): void {
+  read(
+    stream: SMTPServerDataStream,
+    { session, client }: { session: SMTPServerSession; client: Client },
+    done: (why: Error | null) => void,
+  ): void {
     const { limits, refusals } = this.#deps;
     const content = new Content(limits, client.place);
     client.startsMessage();
@@ -72,7 +66,7 @@ export class InboundSession {
       stream.removeAllListeners("data");
       stream.resume();
       const { code, enhanced, words } = FAULTS[fault];
-      client.cut(code, `${enhanced} ${words}`);
+      client.leave(code, `${enhanced} ${words}`);
     });
     // Broken off: nothing of it was taken, and nobody waits for a reply.
     stream.on("error", () => content.letGo());
@@ -151,6 +145,6 @@ export class InboundSession {
 
   #refuseForNow(): Error {
     this.#deps.refusals.message("unavailable");
-    return COME_BACK();
+    return refusal(451, "The message could not be kept, come back later");
   }
 }
