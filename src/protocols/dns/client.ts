@@ -9,7 +9,7 @@ import type { Random } from "../../platform/random.ts";
 import { Slots } from "../../platform/slots.ts";
 import { type Owner, LookupCache, copyLookup } from "./cache.ts";
 import { askServer } from "./exchange.ts";
-import type { Outcome, Server } from "./exchange.ts";
+import type { Server } from "./exchange.ts";
 import type { Lookup, MxRecord, Resolver } from "./lookup.ts";
 import { keepRecords } from "./records.ts";
 import { parseServer } from "./servers.ts";
@@ -181,11 +181,9 @@ interface Walked {
   ttlS: number;
 }
 
-type Walk = (type: QueryType, name: string, asking: Asking) => Promise<Walked>;
-
-function createWalk(servers: Server[], options: ResolverOptions): Walk {
+function createWalk(servers: Server[], options: ResolverOptions) {
   const askServers = createRounds(servers, options);
-  return async (type, name, asking) => {
+  return async (type: QueryType, name: string, asking: Asking): Promise<Walked> => {
     const seen = new Set([name]);
     let target = name;
     let ttlS = Number.POSITIVE_INFINITY;
@@ -215,14 +213,12 @@ function failed(reason: string): Walked {
   return { lookup: { kind: "failed", reason }, ttlS: 0 };
 }
 
-type Rounds = (type: QueryType, name: string, asking: Asking) => Promise<{ outcome: Outcome; server: string }>;
-
-function createRounds(servers: Server[], options: ResolverOptions): Rounds {
+function createRounds(servers: Server[], options: ResolverOptions) {
   const { clock, random, timeoutMs = TIMEOUT_MS } = options;
   // Moves on to whoever answered when the first was silent, so that one dead server costs its
   // timeout once and not with every lookup.
   let usualFirst = 0;
-  return async (type, name, { preferred, signal }) => {
+  return async (type: QueryType, name: string, { preferred, signal }: Asking) => {
     const first = (preferred ?? usualFirst) % servers.length;
     let candidates = [...servers.slice(first), ...servers.slice(0, first)];
     const reasons = new Map<Server, string>();
@@ -245,6 +241,6 @@ function createRounds(servers: Server[], options: ResolverOptions): Rounds {
     if (candidates.length === servers.length && !signal.aborted) options.silent?.(told(({ label }) => label));
     // By its number: what customers read must not tell them where our servers are.
     const reason = told((server) => `DNS server ${servers.indexOf(server) + 1}`);
-    return { outcome: { kind: "unanswered", reason, isSilent: false }, server: "" };
+    return { outcome: { kind: "unanswered" as const, reason }, server: "" };
   };
 }

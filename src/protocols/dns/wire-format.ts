@@ -9,7 +9,18 @@ import type { Answer, DecodedPacket, OptAnswer } from "dns-packet";
 import type { MxRecord } from "./lookup.ts";
 
 /** RFC 9715: an answer of this size crosses the internet in one unfragmented datagram. */
-const UDP_PAYLOAD_BYTES = 1232;
+export const UDP_PAYLOAD_BYTES = 1232;
+/** EDNS(0) with that size (RFC 6891 §6.1.2). */
+export const OWN_EDNS: OptAnswer = {
+  type: "OPT",
+  name: ".",
+  udpPayloadSize: UDP_PAYLOAD_BYTES,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+};
 /** More records than any mail lookup needs; bounds the work that a hostile answer can cause. */
 const RECORDS_LIMIT = 1000;
 const NAME_BYTES = 253;
@@ -61,22 +72,12 @@ export function isAskable(name: string): boolean {
 }
 
 export function encodeQuestion(question: Question): Buffer {
-  const edns: OptAnswer = {
-    type: "OPT",
-    name: ".",
-    udpPayloadSize: UDP_PAYLOAD_BYTES,
-    extendedRcode: 0,
-    ednsVersion: 0,
-    flags: 0,
-    flag_do: false,
-    options: [],
-  };
   return encode({
     type: "query",
     id: question.id,
     flags: RECURSION_DESIRED,
     questions: [{ type: question.type, name: question.name, class: "IN" }],
-    additionals: question.hasEdns ? [edns] : [],
+    additionals: question.hasEdns ? [OWN_EDNS] : [],
   });
 }
 

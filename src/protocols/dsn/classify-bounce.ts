@@ -240,10 +240,7 @@ function isAboutTheAddress(evidence: Evidence, category: Category): boolean {
   return (subject === null || SAYS_NOTHING.test(subject)) && (found === category || answered === category);
 }
 
-function formatDiagnostic(statement: Statement, evidence: Evidence): string | null {
-  const text =
-    cleanReply(statement.diagnostic ?? "") ||
-    (evidence.reply === null ? "" : `${evidence.reply.code} ${evidence.reply.text}`);
-  const told = cleanReply(text) || cleanReply(statement.paragraphs.join(" "));
-  return told === "" ? null : told;
+function formatDiagnostic({ diagnostic, paragraphs }: Statement, { reply }: Evidence): string | null {
+  const told = [diagnostic ?? "", reply === null ? "" : `${reply.code} ${reply.text}`, paragraphs.join(" ")];
+  return told.map(cleanReply).find((text) => text !== "") ?? null;
 }

@@ -94,7 +94,7 @@ function noticeParts(message: Message): Part[] {
 
 function* noticeLines(part: Part): Generator<string> {
   const isWhole = part.type.startsWith("multipart/");
-  const text = part.type === "text/html" ? textOfHtml(decodePart(part)) : decodePart(part);
+  const text = part.type === "text/html" ? stripTags(decodePart(part)) : decodePart(part);
   for (const line of lines(text)) {
     const cut = line.slice(0, MAX_LINE_CHARACTERS);
     const words = plain(cut);
@@ -105,22 +105,16 @@ function* noticeLines(part: Part): Generator<string> {
 }
 
 /** A tag stripper for notices of which nobody sees the looks. */
-function textOfHtml(html: string): string {
-  return withoutStyle(html.slice(0, MAX_HTML_CHARACTERS))
-    .replace(/<(?:br|p|div|tr|h\d|li|table)\b[^<>]{0,2000}>/gi, "\n")
-    .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, " ")
-    .replace(/&(lt|gt|amp|quot|nbsp|#39);/gi, (_entity, name: string) => ENTITIES[name.toLowerCase()] ?? " ");
-}
-
-/** Without what stands between the tags of styles: it is full of words and numbers. */
-function withoutStyle(html: string): string {
-  const [before = "", ...styles] = html.split(/<style/i);
-  return before + styles.map((style) => style.slice(endOfStyle(style))).join("");
-}
-
-function endOfStyle(style: string): number {
-  const end = style.search(/<\/style/i);
-  return end === -1 ? style.length : end;
+function stripTags(html: string): string {
+  return (
+    html
+      .slice(0, MAX_HTML_CHARACTERS)
+      // Styles are full of words and numbers.
+      .replace(/<style[^]*?(?=<\/style|$)/gi, "")
+      .replace(/<(?:br|p|div|tr|h\d|li|table)\b[^<>]{0,2000}>/gi, "\n")
+      .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, " ")
+      .replace(/&(lt|gt|amp|quot|nbsp|#39);/gi, (_entity, name: string) => ENTITIES[name.toLowerCase()] ?? " ")
+  );
 }
 
 const ENTITIES: Record<string, string> = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: " ", "#39": "'" };

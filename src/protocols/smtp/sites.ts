@@ -232,7 +232,11 @@ export class Sites {
     this.#block(name, site, scope, { forMs, reason: said });
   }
 
-  #react(name: string, site: Site, ask: { kind: Kind; reaction: Reaction; least: number } & Said): void {
+  #react(
+    name: string,
+    site: Site,
+    ask: { kind: Kind; reaction: Reaction; least: number; by: number | null; said: string },
+  ): void {
     const { kind, reaction, said } = ask;
     const now = this.#now();
     const { scope, restraint, count } = this.#note(site, kind, ask.by);
@@ -327,11 +331,6 @@ export class Sites {
       return;
     }
   }
-}
-
-interface Said {
-  by: number | null;
-  said: string;
 }
 
 /** RFC 3463 §3.2: an address is the matter, one of the two in the envelope. */

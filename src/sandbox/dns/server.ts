@@ -7,11 +7,11 @@ import dgram from "node:dgram";
 import { once } from "node:events";
 import net from "node:net";
 import { AUTHORITATIVE_ANSWER, RECURSION_DESIRED, TRUNCATED_RESPONSE, decode, encode } from "dns-packet";
-import type { Answer, DecodedPacket, OptAnswer } from "dns-packet";
+import type { Answer, DecodedPacket } from "dns-packet";
+import { OWN_EDNS, UDP_PAYLOAD_BYTES } from "../../protocols/dns/wire-format.ts";
 
 /** RFC 1035 §4.2.1: what a client without EDNS can take. */
 const PLAIN_UDP_BYTES = 512;
-const UDP_BYTES = 1232;
 const TTL_S = 30;
 /** Short, so that a record which is published in the sandbox is soon seen. */
 const NEGATIVE_TTL_S = 5;
@@ -56,26 +56,21 @@ export function answerMessage(message: Buffer, transport: Transport, answer: Ans
   }
 }
 
-interface Content {
-  rcode: number;
-  answers: Answer[];
-  authorities: Answer[];
-}
-
-function respondTo(query: DecodedPacket & { opcode: string }, answer: AnswerQuery): Content {
+function respondTo(query: DecodedPacket & { opcode: string }, answer: AnswerQuery) {
+  const without = (rcode: number, authorities: Answer[] = []) => ({ rcode, answers: [], authorities });
   const question = query.questions?.[0];
-  if (query.opcode !== "QUERY") return { rcode: 4, answers: [], authorities: [] };
-  if (!question || query.questions?.length !== 1) return { rcode: 1, answers: [], authorities: [] };
+  if (query.opcode !== "QUERY") return without(4);
+  if (!question || query.questions?.length !== 1) return without(1);
   const name = question.name === "." ? "" : question.name.toLowerCase();
   const found = answer(name, question.type);
-  if (found === "servfail") return { rcode: 2, answers: [], authorities: [] };
+  if (found === "servfail") return without(2);
   const soa: Answer = {
     type: "SOA",
     name: ".",
     ttl: NEGATIVE_TTL_S,
     data: { mname: "ns.invalid", rname: "nobody.invalid", serial: 1, minimum: NEGATIVE_TTL_S },
   };
-  if (found === "no_name") return { rcode: 3, answers: [], authorities: [soa] };
+  if (found === "no_name") return without(3, [soa]);
   const answers = found.map((record) => toAnswer(record, question.name));
   const isAnswered = found.some((record) => record.type === question.type);
   return { rcode: 0, answers, authorities: isAnswered || found.length > 0 ? [] : [soa] };
@@ -103,20 +98,10 @@ function toStrings(value: string | string[]): Buffer[] {
   return strings;
 }
 
-function fit(query: DecodedPacket, transport: Transport, content: Content): Buffer {
+function fit(query: DecodedPacket, transport: Transport, content: ReturnType<typeof respondTo>): Buffer {
   const edns = query.additionals?.find((record) => record.type === "OPT");
   const offered = edns?.type === "OPT" ? edns.udpPayloadSize : PLAIN_UDP_BYTES;
-  const limit = transport === "tcp" ? 65_535 : Math.max(PLAIN_UDP_BYTES, Math.min(offered, UDP_BYTES));
-  const ownEdns: OptAnswer = {
-    type: "OPT",
-    name: ".",
-    udpPayloadSize: UDP_BYTES,
-    extendedRcode: 0,
-    ednsVersion: 0,
-    flags: 0,
-    flag_do: false,
-    options: [],
-  };
+  const limit = transport === "tcp" ? 65_535 : Math.max(PLAIN_UDP_BYTES, Math.min(offered, UDP_PAYLOAD_BYTES));
   // RA although it does not recurse: to the clients of the sandbox this is their resolver.
   const flags = AUTHORITATIVE_ANSWER | RECURSION_AVAILABLE | ((query.flags ?? 0) & RECURSION_DESIRED) | content.rcode;
   const head = {
@@ -124,7 +109,7 @@ function fit(query: DecodedPacket, transport: Transport, content: Content): Buff
     id: query.id,
     flags,
     questions: query.questions,
-    additionals: edns ? [ownEdns] : [],
+    additionals: edns ? [OWN_EDNS] : [],
   };
   const whole = encode({ ...head, answers: content.answers, authorities: content.authorities });
   return whole.length <= limit ? whole : encode({ ...head, flags: flags | TRUNCATED_RESPONSE });

@@ -74,8 +74,8 @@ export async function startSandboxMx(options: SandboxMxOptions): Promise<Sandbox
     },
     onRcptTo(recipient, session, callback) {
       const refusal = findRefusal(recipient, session, greylist);
-      if (refusal !== null) tell(`${refusal.code} ${refusal.text} (${visible(recipient.address)})`);
-      callback(refusal === null ? null : smtpError(refusal));
+      if (refusal !== null) tell(`${refusal.responseCode} ${refusal.message} (${visible(recipient.address)})`);
+      callback(refusal);
     },
     onData(stream, session, callback) {
       receive(stream, session, { ...options, tls: tlsProtocols.get(session) ?? null }).then(
@@ -92,7 +92,7 @@ export async function startSandboxMx(options: SandboxMxOptions): Promise<Sandbox
         (error: unknown) => {
           const reason = error instanceof Error ? error.message : String(error);
           tell(`451 message not kept: ${visible(reason)}`);
-          callback(smtpError({ code: 451, text: "4.3.0 The sandbox could not keep the message" }));
+          callback(refuse(451, "4.3.0 The sandbox could not keep the message"));
         },
       );
     },
@@ -154,16 +154,11 @@ interface Received {
 
 const REPORTED: Partial<Record<Behaviour, ToReport["kind"]>> = { "bounce-later": "bounce", complaint: "complaint" };
 
-interface Refusal {
-  code: number;
-  text: string;
-}
-
-function findRefusal(recipient: SMTPServerAddress, session: SMTPServerSession, greylist: Greylist): Refusal | null {
+function findRefusal(recipient: SMTPServerAddress, session: SMTPServerSession, greylist: Greylist) {
   const behaviour = findBehaviour(recipient.address);
-  if (behaviour === "bounce") return { code: 550, text: "5.1.1 No such mailbox: bounce@ always bounces here" };
+  if (behaviour === "bounce") return refuse(550, "5.1.1 No such mailbox: bounce@ always bounces here");
   return behaviour === "defer" && greylist.mustComeBack(getReturnPath(session), recipient.address)
-    ? { code: 451, text: "4.7.1 Greylisted: defer@ takes the message at the third try" }
+    ? refuse(451, "4.7.1 Greylisted: defer@ takes the message at the third try")
     : null;
 }
 
@@ -238,8 +233,8 @@ function getTlsProtocol(socket: Socket): string | null {
   return socket instanceof TLSSocket ? socket.getProtocol() : null;
 }
 
-function smtpError(refusal: Refusal): Error {
-  return Object.assign(new Error(refusal.text), { responseCode: refusal.code });
+function refuse(responseCode: number, text: string) {
+  return Object.assign(new Error(text), { responseCode });
 }
 
 /** Text that cannot move the cursor or turn the reading direction of somebody's terminal. */

@@ -30,7 +30,6 @@ export const PURE = [
   "protocols/dkim/canonicalize.ts",
   "protocols/dkim/record.ts",
   "protocols/dkim/signature.ts",
-  "protocols/dkim/tags.ts",
   "protocols/dns/lookup.ts",
   "protocols/dns/wire-format.ts",
   "modules/domains/compare.ts",

@@ -24,8 +24,6 @@ export interface Place {
  */
 const PARTS = 4;
 
-type Limits = Pick<InboundLimits, "openClients" | "keptClients" | "clientsOfNetwork" | "openBytes" | "keptBytes">;
-
 /** Places, and room for the messages that come in there; both by the widest network. */
 interface Hall {
   clients: Shares;
@@ -44,7 +42,7 @@ export class Places {
   readonly #open: Hall;
   readonly #kept: Hall;
 
-  constructor({ openClients, keptClients, clientsOfNetwork, openBytes, keptBytes }: Limits) {
+  constructor({ openClients, keptClients, clientsOfNetwork, openBytes, keptBytes }: InboundLimits) {
     this.#clientsOfNetwork = clientsOfNetwork;
     this.#open = { clients: new Shares(openClients, PARTS), bytes: new Shares(openBytes, PARTS) };
     this.#kept = { clients: new Shares(keptClients, PARTS), bytes: new Shares(keptBytes, PARTS) };

@@ -28,26 +28,18 @@ export interface InboundDeps extends Omit<SessionDeps, "refusals" | "limits"> {
   limits?: InboundLimits;
 }
 
-export interface Inbound {
-  /** Where it listens: "127.0.0.1:2525". */
-  readonly address: string;
-  /** Clients connected now. */
-  readonly clientCount: number;
-  /** Takes no more clients, and resolves when those whose message is under way have their reply, `graceMs` later at the most. */
-  stop(graceMs: number): Promise<void>;
-}
-
 /** How long a refused or dismissed client may take to close its connection. */
 const GO_WITHIN_MS = 1_000;
 
 /** Starts to listen. Throws StartError when the address cannot be had. */
 export async function startInbound(deps: InboundDeps): Promise<Inbound> {
-  const inbound = new InboundServer(deps);
+  const inbound = new Inbound(deps);
   await inbound.open();
   return inbound;
 }
 
-class InboundServer implements Inbound {
+export class Inbound {
+  /** Where it listens: "127.0.0.1:2525". */
   address = "";
   readonly #deps: InboundDeps;
   readonly #limits: InboundLimits;
@@ -108,6 +100,7 @@ class InboundServer implements Inbound {
     this.#endFollow = deps.certificate.follow((pair) => this.#smtp.updateSecureContext(pair));
   }
 
+  /** Clients connected now. */
   get clientCount(): number {
     return this.#clients.size;
   }
@@ -122,6 +115,7 @@ class InboundServer implements Inbound {
     this.#listener.on("error", (error) => this.#deps.log.error("inbound listener", error));
   }
 
+  /** Takes no more clients, and resolves when those whose message is under way have their reply, `graceMs` later at the most. */
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#deps;
     this.#isStopping = true;

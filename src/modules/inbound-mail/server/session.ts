@@ -84,7 +84,7 @@ export class InboundSession {
 
   /** Never rejects. */
   async #keep(content: Content, session: SMTPServerSession): Promise<Error | null> {
-    const { clock, limits, refusals, blockedReason } = this.#deps;
+    const { clock, limits, refusals, blockedReason, receive } = this.#deps;
     const bytes = content.end();
     if (bytes === null) {
       const fault = content.fault ?? "bare_line_end";
@@ -97,25 +97,21 @@ export class InboundSession {
       return this.#refuseForNow();
     }
     const message = this.#buildMessage(bytes, session);
-    const { promise: isLate, resolve } = Promise.withResolvers<boolean>();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     const cancel = clock.after(limits.receiveMs, () => resolve(false));
-    // Its memory counts as long as somebody works on it, also when nobody waits any more.
-    const received = this.#receive(message).finally(() => content.letGo());
-    const isKept = await Promise.race([received, isLate]);
+    void Promise.try(() => receive(message))
+      .then(
+        () => resolve(true),
+        // The receiver has logged why.
+        () => resolve(false),
+      )
+      // Its memory counts as long as somebody works on it, also when nobody waits any more.
+      .finally(() => content.letGo());
+    const isKept = await promise;
     cancel();
     if (!isKept) return this.#refuseForNow();
     this.#logMessage(message);
     return null;
-  }
-
-  async #receive(message: InboundMessage): Promise<boolean> {
-    try {
-      await this.#deps.receive(message);
-      return true;
-    } catch {
-      // The receiver has logged why.
-      return false;
-    }
   }
 
   #buildMessage(bytes: Uint8Array, session: SMTPServerSession): InboundMessage {
