@@ -34,14 +34,10 @@ export interface ReceiveDeps extends Pick<Context, "commit" | "clock" | "random"
   lookupTxt: LookupTxt;
   /** Signs the tokens in return paths. */
   returnPathKey: Uint8Array;
-  counts: InboundCounts;
+  /** Called for each destination of a message, once what follows from it is durable. */
+  counts: { processed(result: InboundResult): void };
   /** Called with the address of each client that brought a report. */
   reporters: { note(address: string): void };
-}
-
-/** Called for each destination of a message, once what follows from it is durable. */
-export interface InboundCounts {
-  processed(result: InboundResult): void;
 }
 
 export type InboundResult =

@@ -65,18 +65,15 @@ export function openInbox(file: string, limits = LIMITS) {
 
   return {
     /** Keeps a message and returns its id; the oldest ones leave when a limit is passed. */
-    add({ from, to, signatures, raw, ...message }: ReceivedMessage): string {
+    add(message: ReceivedMessage): string {
       const { lastInsertRowid } = database.query(INSERT_MESSAGE).run({
         ...message,
-        raw,
-        author: from,
-        recipient: to,
-        recipientKey: to.toLowerCase(),
-        signatures: JSON.stringify(signatures),
-        sizeBytes: raw.byteLength,
+        recipientKey: message.to.toLowerCase(),
+        signatures: JSON.stringify(message.signatures),
+        sizeBytes: message.raw.byteLength,
       });
       totals.count += 1;
-      totals.bytes += raw.byteLength;
+      totals.bytes += message.raw.byteLength;
       makeRoom();
       return String(lastInsertRowid);
     },
@@ -122,28 +119,10 @@ export function summarize(signatures: DkimVerdict[]): DkimSummary {
   return signatures.every((signature) => signature.result === "pass") ? "pass" : "fail";
 }
 
-interface MessageRow {
-  id: number;
-  envelopeFrom: string;
-  author: string;
-  recipient: string;
-  subject: string;
-  receivedAt: number;
-  tls: string | null;
-  dkim: DkimSummary;
-  signatures: string;
-  sizeBytes: number;
-}
+type MessageRow = Omit<StoredMessage, "id" | "signatures"> & { id: number; signatures: string };
 
-function toMessage(row: MessageRow): StoredMessage {
-  const { id, author, recipient, signatures, ...rest } = row;
-  return {
-    ...rest,
-    id: String(id),
-    from: author,
-    to: recipient,
-    signatures: JSON.parse(signatures) as DkimVerdict[],
-  };
+function toMessage({ id, signatures, ...rest }: MessageRow): StoredMessage {
+  return { ...rest, id: String(id), signatures: JSON.parse(signatures) as DkimVerdict[] };
 }
 
 // AUTOINCREMENT: after the inbox was emptied an open page must not meet another message under
@@ -169,12 +148,12 @@ const LAYOUT: Layout = {
   make: [CREATE_TABLE, "CREATE INDEX messages_by_recipient ON messages (recipient_key, id)"],
 };
 
-const COLUMNS = `id, envelope_from AS envelopeFrom, author, recipient, subject,
+const COLUMNS = `id, envelope_from AS envelopeFrom, author AS "from", recipient AS "to", subject,
   received_at AS receivedAt, tls, dkim, signatures, size_bytes AS sizeBytes`;
 
 const INSERT_MESSAGE = `INSERT INTO messages (envelope_from, author, recipient, recipient_key,
   subject, received_at, tls, dkim, signatures, size_bytes, raw)
-  VALUES ($envelopeFrom, $author, $recipient, $recipientKey, $subject, $receivedAt, $tls, $dkim,
+  VALUES ($envelopeFrom, $from, $to, $recipientKey, $subject, $receivedAt, $tls, $dkim,
   $signatures, $sizeBytes, $raw)`;
 
 const SELECT_TOTALS = "SELECT count(*) AS count, coalesce(sum(size_bytes), 0) AS bytes FROM messages";

@@ -6,6 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { simpleParser } from "mailparser";
+import { getErrorMessage } from "../../platform/errors.ts";
 
 /** Bytes of the header block that are read for the list; a longer one is cut. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -72,7 +73,7 @@ export async function readMessage(raw: Uint8Array): Promise<ReadableMessage> {
       fault: null,
     };
   } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
+    const fault = getErrorMessage(error);
     return { html: null, text: null, headers, attachments: [], links: [], remoteImages: 0, fault };
   }
 }

@@ -3,7 +3,7 @@
  * only. It takes every message for every domain, offers STARTTLS, and keeps what it took in the
  * inbox. Steps of one message: RCPT (magic recipients are refused or deferred here) → DATA, up
  * to 25 MB → DKIM verified as a receiver would → kept once per recipient → 250. Nothing is
- * answered before it is kept; trouble answers 451, so the sender comes back. What some magic
+ * answered before it is kept; an error answers 451, so the sender comes back. What some magic
  * recipients send back afterwards is reporter.ts's matter.
  */
 import { once } from "node:events";
@@ -12,6 +12,7 @@ import { TLSSocket } from "node:tls";
 import { SMTPServer } from "smtp-server";
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
 import type { Clock } from "../../platform/clock.ts";
+import { getErrorMessage } from "../../platform/errors.ts";
 import { verifyMessage } from "../../protocols/dkim/verify.ts";
 import type { DkimVerdict } from "../../protocols/dkim/verify.ts";
 import type { Lookup } from "../../protocols/dns/client.ts";
@@ -90,8 +91,7 @@ export async function startSandboxMx(options: SandboxMxOptions): Promise<Sandbox
           else answer();
         },
         (error: unknown) => {
-          const reason = error instanceof Error ? error.message : String(error);
-          tell(`451 message not kept: ${visible(reason)}`);
+          tell(`451 message not kept: ${visible(getErrorMessage(error))}`);
           callback(refuse(451, "4.3.0 The sandbox could not keep the message"));
         },
       );
@@ -145,13 +145,6 @@ interface ToReport {
   reported: Reported;
 }
 
-/** What was taken: a line for the terminal, and what comes back of it. */
-interface Received {
-  line: string;
-  isSlow: boolean;
-  toReport: ToReport[];
-}
-
 const REPORTED: Partial<Record<Behaviour, ToReport["kind"]>> = { "bounce-later": "bounce", complaint: "complaint" };
 
 function findRefusal(recipient: SMTPServerAddress, session: SMTPServerSession, greylist: Greylist) {
@@ -162,11 +155,12 @@ function findRefusal(recipient: SMTPServerAddress, session: SMTPServerSession, g
     : null;
 }
 
+/** A line for the terminal, and the reports that come back of what was taken. */
 async function receive(
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
   options: SandboxMxOptions & { tls: string | null },
-): Promise<Received> {
+) {
   const raw = await readMessage(stream);
   // `rejectOversized` answers 552 whatever is returned here.
   if (raw === null) return { line: "552 message over 25 MB refused", isSlow: false, toReport: [] };

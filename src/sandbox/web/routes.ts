@@ -7,7 +7,7 @@
 import { faultAnswer, guardedRoutes, GUARDING_HEADERS, readLimit } from "./guard.ts";
 import { DEFAULT_LIST_LIMIT } from "../mx/inbox.ts";
 import type { Inbox, StoredMessage } from "../mx/inbox.ts";
-import { buildPage, PAGE_FILES, PAGE_POLICY } from "./assets.ts";
+import { buildPage, findPageFile, PAGE_POLICY } from "./assets.ts";
 import { phoneRoutes, type PhoneDeps } from "./phone-routes.ts";
 import { readMessage, sourceText, withoutHints } from "../mx/parse.ts";
 
@@ -31,8 +31,8 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
     .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))
     .get("/sandbox", () => answer(page, "text/html; charset=utf-8", PAGE_POLICY))
     .get("/sandbox/:file", ({ params }) => {
-      const file = Object.hasOwn(PAGE_FILES, params.file) ? PAGE_FILES[params.file] : undefined;
-      if (file === undefined) return faultAnswer(404, { code: "NOT_FOUND", message: "The sandbox has no such page." });
+      const file = findPageFile(params.file);
+      if (file === null) return faultAnswer(404, { code: "NOT_FOUND", message: "The sandbox has no such page." });
       return answer(file.body, file.type, PAGE_POLICY);
     })
     .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))

@@ -146,8 +146,8 @@ export class Inbound {
 
   #admit(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
-    const visitor = { networks: getNetworks(address), timesHeard: this.#deps.reporters.timesHeard(address) };
-    const place: Place | ClientRefusal = this.#isStopping ? "stopping" : this.#places.take(visitor);
+    const origin = { networks: getNetworks(address), timesHeard: this.#deps.reporters.timesHeard(address) };
+    const place: Place | ClientRefusal = this.#isStopping ? "stopping" : this.#places.take(origin);
     if (typeof place === "string") {
       this.#refusals.client(place);
       return this.#turnAway(socket);

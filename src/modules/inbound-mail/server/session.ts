@@ -84,7 +84,7 @@ export class InboundSession {
 
   /** Never rejects. */
   async #keep(content: Content, session: SMTPServerSession): Promise<Error | null> {
-    const { clock, limits, refusals, blockedReason, receive } = this.#deps;
+    const { clock, limits, counts, log, refusals, blockedReason, receive } = this.#deps;
     const bytes = content.end();
     if (bytes === null) {
       const fault = content.fault ?? "bare_line_end";
@@ -110,7 +110,10 @@ export class InboundSession {
     const isKept = await promise;
     cancel();
     if (!isKept) return this.#refuseForNow();
-    this.#logMessage(message);
+    const kinds = [...new Set(message.destinations.map(({ kind }) => kind))];
+    for (const kind of kinds) counts.message(kind);
+    const { isTls: tls, clientAddress: client } = message;
+    log.event("inbound.message", { for: kinds.join(" "), bytes: bytes.length, tls, client });
     return null;
   }
 
@@ -130,13 +133,6 @@ export class InboundSession {
       receivedAt: this.#deps.clock.now(),
       bytes,
     };
-  }
-
-  #logMessage({ destinations, bytes, isTls, clientAddress }: InboundMessage): void {
-    const kinds = [...new Set(destinations.map(({ kind }) => kind))];
-    for (const kind of kinds) this.#deps.counts.message(kind);
-    const fields = { for: kinds.join(" "), bytes: bytes.length, tls: isTls, client: clientAddress };
-    this.#deps.log.event("inbound.message", fields);
   }
 
   #refuseForNow(): Error {

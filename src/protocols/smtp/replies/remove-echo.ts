@@ -9,7 +9,7 @@ import { domainToUnicode } from "node:url";
 import type { Stage } from "./stage.ts";
 import { enhancedIn, type Reply } from "./reply.ts";
 
-/** An answer as it may be judged. Only `hear` makes one. */
+/** An answer as it may be classified. */
 export interface OwnReply {
   code: number;
   /** Null too where what looks like a code was the message's. */
@@ -73,7 +73,7 @@ interface Span {
   by: string;
 }
 
-/** Judgeable: the reply without what it repeats of the message it answers. Nothing was told before MAIL, the header after DATA. */
+/** The reply without what it repeats of the message it answers. Before MAIL the server has heard nothing of it, after DATA the header too. */
 export function removeEcho(reply: Reply, stage: Stage, told: SentMessage): OwnReply {
   return toOwnReply(reply, echoesAt(stage, told));
 }
