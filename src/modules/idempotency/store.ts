@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { idempotency } from "../../platform/db/schema/schema.ts";
 import { removeOldest } from "../../platform/db/batches.ts";
 
@@ -30,7 +30,7 @@ export function openIdempotencyStore(db: Db) {
     eq(idempotency.operation, p("operation")),
     eq(idempotency.key, p("key")),
   );
-  const select = fast(
+  const select = prepare(
     orm
       .select({
         requestHash: idempotency.requestHash,
@@ -40,8 +40,8 @@ export function openIdempotencyStore(db: Db) {
       .from(idempotency)
       .where(isKey),
   );
-  const remove = fast(orm.delete(idempotency).where(isKey));
-  const insert = fast(
+  const remove = prepare(orm.delete(idempotency).where(isKey));
+  const insert = prepare(
     orm.insert(idempotency).values({
       workspaceId: p("workspaceId"),
       domainId: p("domainId"),

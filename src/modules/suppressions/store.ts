@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { heldSuppressions, suppressions } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { Channel, Reason } from "./address.ts";
@@ -22,7 +22,7 @@ const FROM_THE_NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Numb
 export function openSuppressionStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const select = fast(
+  const select = prepare(
     orm
       .select({ reason: suppressions.reason })
       .from(suppressions)
@@ -34,7 +34,7 @@ export function openSuppressionStore(db: Db) {
         ),
       ),
   );
-  const insertRow = fast(
+  const insertRow = prepare(
     orm
       .insert(suppressions)
       .values({
@@ -47,7 +47,7 @@ export function openSuppressionStore(db: Db) {
       .onConflictDoNothing(),
   );
   const selectPage = (...filters: SQL[]) =>
-    fast(
+    prepare(
       orm
         .select()
         .from(suppressions)

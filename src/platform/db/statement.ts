@@ -9,7 +9,7 @@ interface Prepared {
 }
 
 /** `run` takes an object that holds more than the placeholders. */
-type Fast<T extends Prepared> = Pick<T, "get" | "all"> & { run(values?: object): Changes };
+type Statement<T extends Prepared> = Pick<T, "get" | "all"> & { run(values?: object): Changes };
 
 let atOnce = 0;
 
@@ -20,14 +20,14 @@ export function prepareAtOnce(): Disposable {
 }
 
 /** All statements prepared at a start would take a third of it. */
-export function fast<T extends Prepared>(query: { prepare(): T }): Fast<T> {
-  let prepared: Fast<T> | null = null;
-  const statement = () => (prepared ??= query.prepare() as unknown as Fast<T>);
+export function prepare<T extends Prepared>(query: { prepare(): T }): Statement<T> {
+  let prepared: Statement<T> | null = null;
+  const statement = () => (prepared ??= query.prepare() as unknown as Statement<T>);
   if (atOnce > 0) statement();
   const lazy: Prepared = {
     run: (values?: object) => statement().run(values),
     get: (values?: object) => (statement().get as (values?: object) => unknown)(values),
     all: (values?: object) => (statement().all as (values?: object) => unknown)(values),
   };
-  return lazy as Fast<T>;
+  return lazy as Statement<T>;
 }

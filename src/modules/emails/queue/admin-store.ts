@@ -2,7 +2,7 @@ import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, min, or, type SQL
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, lanes, workspaces } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import { type MessageCandidate, walkById } from "../../../platform/queue/queue-admin.ts";
 
 // What the operator reads of the email queue. It may have a million rows: it is walked in slices, or read at its ends.
@@ -22,7 +22,7 @@ export function openEmailAdminStore({ orm }: Db) {
     .select({ id: lanes.id })
     .from(lanes)
     .where(eq(lanes.destination, p("destination")));
-  const selectMatching = fast(
+  const selectMatching = prepare(
     orm
       .select({ id: emailQueue.id, isRunning: emailQueue.inFlight })
       .from(emailQueue)
@@ -41,13 +41,13 @@ export function openEmailAdminStore({ orm }: Db) {
       )
       .orderBy(asc(emailQueue.id)),
   );
-  const selectLane = fast(
+  const selectLane = prepare(
     orm
       .select({ workspaceId: lanes.workspaceId, destination: lanes.destination })
       .from(lanes)
       .where(eq(lanes.id, p("id"))),
   );
-  const selectLast = fast(
+  const selectLast = prepare(
     orm
       .select({ lastReply: emailQueue.lastReply, startedAt: emailQueue.startedAt })
       .from(emailQueue)
@@ -55,14 +55,14 @@ export function openEmailAdminStore({ orm }: Db) {
       .orderBy(desc(emailQueue.nextAt))
       .limit(LAST_ROWS),
   );
-  const selectCreatedAt = fast(
+  const selectCreatedAt = prepare(
     orm
       .select({ createdAt: emails.createdAt })
       .from(emails)
       .where(eq(emails.id, p("id"))),
   );
   const endOfSlice = prepareBatchEnd(orm, emailQueue);
-  const countSlice = fast(
+  const countSlice = prepare(
     orm
       .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
       .from(emailQueue)

@@ -5,7 +5,7 @@
 import { eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 
 /** Notified, inside the transaction. */
 export interface QueueCounts {
@@ -33,7 +33,7 @@ interface Row extends RowOwner {
 
 /** Notifies `counts`, where there are any, of every row that comes to be delayed or ceases to be. */
 export function countDelayed(orm: Db["orm"], counts: QueueCounts | null) {
-  const selectRow = fast(
+  const selectRow = prepare(
     orm
       .select(DELAYED_COLUMNS)
       .from(emailQueue)

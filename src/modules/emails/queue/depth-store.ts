@@ -2,7 +2,7 @@
 
 import { and, asc, count, eq, gt, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import { emailQueue, emails, lanes } from "../../../platform/db/schema/schema.ts";
 
 /** A place in the order of the queue's covering index. */
@@ -35,7 +35,7 @@ export function openCensusStore({ orm }: Db) {
   const due = sql`(${emailQueue.laneId}, ${emailQueue.nextAt})`;
   const isLater = sql`${due} > (${p("laneId")}, ${p("nextAt")})`;
   const endOf = (where: typeof isAlike) =>
-    fast(
+    prepare(
       orm
         .select({ laneId: emailQueue.laneId, nextAt: emailQueue.nextAt, id: emailQueue.id })
         .from(emailQueue)
@@ -47,27 +47,27 @@ export function openCensusStore({ orm }: Db) {
   const selectAlikeEnd = endOf(isAlike);
   const selectLaterEnd = endOf(isLater);
   const counted = { laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` };
-  const countAlike = fast(
+  const countAlike = prepare(
     orm
       .select(counted)
       .from(emailQueue)
       .where(and(isAlike, lte(emailQueue.id, p("endId"))))
       .groupBy(emailQueue.laneId),
   );
-  const countLater = fast(
+  const countLater = prepare(
     orm
       .select(counted)
       .from(emailQueue)
       .where(and(isLater, sql`${due} < (${p("endLaneId")}, ${p("endNextAt")})`))
       .groupBy(emailQueue.laneId),
   );
-  const selectDestination = fast(
+  const selectDestination = prepare(
     orm
       .select({ destination: lanes.destination })
       .from(lanes)
       .where(eq(lanes.id, p("id"))),
   );
-  const selectCreatedAt = fast(
+  const selectCreatedAt = prepare(
     orm
       .select({ createdAt: emails.createdAt })
       .from(emails)

@@ -3,7 +3,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { lanes } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 
 /** Lanes whose ids are cached. */
 const MAX_CACHED_LANES = 20_000;
@@ -11,19 +11,19 @@ const MAX_CACHED_LANES = 20_000;
 /** Prepares the statements of the lanes. */
 export function openLaneStore(orm: Db["orm"]) {
   const p = sql.placeholder;
-  const selectLane = fast(
+  const selectLane = prepare(
     orm
       .select({ id: lanes.id })
       .from(lanes)
       .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination")))),
   );
-  const insertLane = fast(
+  const insertLane = prepare(
     orm
       .insert(lanes)
       .values({ workspaceId: p("workspaceId"), destination: p("destination") })
       .returning({ id: lanes.id }),
   );
-  const selectWorkspace = fast(
+  const selectWorkspace = prepare(
     orm
       .select({ workspaceId: lanes.workspaceId })
       .from(lanes)

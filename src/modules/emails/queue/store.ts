@@ -7,7 +7,7 @@ import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
 import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 import { countDelayed, DELAYED_COLUMNS, type QueueCounts } from "./delayed-store.ts";
 import { openLaneStore } from "./lane-store.ts";
@@ -48,7 +48,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const delayed = countDelayed(orm, counts);
   const findEnd = prepareBatchEnd(orm, emailQueue);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
-  const insertRow = fast(
+  const insertRow = prepare(
     orm.insert(emailQueue).values({
       id: p("id"),
       laneId: p("laneId"),
@@ -59,7 +59,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       expiresAt: p("expiresAt"),
     }),
   );
-  const selectDue = fast(
+  const selectDue = prepare(
     orm
       .select()
       .from(emailQueue)
@@ -67,7 +67,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .orderBy(asc(emailQueue.nextAt), asc(emailQueue.id))
       .limit(p("limit")),
   );
-  const updateClaimed = fast(
+  const updateClaimed = prepare(
     orm
       .update(emailQueue)
       .set({
@@ -79,7 +79,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       })
       .where(eq(emailQueue.id, p("id"))),
   );
-  const selectHead = fast(
+  const selectHead = prepare(
     orm
       .select({ dueAt: emailQueue.nextAt, expiresAt: emailQueue.expiresAt })
       .from(emailQueue)
@@ -87,15 +87,15 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .orderBy(asc(emailQueue.nextAt))
       .limit(1),
   );
-  const updateDot = fast(
+  const updateDot = prepare(
     orm
       .update(emailQueue)
       .set({ dotAt: sql`${p("now")}` })
       .where(isThisAttempt)
       .returning({ id: emailQueue.id }),
   );
-  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(DELAYED_COLUMNS));
-  const updateDeferred = fast(
+  const deleteRow = prepare(orm.delete(emailQueue).where(isThisAttempt).returning(DELAYED_COLUMNS));
+  const updateDeferred = prepare(
     orm
       .update(emailQueue)
       .set({
@@ -108,25 +108,25 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .where(isThisAttempt)
       .returning({ id: emailQueue.id }),
   );
-  const updateGivenBack = fast(
+  const updateGivenBack = prepare(
     orm
       .update(emailQueue)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
       .where(isThisAttempt),
   );
-  const deleteWaiting = fast(
+  const deleteWaiting = prepare(
     orm
       .delete(emailQueue)
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
       .returning(DELAYED_COLUMNS),
   );
-  const deleteAny = fast(
+  const deleteAny = prepare(
     orm
       .delete(emailQueue)
       .where(eq(emailQueue.id, p("id")))
       .returning(DELAYED_COLUMNS),
   );
-  const updateDueNow = fast(
+  const updateDueNow = prepare(
     orm
       .update(emailQueue)
       // A row that is due already keeps its place among its lane's.

@@ -16,7 +16,7 @@ import {
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
 import type { StoredBody } from "../content/body.ts";
@@ -89,7 +89,7 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
 
 function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
-  const insertRow = fast(
+  const insertRow = prepare(
     orm.insert(emails).values({
       uid: p("uid"),
       workspaceId: p("workspaceId"),
@@ -106,8 +106,8 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       status: "queued",
     }),
   );
-  const insertBody = fast(orm.insert(emailBodies).values(toPlaceholders(getTableColumns(emailBodies))));
-  const addTotal = fast(
+  const insertBody = prepare(orm.insert(emailBodies).values(toPlaceholders(getTableColumns(emailBodies))));
+  const addTotal = prepare(
     orm
       .insert(emailTotals)
       .values({ workspaceId: p("workspaceId"), domainId: p("domainId"), status: p("status"), count: p("amount") })
@@ -116,7 +116,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
         set: { count: sql`${emailTotals.count} + excluded.count` },
       }),
   );
-  const updateEnd = fast(
+  const updateEnd = prepare(
     orm
       .update(emails)
       .set({
@@ -131,13 +131,13 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       .where(eq(emails.id, p("id")))
       .returning({ workspaceId: emails.workspaceId, domainId: emails.domainId }),
   );
-  const updateSentAt = fast(
+  const updateSentAt = prepare(
     orm
       .update(emails)
       .set({ sentAt: sql`${p("sentAt")}` })
       .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`)),
   );
-  const insertAttempt = fast(orm.insert(attempts).values(toPlaceholders(getTableColumns(attempts))));
+  const insertAttempt = prepare(orm.insert(attempts).values(toPlaceholders(getTableColumns(attempts))));
 
   const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
@@ -200,14 +200,14 @@ function toPlaceholders<T extends object>(columns: T): Record<keyof T & string, 
 function openReads(orm: Db["orm"]) {
   const p = sql.placeholder;
   const isOwn = and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId")));
-  const selectForDelivery = fast(
+  const selectForDelivery = prepare(
     orm
       .select({ email: emails, body: emailBodies })
       .from(emails)
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .where(eq(emails.id, p("id"))),
   );
-  const selectRecord = fast(
+  const selectRecord = prepare(
     orm
       .select({ email: emails, body: emailBodies, queue: emailQueue })
       .from(emails)
@@ -216,7 +216,7 @@ function openReads(orm: Db["orm"]) {
       .where(isOwn),
   );
   const selectState = (where: SQL | undefined) =>
-    fast(
+    prepare(
       orm
         .select({ email: emails, queue: emailQueue })
         .from(emails)
@@ -226,7 +226,7 @@ function openReads(orm: Db["orm"]) {
   const selectOwnState = selectState(isOwn);
   const selectStateById = selectState(eq(emails.id, p("id")));
   const selectStateByUid = selectState(eq(emails.uid, p("uid")));
-  const selectReturnPath = fast(
+  const selectReturnPath = prepare(
     orm
       .select({ recipientAddress: emails.recipientAddress, returnPath: emails.returnPath })
       .from(emails)
