@@ -3,14 +3,32 @@ import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, lanes, workspaces } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
-import { type MessageCandidate, walkById } from "../../../platform/queue/queue-admin.ts";
+import { type MessageCandidate, walkById, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
 
 // What the operator reads of the email queue. It may have a million rows: it is walked in slices, or read at its ends.
 
 /** Rows at the end of a lane among which the last reply is looked for. */
 const LAST_ROWS = 20;
+/** A slice takes about a millisecond; of many small lanes, each of which costs as much as ten rows, it takes fewer rows. */
+const SLICE_ROWS = 2_000;
+const MANY_LANES = 400;
 /** Sorts after every character that an id may have. */
 const PAST_HEX = "g";
+
+/** A place in the order of the queue's covering index. */
+export interface QueuePlace {
+  laneId: number;
+  nextAt: number;
+  id: number;
+}
+
+/** The rows of one lane in a slice. */
+interface LaneCount {
+  laneId: number;
+  depth: number;
+  /** Ids ascend as emails are accepted. */
+  oldestId: number;
+}
 
 export type EmailAdminStore = ReturnType<typeof openEmailAdminStore>;
 
@@ -62,13 +80,37 @@ export function openEmailAdminStore({ orm }: Db) {
       .where(eq(emails.id, p("id"))),
   );
   const endOfSlice = prepareBatchEnd(orm, emailQueue);
-  const countSlice = prepare(
-    orm
-      .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
-      .from(emailQueue)
-      .where(and(gt(emailQueue.id, p("id")), lte(emailQueue.id, p("end"))))
-      .groupBy(emailQueue.laneId),
+  // Given the three columns in one comparison, SQLite uses two for the range, and would walk all rows that are due at one
+  // time for every slice of them: those are read apart.
+  const isAlike = and(
+    eq(emailQueue.laneId, p("laneId")),
+    eq(emailQueue.nextAt, p("nextAt")),
+    gt(emailQueue.id, p("id")),
   );
+  const due = sql`(${emailQueue.laneId}, ${emailQueue.nextAt})`;
+  const isLater = sql`${due} > (${p("laneId")}, ${p("nextAt")})`;
+  const selectEnd = (where: typeof isAlike) =>
+    prepare(
+      orm
+        .select({ laneId: emailQueue.laneId, nextAt: emailQueue.nextAt, id: emailQueue.id })
+        .from(emailQueue)
+        .where(where)
+        .orderBy(asc(emailQueue.laneId), asc(emailQueue.nextAt), asc(emailQueue.id))
+        .limit(1)
+        .offset(p("ahead")),
+    );
+  const selectAlikeEnd = selectEnd(isAlike);
+  const selectLaterEnd = selectEnd(isLater);
+  const countByLane = (where: typeof isAlike) =>
+    prepare(
+      orm
+        .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
+        .from(emailQueue)
+        .where(where)
+        .groupBy(emailQueue.laneId),
+    );
+  const countAlike = countByLane(and(isAlike, lte(emailQueue.id, p("endId"))));
+  const countLater = countByLane(and(isLater, sql`${due} < (${p("endLaneId")}, ${p("endNextAt")})`));
   const candidate = {
     uid: emails.uid,
     workspaceId: emails.workspaceId,
@@ -83,12 +125,20 @@ export function openEmailAdminStore({ orm }: Db) {
     lastId: () => lastId(orm, emailQueue),
 
     /**
-     * The next `rows` emails of the queue after an id, by lane; `end`: the last of them, null: there are no more. By id:
-     * in the order of the lanes many rows that are due at one time cost each slice a walk over all of them.
+     * The next `rows` rows of the queue after `from`, by lane, a lane maybe more than once; `end` is the last of them,
+     * null when there are no more.
      */
-    countSlice(id: number, rows: number) {
-      const end = endOfSlice(id, rows);
-      return { lanes: countSlice.all({ id, end: end ?? Number.MAX_SAFE_INTEGER }), end };
+    countSlice(from: QueuePlace, rows: number): { lanes: LaneCount[]; end: QueuePlace | null } {
+      const alike = (of: QueuePlace, endId: number) => countAlike.all({ ...of, endId });
+      const alikeEnd = selectAlikeEnd.get({ ...from, ahead: rows - 1 });
+      if (alikeEnd !== undefined) return { lanes: alike(from, alikeEnd.id), end: alikeEnd };
+      const first = alike(from, Number.MAX_SAFE_INTEGER);
+      const left = rows - (first[0]?.depth ?? 0);
+      const end = selectLaterEnd.get({ ...from, ahead: left - 1 }) ?? null;
+      const bounds = { endLaneId: end?.laneId ?? Number.MAX_SAFE_INTEGER, endNextAt: end?.nextAt ?? 0 };
+      const later = countLater.all({ ...from, ...bounds });
+      const last = end === null ? [] : alike({ ...end, id: 0 }, end.id);
+      return { lanes: [...first, ...later, ...last], end };
     },
     lane: (id: number) => selectLane.get({ id }) ?? null,
     /** The lanes of the emails that are being delivered, each as often as it has some. */
@@ -168,4 +218,19 @@ export function openEmailAdminStore({ orm }: Db) {
         .all()
         .map(({ id }) => id),
   };
+}
+
+/**
+ * Counts the queue by walking its covering index, in slices with turns of the event loop between, so that a million rows
+ * stop nobody. Rows move meanwhile, so that the figures are those of about one moment.
+ */
+export async function* countLanes(store: Pick<EmailAdminStore, "countSlice">): AsyncGenerator<LaneCount[]> {
+  let rows = SLICE_ROWS;
+  for (let place: QueuePlace | null = { laneId: 0, nextAt: 0, id: 0 }; place !== null;) {
+    const slice: { lanes: LaneCount[]; end: QueuePlace | null } = store.countSlice(place, rows);
+    await yieldToEventLoop();
+    yield slice.lanes;
+    place = slice.end;
+    rows = slice.lanes.length >= MANY_LANES ? MANY_LANES : SLICE_ROWS;
+  }
 }
