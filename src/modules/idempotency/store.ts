@@ -1,6 +1,5 @@
-import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { prepare } from "../../platform/db/statement.ts";
+import { matches, prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { idempotency } from "../../platform/db/schema/schema.ts";
 import { removeOldest } from "../../platform/db/batches.ts";
 
@@ -23,13 +22,7 @@ export type IdempotencyStore = ReturnType<typeof openIdempotencyStore>;
 
 export function openIdempotencyStore(db: Db) {
   const { orm } = db;
-  const p = sql.placeholder;
-  const isKey = and(
-    eq(idempotency.workspaceId, p("workspaceId")),
-    eq(idempotency.domainId, p("domainId")),
-    eq(idempotency.operation, p("operation")),
-    eq(idempotency.key, p("key")),
-  );
+  const isKey = matches(idempotency, "workspaceId", "domainId", "operation", "key");
   const select = prepare(
     orm
       .select({
@@ -41,17 +34,7 @@ export function openIdempotencyStore(db: Db) {
       .where(isKey),
   );
   const remove = prepare(orm.delete(idempotency).where(isKey));
-  const insert = prepare(
-    orm.insert(idempotency).values({
-      workspaceId: p("workspaceId"),
-      domainId: p("domainId"),
-      operation: p("operation"),
-      key: p("key"),
-      requestHash: p("requestHash"),
-      response: p("response"),
-      createdAt: p("createdAt"),
-    }),
-  );
+  const insert = prepare(orm.insert(idempotency).values(toPlaceholders(idempotency)));
 
   return {
     /** The answer first given under this key after `notBefore`; an older one is forgotten. Inside a transaction. */

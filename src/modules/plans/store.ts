@@ -1,7 +1,7 @@
 import { and, between, desc, eq, gte, inArray, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { usage, usageReported } from "../../platform/db/schema/schema.ts";
-import { prepare } from "../../platform/db/statement.ts";
+import { prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { Tally } from "../../platform/db/tally.ts";
 
 /** What may be reported by mail about an email. */
@@ -84,14 +84,7 @@ export function openUsageStore(db: Db) {
   const addReported = prepare(
     orm
       .insert(usageReported)
-      .values({
-        workspaceId: p("workspaceId"),
-        day: p("day"),
-        name: p("name"),
-        domain: p("domain"),
-        count: p("count"),
-        counted: p("counted"),
-      })
+      .values(toPlaceholders(usageReported))
       .onConflictDoUpdate({
         target: [usageReported.workspaceId, usageReported.day, usageReported.name, usageReported.domain],
         set: {

@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { prepare } from "../../platform/db/statement.ts";
+import { matches, prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { heldSuppressions, suppressions } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { Channel, Reason } from "./address.ts";
@@ -26,24 +26,12 @@ export function openSuppressionStore(db: Db) {
     orm
       .select({ reason: suppressions.reason })
       .from(suppressions)
-      .where(
-        and(
-          eq(suppressions.workspaceId, p("workspaceId")),
-          eq(suppressions.channel, p("channel")),
-          eq(suppressions.address, p("address")),
-        ),
-      ),
+      .where(matches(suppressions, "workspaceId", "channel", "address")),
   );
   const insertRow = prepare(
     orm
       .insert(suppressions)
-      .values({
-        workspaceId: p("workspaceId"),
-        channel: p("channel"),
-        address: p("address"),
-        reason: p("reason"),
-        createdAt: p("createdAt"),
-      })
+      .values(toPlaceholders(suppressions, "workspaceId", "channel", "address", "reason", "createdAt"))
       .onConflictDoNothing(),
   );
   const selectPage = (...filters: SQL[]) =>

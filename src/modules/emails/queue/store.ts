@@ -7,7 +7,7 @@ import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
 import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
-import { prepare } from "../../../platform/db/statement.ts";
+import { prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 import { countDelayed, DELAYED_COLUMNS, type QueueCounts } from "./delayed-store.ts";
 import { openLaneStore } from "./lane-store.ts";
@@ -49,15 +49,11 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const findEnd = prepareBatchEnd(orm, emailQueue);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
   const insertRow = prepare(
-    orm.insert(emailQueue).values({
-      id: p("id"),
-      laneId: p("laneId"),
-      workspaceId: p("workspaceId"),
-      domainId: p("domainId"),
-      createdAt: p("createdAt"),
-      nextAt: p("nextAt"),
-      expiresAt: p("expiresAt"),
-    }),
+    orm
+      .insert(emailQueue)
+      .values(
+        toPlaceholders(emailQueue, "id", "laneId", "workspaceId", "domainId", "createdAt", "nextAt", "expiresAt"),
+      ),
   );
   const selectDue = prepare(
     orm

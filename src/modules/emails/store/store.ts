@@ -1,22 +1,8 @@
-import {
-  and,
-  asc,
-  count,
-  desc,
-  eq,
-  getTableColumns,
-  gt,
-  inArray,
-  isNotNull,
-  notInArray,
-  type Placeholder,
-  type SQL,
-  sql,
-} from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../../../platform/db/schema/schema.ts";
-import { prepare } from "../../../platform/db/statement.ts";
+import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
 import type { StoredBody } from "../content/body.ts";
@@ -106,7 +92,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       status: "queued",
     }),
   );
-  const insertBody = prepare(orm.insert(emailBodies).values(toPlaceholders(getTableColumns(emailBodies))));
+  const insertBody = prepare(orm.insert(emailBodies).values(toPlaceholders(emailBodies)));
   const addTotal = prepare(
     orm
       .insert(emailTotals)
@@ -137,7 +123,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       .set({ sentAt: sql`${p("sentAt")}` })
       .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`)),
   );
-  const insertAttempt = prepare(orm.insert(attempts).values(toPlaceholders(getTableColumns(attempts))));
+  const insertAttempt = prepare(orm.insert(attempts).values(toPlaceholders(attempts)));
 
   const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
@@ -190,16 +176,10 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
   };
 }
 
-/** A placeholder for each column, by its name. */
-function toPlaceholders<T extends object>(columns: T): Record<keyof T & string, Placeholder> {
-  const named = Object.keys(columns).map((name) => [name, sql.placeholder(name)] as const);
-  return Object.fromEntries(named) as Record<keyof T & string, Placeholder>;
-}
-
 /** Reads emails one by one, or those that wait. */
 function openReads(orm: Db["orm"]) {
   const p = sql.placeholder;
-  const isOwn = and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId")));
+  const isOwn = matches(emails, "uid", "workspaceId");
   const selectForDelivery = prepare(
     orm
       .select({ email: emails, body: emailBodies })
