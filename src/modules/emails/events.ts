@@ -46,6 +46,9 @@ export interface EmailEnd {
   bounce?: Bounce | null;
 }
 
+/** In the bounce of an email that no server has answered about. */
+export const NO_REPLY = { smtpCode: null, enhancedCode: null, mx: null };
+
 export interface EndDeps {
   emails: EmailStore;
   recordEvent: RecordEmailEvent;
