@@ -60,7 +60,7 @@ test("a stop ends it, also one that comes while a share is being removed", async
   using on = start();
   expect(on.clock.pending).toBe(1);
   on.clock.advance(EVERY_MS);
-  on.stop();
+  void on.stop();
   await turn(3);
   expect(on.clock.pending).toBe(0);
 });
