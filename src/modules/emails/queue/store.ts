@@ -29,15 +29,10 @@ export interface EmailState {
 export type EmailJob = Job<EmailState>;
 
 /** An email to be queued; workspace, domain and time of acceptance as in its own row. */
-export interface NewRow {
-  id: number;
-  laneId: number;
-  workspaceId: number;
-  domainId: number;
-  createdAt: number;
-  nextAt: number;
-  expiresAt: number;
-}
+export type NewRow = Pick<
+  typeof emailQueue.$inferSelect,
+  "id" | "laneId" | "workspaceId" | "domainId" | "createdAt" | "nextAt" | "expiresAt"
+>;
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 

@@ -29,33 +29,21 @@ export interface DomainOfWorkspace {
   domainId: number;
 }
 
-export interface NewEmail {
-  uid: string;
-  workspaceId: number;
-  domainId: number;
-  sender: string;
-  /** In the form compared, as `recipientAddress`. */
-  senderAddress: string;
-  senderDomain: string;
-  recipient: string;
-  recipientAddress: string;
-  subject: string;
-  replyTo: string | null;
-  returnPath: string;
-  createdAt: number;
-  body: StoredBody;
-}
+type EndColumn = "status" | "endedAt" | "sentAt" | "deliveredAt" | "failedReason" | "bounce" | "attempts";
+/** `senderAddress` and `recipientAddress` are in the form compared. */
+export type NewEmail = Omit<EmailRow, EndColumn | "id" | "possibleDuplicate"> & { body: StoredBody };
 
-/** How an email ended, as it is written. */
-interface EmailEndRow {
-  status: StoredStatus;
+/** How an email ended. Times in Unix ms. */
+export interface EmailEnd {
+  status: Exclude<StoredStatus, "queued">;
   endedAt: number;
-  /** Counts only while none is known. */
-  sentAt: number | null;
-  deliveredAt: number | null;
-  failedReason: string | null;
-  bounce: Bounce | null;
+  /** Attempts begun. */
   attempts: number;
+  /** Counts only while none is known. */
+  sentAt?: number | null;
+  deliveredAt?: number | null;
+  failedReason?: string | null;
+  bounce?: Bounce | null;
 }
 
 /** Told of what has become durable; must not throw. */
@@ -150,12 +138,13 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       totals.add({ workspaceId, domainId, status: "queued" }, -change);
     },
     /** Only for endEmail (modules/emails/events.ts), which records the event too. Whose email it is. */
-    setEnd(id: number, end: EmailEndRow, from: StoredStatus): { workspaceId: number; domainId: number } {
-      const bounce = end.bounce === null ? null : JSON.stringify(end.bounce);
-      const owner = updateEnd.get({ id, ...end, bounce });
+    setEnd(id: number, end: EmailEnd, from: StoredStatus): { workspaceId: number; domainId: number } {
+      const { sentAt = null, deliveredAt = null, failedReason = null, bounce = null } = end;
+      const stored = bounce === null ? null : JSON.stringify(bounce);
+      const owner = updateEnd.get({ id, ...end, sentAt, deliveredAt, failedReason, bounce: stored });
       totals.add({ ...owner, status: from }, -1);
       totals.add({ ...owner, status: end.status }, 1);
-      if (counts !== null) afterCommit.run(() => counts.ended(end.status, end.bounce?.category ?? null));
+      if (counts !== null) afterCommit.run(() => counts.ended(end.status, bounce?.category ?? null));
       return owner;
     },
     /** The first attempt that reached the recipient's server. */
