@@ -2,6 +2,10 @@
 // transaction, before anything is connected: there are no leases, and a crash costs one attempt's delay. A row whose
 // attempt runs has in_flight = 1 and is not claimed again, however long the attempt takes. Everything that ends an attempt
 // is fenced by its number.
+//
+// A row is delayed when an attempt has ended without taking it off: its attempts, less the running one, are above 0. The
+// begin of an attempt changes nothing of that, so that mail delivered at its first attempt, as most is, never counts as
+// delayed; nor does its release. A row comes to be delayed at the end of its first attempt.
 
 import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
 import { prepareBatchEnd } from "../../../platform/db/batches.ts";
@@ -9,7 +13,6 @@ import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
 import { prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
-import { countDelayed, DELAYED_COLUMNS, type QueueCounts } from "./delayed-store.ts";
 import { openLaneStore } from "./lane-store.ts";
 
 /** Rows that one transaction reschedules. */
@@ -17,6 +20,17 @@ const RESCHEDULE_ROWS = 2_000;
 /** After so many attempts a retry by hand comes no sooner than this after the last one. */
 const FREE_RETRIES = 5;
 const RETRY_PAUSE_MS = 60_000;
+
+type Row = typeof emailQueue.$inferSelect;
+
+/** They say whether a row is delayed, and whose it is. */
+const DELAYED_COLUMNS = {
+  workspaceId: emailQueue.workspaceId,
+  domainId: emailQueue.domainId,
+  attempts: emailQueue.attempts,
+  inFlight: emailQueue.inFlight,
+};
+type Delayed = Pick<Row, keyof typeof DELAYED_COLUMNS>;
 
 /** What the queue keeps of an email between its attempts. */
 export interface EmailState {
@@ -29,10 +43,13 @@ export interface EmailState {
 export type EmailJob = Job<EmailState>;
 
 /** An email to be queued; workspace, domain and time of acceptance as in its own row. */
-export type NewRow = Pick<
-  typeof emailQueue.$inferSelect,
-  "id" | "laneId" | "workspaceId" | "domainId" | "createdAt" | "nextAt" | "expiresAt"
->;
+export type NewRow = Pick<Row, "id" | "laneId" | "workspaceId" | "domainId" | "createdAt" | "nextAt" | "expiresAt">;
+
+/** Notified, inside the transaction. */
+interface QueueCounts {
+  /** There are so many more (1) or fewer (-1) delayed rows of a sending domain. */
+  delayed(owner: { workspaceId: number; domainId: number }, change: 1 | -1): void;
+}
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
@@ -40,9 +57,10 @@ export type QueueStore = ReturnType<typeof openQueueStore>;
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm } = db;
   const p = sql.placeholder;
-  const delayed = countDelayed(orm, counts);
   const findEnd = prepareBatchEnd(orm, emailQueue);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
+  // A row that was freed is no longer this attempt's to put back.
+  const isRunning = and(isThisAttempt, eq(emailQueue.inFlight, true));
   const insertRow = prepare(
     orm
       .insert(emailQueue)
@@ -96,14 +114,14 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         inFlight: false,
         dotAt: null,
       })
-      .where(isThisAttempt)
-      .returning({ id: emailQueue.id }),
+      .where(isRunning)
+      .returning(DELAYED_COLUMNS),
   );
   const updateGivenBack = prepare(
     orm
       .update(emailQueue)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
-      .where(isThisAttempt),
+      .where(isRunning),
   );
   const deleteWaiting = prepare(
     orm
@@ -128,6 +146,13 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false), gt(emailQueue.attempts, 0)))
       .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt }),
   );
+  const countRemoved = (row: Delayed | undefined): void => {
+    if (row !== undefined && row.attempts > (row.inFlight ? 1 : 0)) counts?.delayed(row, -1);
+  };
+  /** Its attempt ended without taking it off. */
+  const countDelayed = (row: Delayed | undefined): void => {
+    if (row?.attempts === 1) counts?.delayed(row, 1);
+  };
   const queue = {
     ...openLaneStore(orm),
 
@@ -151,16 +176,18 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
 
     complete({ id, attempt }) {
       const row = deleteRow.get({ id, attempt });
-      if (row !== undefined) delayed.countRemoved(row);
+      countRemoved(row);
       return row !== undefined;
     },
 
     retry({ id, attempt }, { nextAt, state }) {
-      return delayed.countChange(id, () => updateDeferred.get({ id, attempt, nextAt, ...state })) !== undefined;
+      const row = updateDeferred.get({ id, attempt, nextAt, ...state });
+      countDelayed(row);
+      return row !== undefined;
     },
 
     release({ id, attempt, dueAt }) {
-      delayed.countChange(id, () => updateGivenBack.run({ id, attempt, dueAt }));
+      updateGivenBack.run({ id, attempt, dueAt });
     },
 
     /** One pass over the covering index. */
@@ -184,9 +211,9 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     freeInterrupted({ id, attempts }, nextAt) {
       const freed = { inFlight: false, dotAt: null, ...(nextAt === null ? {} : { nextAt }) };
       const isLost = and(eq(emailQueue.id, id), eq(emailQueue.attempts, attempts), eq(emailQueue.inFlight, true));
-      const waiting = { laneId: emailQueue.laneId, dueAt: emailQueue.nextAt };
-      const free = () => orm.update(emailQueue).set(freed).where(isLost).returning(waiting).get();
-      return delayed.countChange(id, free) ?? null;
+      const row = orm.update(emailQueue).set(freed).where(isLost).returning().get();
+      countDelayed(row);
+      return row === undefined ? null : { laneId: row.laneId, dueAt: row.nextAt };
     },
 
     rescheduleBatch(after, now) {
@@ -218,7 +245,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
     removeWaiting(id: number): number | null {
       const row = deleteWaiting.get({ id });
-      if (row !== undefined) delayed.countRemoved(row);
+      countRemoved(row);
       return row?.attempts ?? null;
     },
 
@@ -228,7 +255,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
      */
     remove(id: number): number | null {
       const row = deleteAny.get({ id });
-      if (row !== undefined) delayed.countRemoved(row);
+      countRemoved(row);
       return row?.attempts ?? null;
     },
 

@@ -14,7 +14,7 @@ export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
-/** The statuses of the totals: an email that is queued counts as delayed while its queue row does (modules/emails/queue/delayed-store.ts). */
+/** The statuses of the totals: an email that is queued counts as delayed while its queue row does (modules/emails/queue/store.ts). */
 type CountedStatus = typeof emailTotals.$inferSelect.status;
 
 /** An email without its body, and its queue row while it is not final. */
