@@ -48,7 +48,7 @@ export function openIdempotencyStore(db: Db) {
     insert(scope: IdempotencyScope, answer: StoredAnswer, createdAt: number): void {
       insert.run({ ...scope, ...answer, createdAt });
     },
-    /** Removes a share of what is older than `notBefore`; true when there may be more. */
+    /** Removes a batch of what is older than `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean => removeOldest(orm, idempotency, notBefore),
   };
 }

@@ -47,7 +47,7 @@ export interface AcceptDeps extends AcceptSendDeps {
   workspaces: { byId(id: number): (Standing & { uid: string }) | undefined };
   /** The plan of a workspace. */
   findPlan: (workspaceId: number) => Plan;
-  /** Told after the commit: a row of this lane is due. */
+  /** Called after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
   findTransport: FindTransport;
   recordEvent: RecordEmailEvent;

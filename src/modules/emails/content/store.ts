@@ -8,7 +8,7 @@ const BATCH = 200;
 
 export type ContentStore = ReturnType<typeof openContentStore>;
 
-/** `removed` is told of the bytes of each workspace's contents, inside the transaction that removes them. */
+/** `removed` is called with the bytes of each workspace's contents, inside the transaction that removes them. */
 export function openContentStore({ orm }: Db, removed: (workspaceId: number, bytes: number) => void) {
   const p = sql.placeholder;
   const selectBatch = prepare(

@@ -33,15 +33,8 @@ export interface HeldQueueExpiryDeps extends EndDeps, Pick<Context, "commit" | "
   show: (words: string, recipient: string) => string;
 }
 
-interface Expired {
-  uid: string;
-  recipient: string;
-  attempts: number;
-  reason: string;
-}
-
 interface Batch {
-  expired: Expired[];
+  expired: { uid: string; recipient: string; attempts: number; reason: string }[];
   /** There may be more that have expired. */
   isMore: boolean;
   /** When the first of those that were looked at and go on waiting expires; null: there is none. */
@@ -59,7 +52,10 @@ export function createHeldQueueExpiry(deps: HeldQueueExpiryDeps): BackgroundTask
       for (const workspaceId of workspaces.held()) {
         for (let isMore = true; isMore && !stopping.aborted;) {
           const batch = await commit(() => expireBatch(workspaceId, deps));
-          logExpired(batch.expired, deps);
+          for (const { uid, recipient, attempts, reason } of batch.expired) {
+            const detail = deps.show(reason, recipient);
+            deps.log.event("email.failed", { id: uid, to: deps.show(recipient, recipient), attempt: attempts, detail });
+          }
           isMore = batch.isMore;
           nextAt = Math.min(nextAt, batch.nextAt ?? nextAt);
         }
@@ -67,13 +63,6 @@ export function createHeldQueueExpiry(deps: HeldQueueExpiryDeps): BackgroundTask
       return Math.max(0, nextAt - clock.now());
     },
   });
-}
-
-function logExpired(expired: Expired[], { log, show }: HeldQueueExpiryDeps): void {
-  for (const { uid, recipient, attempts, reason } of expired) {
-    const fields = { id: uid, to: show(recipient, recipient), attempt: attempts, detail: show(reason, recipient) };
-    log.event("email.failed", fields);
-  }
 }
 
 function expireBatch(workspaceId: number, deps: HeldQueueExpiryDeps): Batch {

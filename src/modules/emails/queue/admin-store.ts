@@ -79,7 +79,7 @@ export function openEmailAdminStore({ orm }: Db) {
       .from(emails)
       .where(eq(emails.id, p("id"))),
   );
-  const endOfSlice = prepareBatchEnd(orm, emailQueue);
+  const findSliceEnd = prepareBatchEnd(orm, emailQueue);
   // Given the three columns in one comparison, SQLite uses two for the range, and would walk all rows that are due at one
   // time for every slice of them: those are read apart.
   const isAlike = and(
@@ -121,7 +121,7 @@ export function openEmailAdminStore({ orm }: Db) {
   };
 
   return {
-    list: walkById(endOfSlice, (range) => selectMatching.all({ ...range })),
+    list: walkById(findSliceEnd, (range) => selectMatching.all({ ...range })),
     lastId: () => lastId(orm, emailQueue),
 
     /**

@@ -46,7 +46,7 @@ export interface EmailEnd {
   bounce?: Bounce | null;
 }
 
-/** Told of what has become durable; must not throw. */
+/** Notified of what has become durable; must not throw. */
 export interface EmailCounts {
   accepted(amount: number): void;
   /** `category` as in the bounce; null where there is none. */
