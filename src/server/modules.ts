@@ -7,7 +7,6 @@ import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
 import { createEvents } from "../modules/events/index.ts";
-import { createAnswerPurge } from "../modules/idempotency/purge.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
@@ -22,6 +21,7 @@ import type { Context } from "../platform/context.ts";
 import type { Environment } from "../platform/environment.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import type { Db } from "../platform/db/open.ts";
+import { createPurge } from "../platform/db/purge.ts";
 import { redact } from "../platform/log.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
 import type { Core } from "./core.ts";
@@ -112,7 +112,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const suppressions = createSuppressions(context, stores, shared);
   const apiKeys = createApiKeys(context, stores, { ...shared, planOf });
-  const idempotency = createAnswerPurge({ ...context, ...stores, retentionMs: config.idempotency.retentionMs });
+  const { retentionMs } = config.idempotency;
+  const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   return {
     plans,
     events,

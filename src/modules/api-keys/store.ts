@@ -1,6 +1,6 @@
 import { and, count, desc, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { apiKeys, domains } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
@@ -17,7 +17,7 @@ export type KeyStore = ReturnType<typeof openKeyStore>;
 export function openKeyStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectByHash = fast(
+  const selectByHash = prepare(
     orm
       .select({
         id: apiKeys.id,
@@ -28,7 +28,7 @@ export function openKeyStore(db: Db) {
       .from(apiKeys)
       .where(eq(apiKeys.hash, p("hash"))),
   );
-  const updateLastUsed = fast(
+  const updateLastUsed = prepare(
     orm
       .update(apiKeys)
       .set({ lastUsedAt: sql`${p("now")}` })

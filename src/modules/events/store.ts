@@ -4,7 +4,7 @@ import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/events.ts";
 import { removeOldest } from "../../platform/db/batches.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 
 export type EventRow = typeof events.$inferSelect;
 export type NewEventRow = Omit<EventRow, "id">;
@@ -15,7 +15,7 @@ export type EventStore = ReturnType<typeof openEventStore>;
 export function openEventStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const insert = fast(
+  const insert = prepare(
     orm.insert(events).values({
       uid: p("uid"),
       workspaceId: p("workspaceId"),
@@ -25,13 +25,13 @@ export function openEventStore(db: Db) {
       createdAt: p("createdAt"),
     }),
   );
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(events)
       .where(eq(events.id, p("id"))),
   );
-  const selectAfter = fast(
+  const selectAfter = prepare(
     orm
       .select()
       .from(events)
@@ -39,7 +39,7 @@ export function openEventStore(db: Db) {
       .orderBy(asc(events.id))
       .limit(p("limit")),
   );
-  const selectLast = fast(
+  const selectLast = prepare(
     orm
       .select({ id: events.id })
       .from(events)

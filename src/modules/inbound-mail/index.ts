@@ -4,7 +4,7 @@ import type { AnyElysia } from "elysia";
 import type { Config } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
-import { purgeRegularly } from "../../platform/db/purge.ts";
+import { createPurge } from "../../platform/db/purge.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import { type OpenThread, ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
@@ -64,7 +64,7 @@ export function createInboundMail(
     lookupTxt: (name, signal) => resolver.txt(name, signal),
   });
   let server: Inbound | null = null;
-  let stopPurge = () => {};
+  const purge = createPurge(context, "inbox", () => stores.inbox.purge(clock.now() - INBOX_RETENTION_MS));
   return {
     receive,
     operatorRoutes: () => [inboxRoutes(deps)],
@@ -76,7 +76,7 @@ export function createInboundMail(
     },
     /** Throws StartError where the port cannot be opened. */
     async start() {
-      stopPurge = purgeRegularly(context, "inbox", () => stores.inbox.purge(clock.now() - INBOX_RETENTION_MS));
+      void purge.start();
       if (inbound.listen === null) return;
       server = await startInbound({
         ...deps,
@@ -96,7 +96,7 @@ export function createInboundMail(
     },
     /** A message that is being parsed comes again. */
     async stop() {
-      stopPurge();
+      void purge.stop();
       await server?.stop(0);
       parsing.close();
     },

@@ -1,7 +1,7 @@
 import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { smsCredits, smsMessages } from "../../platform/db/schema/sms.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
 export type CreditRow = typeof smsCredits.$inferSelect;
@@ -18,7 +18,7 @@ export type CreditStore = ReturnType<typeof openCreditStore>;
 /** The entries that explain balances of SMS credits; credits.ts writes them together with the balance. */
 export function openCreditStore({ orm }: Db) {
   const p = sql.placeholder;
-  const insertRow = fast(
+  const insertRow = prepare(
     orm.insert(smsCredits).values({
       workspaceId: p("workspaceId"),
       kind: p("kind"),

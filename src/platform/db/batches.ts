@@ -1,7 +1,7 @@
 import { asc, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "./open.ts";
-import { fast } from "./statement.ts";
+import { prepare } from "./statement.ts";
 
 // Work on more rows than one transaction or one turn of the event loop should touch goes in batches.
 
@@ -18,7 +18,7 @@ export type FindBatchEnd = (id: number, rows: number) => number | null;
 /** Prepares the walk over a table by its ids. */
 export function prepareBatchEnd(orm: Orm, table: Numbered): FindBatchEnd {
   const p = sql.placeholder;
-  const selectEnd = fast(
+  const selectEnd = prepare(
     orm
       .select({ id: sql<number>`${table.id}` })
       .from(table)

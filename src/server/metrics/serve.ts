@@ -10,7 +10,7 @@ import { listenForMetrics } from "./listen.ts";
 import { watchEventLoop } from "../../platform/metrics/event-loop-lag.ts";
 import { readFileSizes, readProcess } from "../../platform/metrics/process.ts";
 import type { Registry } from "../../platform/metrics/registry.ts";
-import { openCensusStore } from "../../modules/emails/queue/depth-store.ts";
+import { openEmailAdminStore } from "../../modules/emails/queue/admin-store.ts";
 
 // Serving the metrics: everything that is measured only because somebody may ask begins and ends here.
 
@@ -42,12 +42,7 @@ export interface MetricsServer {
 /** Throws StartError when the port cannot be had. */
 export function serveMetrics(options: ServeOptions): MetricsServer {
   const { registry, counters, clock, siteOf, databaseFile } = options;
-  const store = openCensusStore(options.db);
-  const census = new QueueDepthSampler({
-    store,
-    siteOf: (laneId) => siteOf(laneId) ?? store.destinationOf(laneId),
-    clock,
-  });
+  const census = new QueueDepthSampler({ store: openEmailAdminStore(options.db), findSite: siteOf, clock });
   registerGauges(registry, {
     ...options.sources,
     now: () => clock.now(),

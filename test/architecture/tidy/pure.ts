@@ -36,7 +36,6 @@ export const PURE = [
   "modules/domains/records.ts",
   "modules/domains/status.ts",
   "modules/emails/content/body.ts",
-  "modules/emails/content/prepare.ts",
   "modules/emails/delivery/refusal-watch.ts",
   "modules/emails/delivery/message-budget.ts",
   "modules/emails/api/serialize.ts",

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
 import { ATTEMPT_OUTCOMES } from "../../../platform/db/schema/schema.ts";
 import { REPORT_KINDS } from "../../../platform/db/schema/inbound.ts";
 import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
@@ -27,10 +27,10 @@ function senderFault(parsed: ParsedMailbox): string | null {
   return "must be ASCII before the @: many mail servers take nothing with another sender's address";
 }
 
-function address(description: string, faultOf = addressFault) {
+function address(description: string, findFault = addressFault) {
   const plain = text(
     { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.net"] },
-    (value) => faultOf(parseAddress(value)),
+    (value) => findFault(parseAddress(value)),
   );
   return hinted(plain, (value) => {
     const parsed = typeof value === "string" ? parseMailbox(value) : null;
@@ -133,12 +133,16 @@ function isFilled(value: unknown): boolean {
 
 const Time = Type.String({ format: "date-time" });
 
+function orNull<T extends TSchema>(schema: T, description: string, ...examples: T["static"][]) {
+  return Type.Union([schema, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
+}
+
 function nullableText(description: string, ...examples: string[]) {
-  return Type.Union([Type.String(), Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
+  return orNull(Type.String(), description, ...examples);
 }
 
 function nullableTime(description: string, ...examples: string[]) {
-  return Type.Union([Time, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
+  return orNull(Time, description, ...examples);
 }
 
 export const Accepted = named(
@@ -239,7 +243,7 @@ export const Bounce = named(
       CATEGORIES.map((category) => Type.Literal(category)),
       { description: "invalid_recipient, inactive_mailbox and bad_domain suppress the recipient." },
     ),
-    smtpCode: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code.", examples: [550] }),
+    smtpCode: orNull(Type.Integer(), "The server's reply code.", 550),
     enhancedCode: nullableText("Its enhanced status code.", "5.1.1"),
     mx: nullableText("The server that refused it.", "mx1.example.net"),
   }),
@@ -270,9 +274,7 @@ export const EmailRecord = named(
       description:
         "It may arrive twice: the reply to an attempt was lost after the whole message had been sent, and it was retried; or it waited in a database that was restored from a backup, and may have been sent after the backup.",
     }),
-    bounce: Type.Union([Bounce, Type.Null()], {
-      description: "Why and where it was refused; null: it was not refused.",
-    }),
+    bounce: orNull(Bounce, "Why and where it was refused; null: it was not refused."),
   }),
 );
 
@@ -294,10 +296,7 @@ function wordOrNull(words: readonly string[], description: string) {
 const Connection = Type.Object({
   host: nullableText("The server's name.", "mx1.example.net"),
   address: nullableText("Its IP address.", "192.0.2.25"),
-  tls: Type.Union([Type.String(), Type.Null()], {
-    description: "Protocol and cipher; null: clear text, or no connection.",
-    examples: ["TLSv1.3 TLS_AES_256_GCM_SHA384"],
-  }),
+  tls: nullableText("Protocol and cipher; null: clear text, or no connection.", "TLSv1.3 TLS_AES_256_GCM_SHA384"),
   stage: wordOrNull(STAGES, "Where it ended: on the way there, or at which command."),
   code: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code." }),
   enhancedCode: nullableText("Its enhanced status code."),
@@ -322,21 +321,20 @@ const AttemptMembers = Type.Object({
   }),
   category: wordOrNull(CATEGORIES, "What the words mean; null: it was taken, or it runs."),
   ...Connection.properties,
-  tries: Type.Union([Type.Array(Try), Type.Null()], {
-    description: "All connections of the attempt in order, if there were several; the final result is above.",
-  }),
+  tries: orNull(
+    Type.Array(Try),
+    "All connections of the attempt in order, if there were several; the final result is above.",
+  ),
 });
 
 /** A report that came by mail: its members beside those that an attempt has too, `category`, `host`, `code`, `enhancedCode`, `reply`. */
 const ReportMembers = Type.Object({
-  permanent: Type.Union([Type.Boolean(), Type.Null()], {
-    description: "For a bounce: whether it is permanent. A permanent one ends an email that has not ended otherwise.",
-  }),
+  permanent: orNull(
+    Type.Boolean(),
+    "For a bounce: whether it is permanent. A permanent one ends an email that has not ended otherwise.",
+  ),
   reporter: Type.Union([Type.String(), Type.Null()], { description: "The reporting server." }),
-  feedbackType: Type.Union([Type.String(), Type.Null()], {
-    description: "For a complaint: its type, as reported.",
-    examples: ["abuse"],
-  }),
+  feedbackType: nullableText("For a complaint: its type, as reported.", "abuse"),
 });
 
 /** One entry of an email's timeline: its status changed, an attempt was made, or a report came. */
@@ -355,9 +353,7 @@ export const TimelineEntry = named(
       },
     ),
     at: Time,
-    reason: Type.Union([Type.String(), Type.Null()], {
-      description: "In the entry that ended it undelivered: the record's `failedReason`.",
-    }),
+    reason: nullableText("In the entry that ended it undelivered: the record's `failedReason`."),
     ...Type.Partial(AttemptMembers).properties,
     ...Type.Partial(ReportMembers).properties,
   }),

@@ -16,11 +16,12 @@ import { createTlsPolicies } from "../../../protocols/smtp/tls-policy.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { createEmailHandler, type DeliverDeps } from "./deliver.ts";
+import { createDirectTransport, type DirectTransportDeps } from "./direct-transport.ts";
 import { RefusalWatch } from "./refusal-watch.ts";
 import { MessageBudget, messageBudgetFor } from "./message-budget.ts";
-import { openRelays } from "./relays.ts";
+import { createRelayTransport } from "./relay-transport.ts";
+import { openRelays, type Relay } from "./relays.ts";
 import type { FindTransport } from "./transport.ts";
-import { createTransports } from "./transports.ts";
 
 // The delivery of emails: the worker, the transports, and what these share: sites, sessions, memory.
 
@@ -96,6 +97,16 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
   });
   const sessions = () => ({ busy: slots.openCount, idle: pool.idleCount });
   return { worker, sites, findTransport, sessions, closeSessions: () => pool.close() };
+}
+
+/** The one choice of a transport: the relay that has the sending domain, else the relay for all others, else direct. */
+export function createTransports(relays: readonly Relay[], deps: DirectTransportDeps): FindTransport {
+  const routed = relays.map((relay) => ({ domains: relay.domains, transport: createRelayTransport(relay, deps) }));
+  const byDomain = new Map(
+    routed.flatMap(({ domains, transport }) => domains.map((name) => [name, transport] as const)),
+  );
+  const others = routed.find(({ domains }) => domains.length === 0)?.transport ?? createDirectTransport(deps);
+  return (senderDomain) => byDomain.get(senderDomain) ?? others;
 }
 
 function toSiteRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfig): SiteRules {
