@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { StartError } from "../../platform/errors.ts";
+import { getErrorMessage, StartError } from "../../platform/errors.ts";
 import { plain } from "../framework/text.ts";
 
 // Only the owner of a data directory works on it. The service's user could replace its files by links to root's files,
@@ -87,9 +87,8 @@ export function become({ uid, gid }: Owner): void {
     process.setgid?.(gid);
     process.setuid?.(uid);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `Root cannot become the owner of the data directory (uid ${uid}; ${reason}): run pombo as that user.`,
+      `Root cannot become the owner of the data directory (uid ${uid}; ${getErrorMessage(error)}): run pombo as that user.`,
     );
   }
   const isStill = process.getuid?.() !== uid || process.geteuid?.() !== uid || process.getegid?.() !== gid;

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { HealthIssue } from "../health-issue.ts";
 import type { Committer } from "./group-commit.ts";
 import type { StorageError } from "./storage-error.ts";
+import { getErrorMessage } from "../errors.ts";
 
 // While a commit fails nothing is accepted (503) and nothing is sent: an outcome that could not be recorded would be
 // sent again. A write is tried every second; the guard opens when it holds. While the disk runs low nothing is accepted.
@@ -160,8 +161,7 @@ export class DiskGuard {
     } catch (error) {
       // The data directory is gone or its disk does not answer: nothing new can be taken. Without the path, which
       // stands behind the comma: /ready shows this to anybody.
-      const message = error instanceof Error ? error.message : String(error);
-      return `the free space of the data directory cannot be read: ${message.split(",")[0]}`;
+      return `the free space of the data directory cannot be read: ${getErrorMessage(error).split(",")[0]}`;
     }
     if (free.freeBytes < limits.minFreeBytes) {
       return `the disk has ${mebibytes(free.freeBytes)} MiB free, less than [disk] min_free (${mebibytes(limits.minFreeBytes)} MiB)`;

@@ -1,7 +1,7 @@
 // Looks for damaged pages of the database, on a thread of its own.
 
 import type { Clock } from "../clock.ts";
-import { AppError } from "../errors.ts";
+import { AppError, getErrorMessage } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type OpenThread, ThreadLine } from "../worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../health-issue.ts";
@@ -81,8 +81,7 @@ export class PageCheck {
     const { databaseFile, openThread, clock, log } = this.#deps;
     const startedAt = clock.now();
     const found = await findDamageOnThread(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new AppError("UNAVAILABLE", `The pages of the database could not be read: ${why}`, {
+      throw new AppError("UNAVAILABLE", `The pages of the database could not be read: ${getErrorMessage(error)}`, {
         hint: "It says nothing of them. Ask again, and see whether pombo has files and memory left.",
       });
     });

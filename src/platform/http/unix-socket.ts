@@ -2,7 +2,7 @@
 
 import { lstatSync, renameSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { StartError } from "../errors.ts";
+import { getErrorMessage, StartError } from "../errors.ts";
 import { endWithin, forRouter, IDLE_TIMEOUT_S } from "./listen.ts";
 
 // Only its owner (and root) can open the socket, so that requests over it need no key. The listener holds the directory's
@@ -112,9 +112,8 @@ function lookAt(path: string): Stats | null {
 }
 
 function notMade(path: string, error: unknown): StartError {
-  const reason = error instanceof Error ? error.message : String(error);
   return new StartError(
-    `The socket ${path} for the operator's commands cannot be made (${reason}): run pombo as the user that owns ` +
+    `The socket ${path} for the operator's commands cannot be made (${getErrorMessage(error)}): run pombo as the user that owns ` +
       "the data directory, on a file system of this machine that is writable and knows sockets.",
   );
 }

@@ -7,7 +7,7 @@ import { databaseFile } from "../../../platform/db/open.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { createResolver } from "../../../protocols/dns/client.ts";
 import { type DomainStore, openDomainStore } from "../../../modules/domains/store.ts";
-import { StartError } from "../../../platform/errors.ts";
+import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import { loadInstanceKey } from "../../../platform/keyring/key-file.ts";
 import { MARKER } from "../../../backup/litestream/marker.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
@@ -184,9 +184,8 @@ function makeDirectory(directory: string): string {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     return directory;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The data directory ${directory} cannot be created (${reason}). Choose another with --data, or create it as root and give it to this user.`,
+      `The data directory ${directory} cannot be created (${getErrorMessage(error)}). Choose another with --data, or create it as root and give it to this user.`,
     );
   }
 }
@@ -195,8 +194,9 @@ function makeTemporary(): string {
   try {
     return mkdtempSync(join(tmpdir(), "pombo-dev-"));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`A temporary data directory cannot be created (${reason}). Name one with --data DIR.`);
+    throw new StartError(
+      `A temporary data directory cannot be created (${getErrorMessage(error)}). Name one with --data DIR.`,
+    );
   }
 }
 

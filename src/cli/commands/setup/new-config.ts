@@ -3,7 +3,7 @@ import { hostname as machineName } from "node:os";
 import { dirname, resolve } from "node:path";
 import example from "../../../../config.example.toml" with { type: "text" };
 import { type Config, parseConfig } from "../../../config/config.ts";
-import { StartError } from "../../../platform/errors.ts";
+import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import type { Terminal } from "../../framework/terminal.ts";
 import { isRoot, ownerBesideRoot, requireRootsPlace } from "../../client/data-owner.ts";
 import { plain } from "../../framework/text.ts";
@@ -75,9 +75,8 @@ export function writeConfig(
     }
     if (made !== undefined) err(`Created the folder ${plain(dirname(file))} for the configuration.`);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The configuration ${file} cannot be written (${reason}). Name another file with --config; nothing was set up.`,
+      `The configuration ${file} cannot be written (${getErrorMessage(error)}). Name another file with --config; nothing was set up.`,
     );
   }
 }

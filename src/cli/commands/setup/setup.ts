@@ -3,7 +3,7 @@ import type { Config } from "../../../config/config.ts";
 import { lockHeld } from "../../../platform/instance-lock.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { openDatabase } from "../../../platform/db/open.ts";
-import { StartError } from "../../../platform/errors.ts";
+import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import { newId } from "../../../platform/uuid.ts";
 import { createKey } from "../../../modules/api-keys/key.ts";
 import { writeInstanceKey } from "../../../platform/keyring/key-file.ts";
@@ -71,9 +71,8 @@ function makeDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The data directory ${directory} cannot be created (${reason}). Choose another with --data-dir, or create it as root and give it to this user.`,
+      `The data directory ${directory} cannot be created (${getErrorMessage(error)}). Choose another with --data-dir, or create it as root and give it to this user.`,
     );
   }
 }

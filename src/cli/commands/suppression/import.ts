@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { systemClock } from "../../../platform/clock.ts";
-import type { ErrorItem } from "../../../platform/errors.ts";
+import { type ErrorItem, getErrorMessage } from "../../../platform/errors.ts";
 import { validationError } from "../../../platform/http/errors.ts";
 import { findFieldErrors as faultsIn } from "../../../platform/http/request-schemas.ts";
 import { suppressionImport } from "../../../modules/suppressions/operator-schema.ts";
@@ -163,8 +163,7 @@ async function readBytes(file: string, { terminal }: Work): Promise<Uint8Array> 
     }
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`${plain(file)} cannot be read (${plain(reason)}).`);
+    throw new CommandError(`${plain(file)} cannot be read (${plain(getErrorMessage(error))}).`);
   }
   return Buffer.concat(chunks);
 }

@@ -5,6 +5,7 @@ import { passedOn } from "../../client/child-environment.ts";
 import { CommandError, type FailureCode } from "../../framework/failure.ts";
 import type { Owner } from "../../client/data-owner.ts";
 import type { HostActions } from "./service.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // An update of a service takes two processes: one becomes the owner of the data directory; the other stays root and
 // carries out the host actions (service.ts), which the first one requests in lines of JSON.
@@ -81,7 +82,7 @@ async function reply(line: string, host: HostActions): Promise<Answer> {
     const { action, argument } = JSON.parse(line) as Request;
     return { value: (await perform(action, argument, host)) ?? null };
   } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
+    const fault = getErrorMessage(error);
     return { fault, exitCode: error instanceof CommandError ? error.exitCode : 1 };
   }
 }

@@ -26,6 +26,7 @@ import {
   waitForLock,
   watchStart,
 } from "./instance.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // The steps of `pombo update` on an instance, and how they are undone.
 
@@ -82,7 +83,7 @@ export async function runUpdate(update: Update): Promise<void> {
     failure = await watchStart(dataDir, started, clock);
   } catch (error) {
     started = null;
-    failure = error instanceof Error ? error.message : String(error);
+    failure = getErrorMessage(error);
   }
   if (failure !== null) return rollBack(update, { started, outputs }, failure);
   removeJournal(dataDir);

@@ -18,6 +18,7 @@ import { CommandError } from "../../framework/failure.ts";
 import { isRoot, openPlace, uidOfUser } from "../../client/data-owner.ts";
 import { type Brought, bringExecutable, type Source } from "./source.ts";
 import { plain } from "../../framework/text.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // The actions of an update that need the rights of the user who started it, root's for a service: replacing the
 // executable, and systemctl. Everything else is done by the owner of the data directory, for a service in another
@@ -177,9 +178,8 @@ function inspect(pid: number, of: { at: string; binary: string; uid: number }): 
       env: passedOn(Object.fromEntries(entries)),
     };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `The running process ${pid} cannot be examined (${reason}): run the update as root. Nothing was changed.`,
+      `The running process ${pid} cannot be examined (${getErrorMessage(error)}): run the update as root. Nothing was changed.`,
     );
   }
   if (users.length === 0 || users.some((each) => each !== String(of.uid)))

@@ -24,6 +24,7 @@ import {
 } from "../../../platform/update/minisign.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { plain } from "../../framework/text.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // Fetches the new executable of an update from a local file or the network. It is copied beside the one that it will
 // replace and hashed while it is copied, so that the file that was checked is the file that is run. A download is only
@@ -134,7 +135,7 @@ async function fetchSignature(
     text = await readText(await ask(place, environment));
   } catch (error) {
     throw new CommandError(
-      `The signature at ${place.href} could not be fetched (${plain(getReason(error))}), and pombo installs no download without one. Nothing was changed.`,
+      `The signature at ${place.href} could not be fetched (${plain(getErrorMessage(error))}), and pombo installs no download without one. Nothing was changed.`,
     );
   }
   const signature = readSignature(text);
@@ -236,11 +237,7 @@ function toCommandError(from: string, draft: string, error: unknown): CommandErr
   }
   if (code === "EACCES" || code === "EROFS" || code === "EPERM")
     return new CommandError(
-      `${folder} cannot be written, or ${from} cannot be read (${getReason(error)}): run the update as root. Nothing was changed.`,
+      `${folder} cannot be written, or ${from} cannot be read (${getErrorMessage(error)}): run the update as root. Nothing was changed.`,
     );
-  return new CommandError(`${from} cannot be fetched: ${getReason(error)}. Nothing was changed.`);
-}
-
-function getReason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return new CommandError(`${from} cannot be fetched: ${getErrorMessage(error)}. Nothing was changed.`);
 }
