@@ -144,28 +144,12 @@ function fault(what: string): ParsedInstanceKey {
 
 /** A whole number of 5-byte groups goes in, 8 characters each come out. */
 function toBase32(bytes: Uint8Array): string {
-  let text = "";
-  let bits = 0;
-  let held = 0;
-  for (const byte of bytes) {
-    held = (held << 8) | byte;
-    for (bits += 8; bits >= 5; bits -= 5) text += ALPHABET[(held >>> (bits - 5)) & 31];
-    held &= 0xff;
-  }
-  return text;
+  const digits = BigInt(`0x${Buffer.from(bytes).toString("hex")}`).toString(32);
+  const text = [...digits].map((digit) => ALPHABET[Number.parseInt(digit, 32)]).join("");
+  return text.padStart((bytes.length * 8) / 5, "0");
 }
 
 function fromBase32(text: string): Uint8Array {
-  const bytes: number[] = [];
-  let bits = 0;
-  let held = 0;
-  for (const character of text) {
-    held = ((held << 5) | ALPHABET.indexOf(character)) & 0xfff;
-    bits += 5;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes.push((held >>> bits) & 0xff);
-    }
-  }
-  return Uint8Array.from(bytes);
+  const value = [...text].reduce((sum, character) => sum * 32n + BigInt(ALPHABET.indexOf(character)), 0n);
+  return Buffer.from(value.toString(16).padStart((text.length * 5) / 4, "0"), "hex");
 }
