@@ -1,5 +1,5 @@
 import { CREDITS_COMMANDS } from "./commands/credits.ts";
-import { type Command, type Arguments, parseArguments } from "./framework/definition.ts";
+import { type Command, parseArguments } from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain.ts";
 import { CommandError, UsageError } from "./framework/failure.ts";
 import { health } from "./commands/health.ts";
@@ -42,7 +42,7 @@ const COMMANDS: readonly Command[] = [
     async run(args, terminal) {
       // Imported here, so that an instance does not load the sandbox.
       const { dev } = await import("./commands/dev/dev.ts");
-      await dev({ port: portOf(args), data: args.text("data"), json: args.isSet("json") }, terminal);
+      await dev(args, terminal);
     },
   },
   {
@@ -97,27 +97,7 @@ const COMMANDS: readonly Command[] = [
   serve,
   restore,
   health,
-  {
-    name: "update",
-    arguments: ["FILE|URL"],
-    options: {
-      sha256: { value: "HEX", about: "its checksum; for a URL, pombo also verifies the signature at URL.minisig" },
-      "allow-downgrade": { about: "for a URL: accept an older version too" },
-      config: { value: "FILE", about: "the configuration, as for serve" },
-    },
-    about:
-      "Replace this pombo with another one. The new one is tried first; if it fails before it has accepted or sent anything, the old one is put back.",
-    run: (args, terminal) =>
-      update(
-        {
-          from: args.argument("FILE|URL"),
-          sha256: args.text("sha256"),
-          allowDowngrade: args.isSet("allow-downgrade"),
-          config: args.text("config"),
-        },
-        terminal,
-      ),
-  },
+  update,
   {
     name: "version",
     arguments: [],
@@ -220,14 +200,4 @@ function unknownCommand([first = "", second]: string[]): CommandError {
 function suggest(word: string, known: readonly string[]): string {
   const guess = nearest(word, known);
   return guess === null ? "" : ` Did you mean ${guess}?`;
-}
-
-const DEV_PORT = 8080;
-
-function portOf(args: Arguments): number {
-  const value = args.text("port");
-  if (value === undefined) return DEV_PORT;
-  const port = Number(value);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new UsageError(`--port must be a number from 0 to 65535, not ${plain(value)}.`);
 }

@@ -149,8 +149,11 @@ function unusable(path: string, error: unknown): StartError {
   );
 }
 
+export function describeHolder(pid: number | null): string {
+  return pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
+}
+
 /** The message for a data directory that another pombo holds. */
 export function lockHeld(dataDir: string, pid: number | null): string {
-  const holder = pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
-  return `${holder} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;
+  return `${describeHolder(pid)} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;
 }

@@ -3,7 +3,7 @@
 import { lstatSync, renameSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { getErrorMessage, StartError } from "../errors.ts";
-import { endWithin, forRouter, IDLE_TIMEOUT_S } from "./listen.ts";
+import { endWithin, forRouter, IDLE_TIMEOUT_S, type Listener } from "./listen.ts";
 
 // Only its owner (and root) can open the socket, so that requests over it need no key. The listener holds the directory's
 // lock: a socket that is there already was left by a killed instance.
@@ -20,16 +20,11 @@ export function getSocketFile(dataDir: string): string {
   return join(dataDir, "pombo.sock");
 }
 
-export interface SocketListener {
-  /** Takes no more requests, removes the file and resolves when the running requests are answered. */
-  stop(graceMs: number): Promise<void>;
-}
-
 /**
  * Listens on the socket `path`, mode 0600; a stale one is replaced. Throws StartError with what to do when
  * something else stands in its place, or it cannot be made.
  */
-export function listenOnSocket(path: string, handle: (request: Request) => Promise<Response>): SocketListener {
+export function listenOnSocket(path: string, handle: (request: Request) => Promise<Response>): Pick<Listener, "stop"> {
   const draft = join(dirname(path), DRAFT);
   removeStale(path);
   removeStale(draft);
@@ -43,6 +38,7 @@ export function listenOnSocket(path: string, handle: (request: Request) => Promi
     throw notMade(path, error);
   }
   return {
+    /** Removes the file first. */
     async stop(graceMs) {
       removeOwn(path, own);
       await endWithin(server, graceMs);

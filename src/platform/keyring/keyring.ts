@@ -10,7 +10,6 @@ import type { Random } from "../random.ts";
 const KEY_BYTES = 32;
 const CHECKSUM_BYTES = 3;
 const KEY_PREFIX = "pombo-key-1-";
-const GROUP_LENGTH = 4;
 /** 32 + 3 bytes are exactly 56 characters of 5 bits. */
 const BODY_LENGTH = ((KEY_BYTES + CHECKSUM_BYTES) * 8) / 5;
 const TEXT_MAX = 1024;
@@ -45,10 +44,7 @@ export class SealError extends Error {
 export function createInstanceKey(random: Random): string {
   const key = random.bytes(KEY_BYTES);
   const body = toBase32(Buffer.concat([key, checksum(key)]));
-  const groups = Array.from({ length: body.length / GROUP_LENGTH }, (_, index) =>
-    body.slice(index * GROUP_LENGTH, (index + 1) * GROUP_LENGTH),
-  );
-  return KEY_PREFIX + groups.join("-");
+  return KEY_PREFIX + (body.match(/.{4}/g) ?? []).join("-");
 }
 
 /**

@@ -76,12 +76,6 @@ Press Ctrl-C to stop.
 `;
 }
 
-/** The error for a data directory in use; `pid` null: unknown. */
-export function dataDirHeld(directory: string, pid: number | null): string {
-  const holder = pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
-  return `${holder} is running on ${directory}. Stop it first, or use another directory with --data DIR. Nothing was written or sent.`;
-}
-
 const LAST_PORT = 65_535;
 
 /** A port to suggest instead of one that is taken. */

@@ -2,6 +2,7 @@ import { isId } from "../../../platform/uuid.ts";
 import type { QueueChanged } from "../../../modules/operator/queue-schema.ts";
 import { CommandError, UsageError } from "../../framework/failure.ts";
 import { type QueueFilter, readFilter, readKinds } from "./filter.ts";
+import { toBatches } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { count, plain } from "../../framework/text.ts";
 
@@ -78,7 +79,7 @@ async function readSelection(work: Work, allOption: "--all" | null): Promise<Sel
 async function change(work: Work, verb: "retry" | "drop", selection: Selection, more: object = {}): Promise<Done> {
   const { api, terminal } = work;
   const done: Done = { changed: none(), running: none(), unknown: [], ended: [] };
-  const bodies = "ids" in selection ? toBatches(selection.ids).map((ids) => ({ ids })) : [selection];
+  const bodies = "ids" in selection ? toBatches(selection.ids, MAX_IDS).map((ids) => ({ ids })) : [selection];
   for (const body of bodies) {
     let cursor: string | null = null;
     do {
@@ -138,12 +139,6 @@ async function readAnswer({ terminal }: Work): Promise<string> {
     if (text.includes("\n")) break;
   }
   return (text.split("\n")[0] ?? "").trim().toLowerCase();
-}
-
-function toBatches(ids: string[]): string[][] {
-  return Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
-    ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
-  );
 }
 
 function none(): Counts {

@@ -11,6 +11,7 @@ import { takeLock } from "../../../platform/instance-lock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Journal, readJournal, snapshotFile } from "../../../platform/update/journal.ts";
 import { settle, hashFile, updateUnderWay } from "../../../platform/update/recover.ts";
+import type { Arguments, Command } from "../../framework/definition.ts";
 import type { Terminal } from "../../framework/terminal.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { findConfigFile, readConfig } from "../../client/settings.ts";
@@ -19,7 +20,7 @@ import { type HostActions, createHostActions, type Running } from "./service.ts"
 import { findRunning } from "./instance.ts";
 import { ACTIONS_FOR, serveHostActions, startRootProcess } from "./remote.ts";
 import { runUpdate, type Update } from "./run.ts";
-import type { Brought, Source } from "./source.ts";
+import type { Brought } from "./source.ts";
 import { formatVersion, versionRecord, type VersionRecord } from "../version.ts";
 
 // `pombo update` replaces this executable. In order: the new one is fetched and checked; the running instance is
@@ -28,20 +29,31 @@ import { formatVersion, versionRecord, type VersionRecord } from "../version.ts"
 // nothing is rolled back, which would lose accepted messages and send others twice. A journal (platform/update) holds
 // the current stage, so that the next start after a crash or kill -9 of the update knows what to do.
 
-export interface UpdateOptions extends Source {
-  config: string | undefined;
-}
-
 const ASK_VERSION_MS = 20_000;
 const MAX_OUTPUT = 2_000;
 
-export async function update(options: UpdateOptions, terminal: Terminal): Promise<void> {
+export const update: Command = {
+  name: "update",
+  arguments: ["FILE|URL"],
+  options: {
+    sha256: { value: "HEX", about: "its checksum; for a URL, pombo also verifies the signature at URL.minisig" },
+    "allow-downgrade": { about: "for a URL: accept an older version too" },
+    config: { value: "FILE", about: "the configuration, as for serve" },
+  },
+  about:
+    "Replace this pombo with another one. The new one is tried first; if it fails before it has accepted or sent anything, the old one is put back.",
+  run: replaceExecutable,
+};
+
+async function replaceExecutable(args: Arguments, terminal: Terminal): Promise<void> {
   const binary = ownBinary();
   const { env } = terminal;
-  const actionsFor = (uid: number) => createHostActions({ binary, source: options, uid, env });
+  const from = args.argument("FILE|URL");
+  const source = { from, sha256: args.text("sha256"), allowDowngrade: args.isSet("allow-downgrade") };
+  const actionsFor = (uid: number) => createHostActions({ binary, source, uid, env });
   const asked = env[ACTIONS_FOR];
   if (asked !== undefined) return serveHostActions(actionsFor(Number(asked)), terminal);
-  const configFile = findConfigFile(options.config, env);
+  const configFile = findConfigFile(args.text("config"), env);
   requireRootsConfig(configFile);
   const config = readConfig(configFile, env);
   const { dataDir } = config;
