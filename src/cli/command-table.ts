@@ -71,29 +71,7 @@ const COMMANDS: readonly Command[] = [
         terminal,
       ),
   },
-  {
-    name: "init",
-    arguments: [],
-    options: {
-      hostname: { value: "NAME", about: "the full name of this server, as in the reverse DNS of its address" },
-      "data-dir": { value: "DIR", about: "the data directory (/var/lib/pombo)" },
-      listen: { value: "ADDRESS", about: "the API's address and port (127.0.0.1:8080); in a container 0.0.0.0:8080" },
-      config: { value: "FILE", about: "the configuration to write (pombo.toml)" },
-      json: JSON_OPTION,
-    },
-    about: "Set up an instance: write its configuration, and show its keys once.",
-    run: (args, terminal) =>
-      init(
-        {
-          config: args.text("config"),
-          dataDir: args.text("data-dir"),
-          hostname: args.text("hostname"),
-          listen: args.text("listen"),
-          json: args.isSet("json"),
-        },
-        terminal,
-      ),
-  },
+  init,
   serve,
   restore,
   health,

@@ -19,6 +19,8 @@ const RATE_MAX = 1_000_000;
 const PLAN_NUMBER_MAX = 1_000_000_000;
 const BODY_SIZES: [string, string] = ["1KiB", "256MiB"];
 
+const ranges = (description: string) => list(text("range", "One range."), [0, 100], description, []);
+
 const planNumber = (description: string) => integer([-1, PLAN_NUMBER_MAX], description);
 
 const rate = (description: string, initial: number) => integer([0, RATE_MAX], description, initial);
@@ -74,12 +76,7 @@ export const ConfigSchema = Type.Object({
       "32MiB",
     ),
     maxBodyDefaultBytes: size(BODY_SIZES, "Maximal size of any other request.", "64KiB"),
-    trustedProxies: list(
-      text("range", "One range."),
-      [0, 100],
-      "Address ranges of reverse proxies whose X-Forwarded-For is trusted; none = it is ignored.",
-      [],
-    ),
+    trustedProxies: ranges("Address ranges of reverse proxies whose X-Forwarded-For is trusted; none = it is ignored."),
   }),
   rateLimits: Type.Object({
     sendsPerSecond: rate("Sends of one workspace a second, a batch counts as one; 0 = no limit, here and below.", 100),
@@ -128,12 +125,7 @@ export const ConfigSchema = Type.Object({
       "How long html and text of a final email are kept; its record stays.",
       "30d",
     ),
-    allowPrivateRanges: list(
-      text("range", "One range."),
-      [0, 100],
-      "Private address ranges that mail may be sent to; for tests.",
-      [],
-    ),
+    allowPrivateRanges: ranges("Private address ranges that mail may be sent to; for tests."),
     maxSessions: integer([1, 10_000], "Open connections to mail servers.", 200),
     sessionsPerDestination: integer([1, 1000], "Open connections to one destination; at most max_sessions.", 20),
     dmarcRua: special<string | null>(
@@ -196,12 +188,7 @@ export const ConfigSchema = Type.Object({
       description: "Whether webhooks may be called without TLS, so that events are not encrypted.",
       default: false,
     }),
-    allowPrivateRanges: list(
-      text("range", "One range."),
-      [0, 100],
-      "Private address ranges that webhooks may call: receivers in your own network.",
-      [],
-    ),
+    allowPrivateRanges: ranges("Private address ranges that webhooks may call: receivers in your own network."),
     retentionMs: duration(["8d", "365d"], "How long events and deliveries are kept.", "30d"),
   }),
   sms: SmsSchema,

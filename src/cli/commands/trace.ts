@@ -92,15 +92,9 @@ function emailRows(email: Email): Row[] {
   ];
 }
 
-function formatState({
-  status,
-  failedReason,
-  possibleDuplicate,
-}: {
-  status: string;
-  failedReason: string | null;
-  possibleDuplicate: boolean;
-}): string {
+type State = Record<"status", string> & Pick<Email, "failedReason" | "possibleDuplicate">;
+
+function formatState({ status, failedReason, possibleDuplicate }: State): string {
   const why = failedReason === null ? "" : `: ${plain(failedReason)}`;
   return `${plain(status)}${why}${possibleDuplicate ? " (may have been delivered twice)" : ""}`;
 }

@@ -58,14 +58,10 @@ export function readSchemaVersion(file: string): number {
 }
 
 function checkpoint(file: string, patienceMs: number): void {
-  const sqlite = new Database(file, { readwrite: true });
-  try {
-    sqlite.run(`PRAGMA busy_timeout = ${patienceMs}`);
-    const done = sqlite.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get();
-    if (done?.busy === 0) return;
-  } finally {
-    sqlite.close();
-  }
+  using sqlite = new Database(file, { readwrite: true });
+  sqlite.run(`PRAGMA busy_timeout = ${patienceMs}`);
+  const done = sqlite.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  if (done?.busy === 0) return;
   throw new StartError(
     `Something other than pombo has ${file} open: end it (a shell of sqlite3, a backup program), then try again.`,
   );

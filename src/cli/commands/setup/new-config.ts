@@ -22,7 +22,7 @@ export interface Plan {
   text: string | null;
 }
 
-interface Fresh {
+export interface ConfigOptions {
   hostname: string | undefined;
   dataDir: string | undefined;
   /** Address and port of the API. */
@@ -32,7 +32,7 @@ interface Fresh {
 }
 
 /** A configuration for `file`, with defaults. Throws StartError. */
-export function freshConfig(file: string, options: Fresh, terminal: Pick<Terminal, "env">): Plan {
+export function freshConfig(file: string, options: ConfigOptions, terminal: Pick<Terminal, "env">): Plan {
   const name = options.hostname ?? machineName();
   const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
   const listen = options.listen === undefined ? {} : { [LISTEN]: options.listen };

@@ -307,7 +307,7 @@ class Lines {
     if (owner === undefined || line === undefined) return null;
     this.#byOwner.delete(owner);
     this.#byOwner.set(owner, line);
-    for (const waiter of line) return waiter;
-    return null;
+    const [first] = line;
+    return first ?? null;
   }
 }
