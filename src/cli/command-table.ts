@@ -28,7 +28,6 @@ const HELP = ["help", "--help", "-h"];
 const DEFAULT_API = "http://127.0.0.1:8080";
 const JSON_OPTION = { about: "print one line of JSON, for programs" };
 
-/** Every command. */
 const COMMANDS: readonly Command[] = [
   {
     name: "dev",

@@ -32,6 +32,5 @@ export interface Component {
   drain?(graceMs: number): Promise<number>;
   /** Ends everything at once. */
   stop?(): Promise<void> | void;
-  /** Its current health issues. */
   issues?(): HealthIssue[];
 }

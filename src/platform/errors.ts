@@ -87,7 +87,6 @@ export class FinalStartError extends StartError {
   override readonly name = "FinalStartError";
 }
 
-/** The message of whatever was thrown. */
 export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -153,7 +153,6 @@ export function describeHolder(pid: number | null): string {
   return pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
 }
 
-/** The message for a data directory that another pombo holds. */
 export function lockHeld(dataDir: string, pid: number | null): string {
   return `${describeHolder(pid)} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;
 }

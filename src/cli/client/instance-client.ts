@@ -28,9 +28,7 @@ const ANSWER_MS = 60_000;
 export interface OperatorApi {
   /** Returns the answer's `data`. `path` begins after /api/v1. */
   call<T>(method: string, path: string, body?: object): Promise<T>;
-  /** A list, in pages. */
   pages<Row>(path: string, query?: Query): AsyncGenerator<Row[]>;
-  /** A whole list. */
   all<Row>(path: string, query?: Query): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -49,7 +47,6 @@ interface AnswerBody {
   errors?: ErrorItem[];
 }
 
-/** An error answer of the API. */
 export class ApiError extends CommandError {
   readonly items: ErrorItem[];
 

@@ -46,7 +46,6 @@ const COMMON: Readonly<Record<string, Option>> = {
   json: { about: "print the API's data as one line of JSON, for programs" },
 };
 
-/** The entry as a command of the table. */
 export function operatorCommand(entry: OperatorCommand): Command {
   return {
     name: entry.name,
@@ -67,12 +66,10 @@ export function operatorCommand(entry: OperatorCommand): Command {
   };
 }
 
-/** A list that is shown as a table. */
 export function list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): Shown {
   return { kind: "list", data: rows, lines: (width) => tableLines(rows, columns, width), empty };
 }
 
-/** One record as text. */
 export function record(data: unknown, words: string): Shown {
   return { kind: "words", data, words };
 }

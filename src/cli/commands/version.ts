@@ -34,7 +34,6 @@ export function versionRecord(): VersionRecord {
   };
 }
 
-/** `pombo version`. */
 export function versionText(): string {
   const record = versionRecord();
   const parts = [`Bun ${record.bun}`, `SQLite ${record.sqlite}`, `Litestream ${record.litestream ?? "none"}`];

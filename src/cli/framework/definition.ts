@@ -30,7 +30,6 @@ export interface Command {
   run(args: Arguments, terminal: Terminal): Promise<void> | void;
 }
 
-/** The parsed arguments and options of a command line. */
 export interface Arguments {
   /** A required argument. */
   argument(name: string): string;
@@ -38,7 +37,6 @@ export interface Arguments {
   optional(name: string): string | undefined;
   /** An argument that may be repeated. */
   several(name: string): string[];
-  /** An option's value. */
   text(option: string): string | undefined;
   isSet(option: string): boolean;
 }

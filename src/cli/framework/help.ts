@@ -62,7 +62,6 @@ export function groupHelp(members: readonly Command[]): string {
   ].join("\n");
 }
 
-/** One command with all its options. */
 export function commandHelp(command: Command): string {
   const options = shownOptions(command).map((option) => [formatOption(option), option[1].about] as const);
   const width = Math.max(0, ...options.map(([name]) => name.length));

@@ -8,7 +8,6 @@ export interface DatabaseContents {
   texts: number;
   workspaces: number;
   domains: number;
-  /** Emails, SMS and webhook calls that wait. */
   waiting: { emails: number; texts: number; calls: number };
   /** When the newest of those was accepted, Unix ms; null: nothing waits. */
   newestWaitingAt: number | null;
@@ -65,9 +64,7 @@ export function markWaitingUncertain(sqlite: Pick<Database, "run">): void {
 /** Read quickly from a database, to be compared with a restored copy of it. */
 export interface DatabaseMarks {
   instance: string;
-  /** The number of the newest email. */
   newestEmail: number;
-  /** The number of the newest SMS. */
   newestText: number;
   workspaces: number;
   domains: number;

@@ -3,7 +3,6 @@
 import { AppError } from "../errors.ts";
 import { getPath } from "./path.ts";
 
-/** Who is calling. */
 export type Caller =
   /** A workspace's key; `domainId` null: the whole workspace, set: what that domain's key may. */
   | { kind: "key"; keyId: number; workspaceId: number; domainId: number | null }
@@ -18,7 +17,6 @@ export type VerifyKey = (key: string) => Caller | null;
 const KEY_FORM = /^svc_[A-Za-z0-9_-]{43}$/;
 
 export interface AuthRules {
-  /** Requests that may come without a key. */
   isOpen(method: string, path: string): boolean;
   /** Paths that the operator key is for. */
   isForOperator(path: string): boolean;
@@ -31,7 +29,6 @@ const callers = new WeakMap<Request, Caller>();
 /** Everything under it is only for the operator. */
 export const OPERATOR_PATHS = "/api/v1/operator/";
 
-/** Paths of the API that need no key. */
 const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
 
 /**

@@ -21,7 +21,6 @@ export function errorBody({ code, message, field, path, hint, faults }: AppError
   return { errors: faults?.map((fault) => ({ code, ...fault })) ?? [{ code, message, field, path, hint }] };
 }
 
-/** The answer to an AppError. */
 export function errorResponse(error: AppError): Response {
   const headers = new Headers({ "content-type": "application/json" });
   const status: number = ERROR_STATUS[error.code];
@@ -48,7 +47,6 @@ export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   });
 }
 
-/** 405 with the methods that the path knows. */
 export function methodNotAllowed(method: string, allow: string[]): AppError {
   const message = `${method} is not a method of this path; it knows ${allow.join(", ")}`;
   return new AppError("METHOD_NOT_ALLOWED", message, { allow });

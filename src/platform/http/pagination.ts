@@ -74,7 +74,6 @@ export interface Position {
 /** Newer than everything: before the first page. */
 export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
 
-/** Reads and writes the cursors of lists. */
 export interface ListPages {
   /** Where the requested page begins; null: at the newest. Throws for a cursor that was not made for the list of this name. */
   of(query: { cursor?: string; limit?: string }, list: string): { before: Position | null; limit: number };

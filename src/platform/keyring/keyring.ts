@@ -23,7 +23,6 @@ const CHECK_BYTES = 16;
 
 export type ParsedInstanceKey = { kind: "key"; key: Uint8Array } | { kind: "fault"; message: string };
 
-/** What one instance key can do. */
 export interface Keyring {
   /** AES-256-GCM under a fresh nonce. `context` (not empty) names the row and member, and must be the same to unseal. */
   seal(plain: Uint8Array, context: string): Uint8Array;

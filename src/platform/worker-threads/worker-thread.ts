@@ -27,7 +27,6 @@ export interface ThreadPort {
   unref(): void;
 }
 
-/** Starts a thread. */
 export type OpenThread = () => ThreadPort;
 
 /** The thread ended before it answered: nothing is known of the call but that it has no effect. */

@@ -13,7 +13,6 @@ type Part = typeof QueueChanged.static;
 type Counts = Part["changed"];
 type Done = Pick<Part, "changed" | "running" | "unknown" | "ended">;
 
-/** Ids in one request. */
 const MAX_IDS = 100;
 const KINDS = ["email", "sms", "webhook"] as const;
 const NOUNS = { email: ["email", "emails"], sms: ["SMS", "SMS"], webhook: ["webhook call", "webhook calls"] } as const;

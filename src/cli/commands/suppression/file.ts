@@ -12,7 +12,6 @@ export type ImportLine = { line: number; item: Record<string, unknown> } | { lin
 /** The lines that are not blank, or what is wrong with the whole file. */
 export type ImportFile = { kind: "lines"; lines: ImportLine[] } | { kind: "fault"; message: string };
 
-/** Reads the bytes of a file. */
 export function readImport(bytes: Uint8Array): ImportFile {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))

@@ -45,7 +45,6 @@ export interface HostActions {
   adopt(unit: string): Promise<boolean>;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Whether the unit has failed. */
   hasFailed(): Promise<boolean>;
   /** Puts the new executable in the place of this one, which stays beside it. */
   replace(): Promise<void>;
@@ -56,7 +55,6 @@ export interface HostActions {
 }
 
 export interface HostActionsOptions {
-  /** This executable's file. */
   binary: string;
   source: Source;
   /** The user that the instance must run as. */

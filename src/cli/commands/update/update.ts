@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
 import { realpathSync, statfsSync, statSync } from "node:fs";
 import { systemClock } from "../../../platform/clock.ts";
 import type { Config } from "../../../config/config.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 import { getDatabaseBytes, readSchemaVersion } from "../../../platform/db/snapshot.ts";
 import { requireDatabaseFile, toStartError } from "../../../platform/db/unusable-file.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
@@ -17,7 +17,7 @@ import { CommandError } from "../../framework/failure.ts";
 import { findConfigFile, readConfig } from "../../client/settings.ts";
 import { become, isRoot, ownerBesideRoot } from "../../client/data-owner.ts";
 import { type HostActions, createHostActions, type Running } from "./service.ts";
-import { findRunning } from "./instance.ts";
+import { findRunning, runChild } from "./instance.ts";
 import { ACTIONS_FOR, serveHostActions, startRootProcess } from "./remote.ts";
 import { runUpdate, type Update } from "./run.ts";
 import type { Brought } from "./source.ts";
@@ -30,7 +30,6 @@ import { formatVersion, versionRecord, type VersionRecord } from "../version.ts"
 // the current stage, so that the next start after a crash or kill -9 of the update knows what to do.
 
 const ASK_VERSION_MS = 20_000;
-const MAX_OUTPUT = 2_000;
 
 export const update: Command = {
   name: "update",
@@ -171,32 +170,20 @@ async function askVersion({ draft, version }: Brought): Promise<VersionRecord> {
   );
 }
 
-function readVersion(draft: string): Promise<VersionRecord> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(draft, ["version", "--json"], {
-      env: {},
-      // As the probe (run.ts).
-      detached: true,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    let output = "";
-    const cancel = systemClock.after(ASK_VERSION_MS, () => child.kill("SIGKILL"));
-    const fail = (why: string) =>
-      reject(new CommandError(`The file is not a pombo executable (${why}). Nothing was changed.`));
-    child.stdout?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(0, MAX_OUTPUT)));
-    child.on("error", (error) => fail(error.message));
-    child.on("close", () => {
-      cancel();
-      try {
-        const record = JSON.parse(output) as Partial<VersionRecord>;
-        const { version, commit, schema } = record;
-        if (typeof version !== "string" || typeof commit !== "string" || typeof schema !== "number") throw new Error();
-        resolve(record as VersionRecord);
-      } catch {
-        fail("it does not print its version: it may be truncated, or for another platform");
-      }
-    });
+async function readVersion(draft: string): Promise<VersionRecord> {
+  const fail = (why: string) => new CommandError(`The file is not a pombo executable (${why}). Nothing was changed.`);
+  const options = { env: {}, read: "stdout", limitMs: ASK_VERSION_MS, clock: systemClock } as const;
+  const { output } = await runChild(draft, ["version", "--json"], options).catch((error: unknown) => {
+    throw fail(getErrorMessage(error));
   });
+  try {
+    const record = JSON.parse(output) as VersionRecord;
+    const { version, commit, schema } = record;
+    if (typeof version === "string" && typeof commit === "string" && typeof schema === "number") return record;
+  } catch {
+    // It is not JSON.
+  }
+  throw fail("it does not print its version: it may be truncated, or for another platform");
 }
 
 function requireRoom({ dataDir, disk }: Config, database: string): void {

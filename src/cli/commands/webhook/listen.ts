@@ -125,17 +125,9 @@ interface Polling {
 }
 
 /** Polls until `signal`. */
-async function pollEvents({
-  askFor,
-  take,
-  forwarder,
-  options,
-  terminal,
-  clock,
-  signal,
-  ...from
-}: Polling): Promise<void> {
-  let { cursor } = from;
+async function pollEvents(polling: Polling): Promise<void> {
+  const { askFor, take, forwarder, options, terminal, clock, signal } = polling;
+  let { cursor } = polling;
   let isSilent = false;
   while (!signal.aborted) {
     const { isFull } = forwarder;
