@@ -1,8 +1,7 @@
 // Looks for damaged pages of the database, on a thread of its own.
 
-import type { Clock } from "../clock.ts";
+import type { Context } from "../context.ts";
 import { AppError, getErrorMessage } from "../errors.ts";
-import type { Log } from "../log.ts";
 import { type OpenThread, ThreadLine } from "../worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../health-issue.ts";
 
@@ -42,12 +41,10 @@ export async function findDamageOnThread(
   }
 }
 
-export interface PageCheckDeps {
+export interface PageCheckDeps extends Pick<Context, "clock" | "log"> {
   dataDir: string;
   databaseFile: string;
   openThread: OpenThread;
-  clock: Clock;
-  log: Log;
 }
 
 /** The check that `pombo status --check` asks for. Damage stays a health issue until a later check finds none. */

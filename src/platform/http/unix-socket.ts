@@ -67,8 +67,17 @@ function bindAt(draft: string, path: string, fetch: (request: Request) => Promis
 
 /** Removes the socket of a killed instance, and nothing else. */
 function removeStale(path: string): void {
-  const found = lookAt(path);
-  if (found === null) return;
+  try {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return;
+    requireOwnSocket(path, found);
+    unlinkSync(path);
+  } catch (error) {
+    throw error instanceof StartError ? error : notMade(path, error);
+  }
+}
+
+function requireOwnSocket(path: string, found: Stats): void {
   if (!found.isSocket()) {
     const what = found.isSymbolicLink() ? "a symbolic link" : found.isDirectory() ? "a directory" : "a file";
     throw new StartError(
@@ -82,11 +91,6 @@ function removeStale(path: string): void {
         "or delete the socket once you know where it comes from.",
     );
   }
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    throw notMade(path, error);
-  }
 }
 
 /** At a stop: unless something else has taken the place. */
@@ -96,14 +100,6 @@ function removeOwn(path: string, own: Stats): void {
     if (found.isSocket() && found.ino === own.ino && found.dev === own.dev) unlinkSync(path);
   } catch {
     // It is gone already, or will be found stale at the next start.
-  }
-}
-
-function lookAt(path: string): Stats | null {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch (error) {
-    throw notMade(path, error);
   }
 }
 

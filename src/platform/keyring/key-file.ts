@@ -30,11 +30,6 @@ export function loadInstanceKey(source: { file: string; env: Record<string, stri
   throw new StartError(`${origin} holds no usable instance key. ${parsed.message}`);
 }
 
-/** The key that a file holds. Throws StartError as above. */
-export function readInstanceKey(file: string): Uint8Array {
-  return loadInstanceKey({ file, env: {} });
-}
-
 /** The text of a file with a recovery key, which a restore was told of. Throws StartError with the cure. */
 export function readRecoveryKey(file: string): string {
   if (existsSync(file)) return readKeyFile(file).trim();

@@ -1,7 +1,7 @@
 import { isId } from "../../../platform/uuid.ts";
 import type { QueueChanged } from "../../../modules/operator/queue-schema.ts";
 import { CommandError, UsageError } from "../../framework/failure.ts";
-import { type QueueFilter, readFilter, readKinds } from "./filter.ts";
+import { KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { toBatches } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { count, plain } from "../../framework/text.ts";
@@ -14,8 +14,6 @@ type Counts = Part["changed"];
 type Done = Pick<Part, "changed" | "running" | "unknown" | "ended">;
 
 const MAX_IDS = 100;
-const KINDS = ["email", "sms", "webhook"] as const;
-const NOUNS = { email: ["email", "emails"], sms: ["SMS", "SMS"], webhook: ["webhook call", "webhook calls"] } as const;
 
 /** The chosen messages, as the API takes them. */
 type Selection = { ids: string[] } | (QueueFilter & { kinds: string[] | undefined; all: true | undefined });
@@ -119,7 +117,7 @@ function formatRunning(running: Counts): string {
 /** "3 emails and 1 SMS"; null: none. */
 function formatCounts(counts: Counts): string | null {
   const parts = KINDS.filter((kind) => counts[kind] > 0).map((kind) => {
-    const [one, many] = NOUNS[kind];
+    const { one, many } = KIND_WORDS[kind];
     return count(counts[kind], one, many);
   });
   return parts.length === 0 ? null : new Intl.ListFormat("en").format(parts);

@@ -40,13 +40,17 @@ export async function readFilter({ api, args }: Work): Promise<QueueFilter> {
   };
 }
 
-export function readKinds({ args }: Pick<Work, "args">): ("email" | "sms" | "webhook")[] {
-  const kinds = [
-    ["emails", "email"],
-    ["sms", "sms"],
-    ["webhooks", "webhook"],
-  ] as const;
-  return kinds.filter(([option]) => args.isSet(option)).map(([, kind]) => kind);
+export const KINDS = ["email", "sms", "webhook"] as const;
+
+/** The option that chooses each kind, and its nouns. */
+export const KIND_WORDS = {
+  email: { option: "emails", one: "email", many: "emails" },
+  sms: { option: "sms", one: "SMS", many: "SMS" },
+  webhook: { option: "webhooks", one: "webhook call", many: "webhook calls" },
+} as const;
+
+export function readKinds({ args }: Pick<Work, "args">): (typeof KINDS)[number][] {
+  return KINDS.filter((kind) => args.isSet(KIND_WORDS[kind].option));
 }
 
 /** The restore point is the time of the restore because of which delivery is paused. */

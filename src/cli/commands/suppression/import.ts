@@ -20,15 +20,8 @@ const BATCH = 500;
 /** Over a million addresses. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-interface Item {
-  line: number;
-  item: Record<string, unknown>;
-}
-
-interface Fault {
-  line: number;
-  fault: string;
-}
+type Item = Extract<ImportLine, { item: unknown }>;
+type Fault = Extract<ImportLine, { fault: string }>;
 
 export async function importSuppressions(work: Work): Promise<Shown> {
   const { api, args, terminal } = work;

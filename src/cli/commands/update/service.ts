@@ -71,10 +71,6 @@ interface Machine {
 
 const SYSTEMCTL = ["/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl"];
 
-function thisMachine(): Machine {
-  return { proc: "/proc", systemctl: SYSTEMCTL.find((each) => existsSync(each)) ?? null };
-}
-
 const UNIT_NAME = /^[\w@.:\\-]+\.service$/;
 
 /** Throws CommandError if others than root can change the executable that root would replace. */
@@ -83,7 +79,7 @@ export function createHostActions({
   source,
   uid,
   env,
-  machine = thisMachine(),
+  machine = { proc: "/proc", systemctl: SYSTEMCTL.find((each) => existsSync(each)) ?? null },
 }: HostActionsOptions): HostActions {
   if (isRoot()) requireRootsOwn(binary);
   const draft = `${binary}.new`;

@@ -19,8 +19,6 @@ import {
   readPublicKey,
   readRelease,
   readSignature,
-  type Release,
-  type Signature,
 } from "../../../platform/update/minisign.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { plain } from "../../framework/text.ts";
@@ -89,7 +87,10 @@ export async function bringExecutable(source: Source, draft: string, environment
       );
     if (signed !== null && key !== null) {
       const content = signed.signature.algorithm === "ED" ? found.blake2b : readFileSync(draft);
-      if (!isSignedBy(key, signed.signature, content)) throw forged(source.from);
+      if (!isSignedBy(key, signed.signature, content))
+        throw new CommandError(
+          `${source.from} does not match its signature: it was modified or truncated. It was not used; nothing was changed.`,
+        );
     }
     requireExecutable(draft, source.from);
     return { draft, sha256: found.sha256, version: signed?.release.version ?? null };
@@ -116,18 +117,8 @@ function requireKey(releaseKey: string | null): PublicKey {
   );
 }
 
-interface Signed {
-  signature: Signature;
-  release: Release;
-}
-
 /** Fetches the signature, and checks by its comment that it is for this file and not for an older version. */
-async function fetchSignature(
-  url: URL,
-  source: Source,
-  key: PublicKey,
-  environment: SourceEnvironment,
-): Promise<Signed> {
+async function fetchSignature(url: URL, source: Source, key: PublicKey, environment: SourceEnvironment) {
   const place = new URL(url);
   place.pathname += ".minisig";
   let text: string;
@@ -153,12 +144,6 @@ async function fetchSignature(
       `${url.href} is pombo ${release.version}, and this is ${environment.version}: the older version lacks later fixes. To install it anyway, add --allow-downgrade. Nothing was changed.`,
     );
   return { signature, release };
-}
-
-function forged(from: string): CommandError {
-  return new CommandError(
-    `${from} does not match its signature: it was modified or truncated. It was not used; nothing was changed.`,
-  );
 }
 
 /** Follows redirects itself: each must be https. */

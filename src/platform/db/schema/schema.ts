@@ -203,21 +203,21 @@ export const emailTotals = sqliteTable("email_total", {
 export const SUPPRESSION_CHANNELS = ["email", "sms"] as const;
 export const SUPPRESSION_REASONS = ["hard_bounce", "complaint", "manual", "opt_out", "invalid_number"] as const;
 
-export const suppressions = sqliteTable("suppression", {
+const suppression = {
   id: integer().primaryKey({ autoIncrement: true }),
   workspaceId: integer("workspace_id").notNull(),
   channel: text({ enum: SUPPRESSION_CHANNELS }).notNull(),
   address: text().notNull(),
   reason: text({ enum: SUPPRESSION_REASONS }).notNull(),
+};
+
+export const suppressions = sqliteTable("suppression", {
+  ...suppression,
   createdAt: integer("created_at").notNull(),
 });
 
 export const heldSuppressions = sqliteTable("suppression_held", {
-  id: integer().primaryKey({ autoIncrement: true }),
-  workspaceId: integer("workspace_id").notNull(),
-  channel: text({ enum: SUPPRESSION_CHANNELS }).notNull(),
-  address: text().notNull(),
-  reason: text({ enum: SUPPRESSION_REASONS }).notNull(),
+  ...suppression,
   site: text().notNull(),
   createdAt: integer("created_at").notNull(),
 });
