@@ -124,7 +124,7 @@ function findCommand(words: string[]): Command | null {
   return found.find(({ name }) => name.includes(" ")) ?? found[0] ?? null;
 }
 
-function groupOf(words: string[]): Command[] {
+function findGroup(words: string[]): Command[] {
   return COMMANDS.filter(({ name }) => name.split(" ")[0] === words[0]);
 }
 
@@ -135,7 +135,7 @@ function asksForHelp(words: string[]): boolean {
 
 /** A command that is also the first word of others. */
 function isOfGroup({ name }: Command): boolean {
-  return !name.includes(" ") && groupOf([name]).length > 1;
+  return !name.includes(" ") && findGroup([name]).length > 1;
 }
 
 function helpOn(words: string[]): string {
@@ -144,7 +144,7 @@ function helpOn(words: string[]): string {
   if (first === "exit-codes") return exitCodes();
   const command = findCommand(words);
   if (command !== null && !isOfGroup(command)) return commandHelp(command);
-  const group = groupOf(words);
+  const group = findGroup(words);
   if (group.length > 0) return groupHelp(group);
   throw unknownCommand(words);
 }
@@ -159,7 +159,7 @@ const FORMER_COMMANDS: Record<string, string> = {
 function unknownCommand([first = "", second]: string[]): CommandError {
   const renamed = FORMER_COMMANDS[`${first} ${second ?? ""}`];
   if (renamed !== undefined) return new CommandError(`pombo ${first} ${second} is now called ${renamed}.`, 2);
-  const group = groupOf([first]);
+  const group = findGroup([first]);
   if (group.length === 0) {
     const names = [...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))];
     const fault = `pombo has no command ${plain(first)}.${suggest(first, names)}`;

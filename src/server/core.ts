@@ -1,4 +1,4 @@
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { Committer } from "../platform/db/group-commit.ts";
 import { DiskGuard, createFreeSpaceReader } from "../platform/db/disk-guard.ts";

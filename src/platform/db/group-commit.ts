@@ -149,9 +149,7 @@ export class Committer {
     }
     this.#limit = Math.min(MAX_BATCH, 2 * this.#limit);
     // What was not begun in time comes first in the next transaction.
-    this.#pending.unshift(...batch.splice(results.length));
-    this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
-    this.#schedule();
+    this.#requeue(batch.splice(results.length));
     this.#runOnCommit();
     this.#hooks.committed?.(this.#now() - startedAt, batch.length);
     for (const isFirst of [true, false]) {
@@ -186,8 +184,12 @@ export class Committer {
   /** Nothing of it was kept. A single closure is to blame; of several the next batch has half, in their order. */
   #narrow(batch: Pending[], failure: ListenerError): void {
     this.#limit = Math.ceil(batch.length / 2);
-    if (batch.length === 1) batch[0]?.reject(failure.cause);
-    else this.#pending.unshift(...batch);
+    if (batch.length === 1) batch.pop()?.reject(failure.cause);
+    this.#requeue(batch);
+  }
+
+  #requeue(first: Pending[]): void {
+    this.#pending.unshift(...first);
     this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
     this.#schedule();
   }

@@ -15,7 +15,7 @@ import { syncFolder } from "../../../platform/db/snapshot.ts";
 import { hashFile } from "../../../platform/update/recover.ts";
 import { passedOn } from "../../client/child-environment.ts";
 import { CommandError } from "../../framework/failure.ts";
-import { isRoot, openPlace, uidOfUser } from "../../client/data-owner.ts";
+import { isRoot, openPlace, findUid } from "../../client/data-owner.ts";
 import { type Brought, bringExecutable, type Source } from "./source.ts";
 import { plain } from "../../framework/text.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
@@ -246,7 +246,7 @@ function openSystemd(env: HostActionsOptions["env"], { systemctl: path }: Machin
       const program = /^\{ path=(\S+) ;/.exec(properties["ExecStart"] ?? "")?.[1];
       if (program === undefined || !existsSync(program) || realpathSync(program) !== of.binary) return false;
       // A user's own systemd runs everything as that user.
-      return properties["Type"] !== "oneshot" && (unit.isUsers || uidOfUser(properties["User"] ?? "") === of.uid);
+      return properties["Type"] !== "oneshot" && (unit.isUsers || findUid(properties["User"] ?? "") === of.uid);
     },
   };
 }
