@@ -1,7 +1,6 @@
 import { CREDITS_COMMANDS } from "./commands/credits.ts";
-import { type Command, parseArguments } from "./framework/definition.ts";
+import { type Command, CommandError, parseArguments, type Terminal, UsageError } from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain.ts";
-import { CommandError, UsageError } from "./framework/failure.ts";
 import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview } from "./framework/help.ts";
 import { INBOX_COMMANDS } from "./commands/inbox.ts";
@@ -15,7 +14,6 @@ import { SENDER_COMMANDS } from "./commands/sender.ts";
 import { SMS_COMMANDS } from "./commands/sms/sms.ts";
 import { serve } from "./commands/serve.ts";
 import { SUPPRESSION_COMMANDS } from "./commands/suppression/suppression.ts";
-import type { Terminal } from "./framework/terminal.ts";
 import { trace } from "./commands/trace.ts";
 import { update } from "./commands/update/update.ts";
 import { versionRecord, versionText } from "./commands/version.ts";

@@ -6,9 +6,8 @@ import { loadInstanceKey } from "../../platform/keyring/key-file.ts";
 import { errorText, type Log } from "../../platform/log.ts";
 import { type Offline, openOffline } from "../../server/offline.ts";
 import { systemRandom } from "../../platform/random.ts";
-import type { Terminal } from "../framework/terminal.ts";
+import { CommandError, type FailureCode, type Terminal } from "../framework/definition.ts";
 import { describeHolder, takeLock } from "../../platform/instance-lock.ts";
-import { CommandError, type FailureCode } from "../framework/failure.ts";
 import type { InstancePlace } from "./settings.ts";
 import { plain } from "../framework/text.ts";
 

@@ -1,6 +1,5 @@
 import { systemClock } from "../../platform/clock.ts";
-import type { Terminal } from "../framework/terminal.ts";
-import type { Command, Arguments, Option } from "../framework/definition.ts";
+import type { Arguments, Command, Option, Terminal } from "../framework/definition.ts";
 import { type OperatorApi, openOperatorApi } from "./instance-client.ts";
 import { becomeOwner } from "./data-owner.ts";
 import { findInstance } from "./settings.ts";

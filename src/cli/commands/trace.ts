@@ -2,7 +2,7 @@ import { isId } from "../../platform/uuid.ts";
 import type { Trace, TraceCandidate } from "../../modules/operator/trace-schema.ts";
 import { list, type OperatorCommand, record } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
-import { CommandError } from "../framework/failure.ts";
+import { CommandError } from "../framework/definition.ts";
 import { ApiError, formatError } from "../client/instance-client.ts";
 import { count, labelledLines, plain, say, timeCell, timeText } from "../framework/text.ts";
 

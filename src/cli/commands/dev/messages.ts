@@ -76,9 +76,7 @@ Press Ctrl-C to stop.
 `;
 }
 
-const LAST_PORT = 65_535;
-
 /** A port to suggest instead of one that is taken. */
 export function anotherPort(port: number): number {
-  return port < LAST_PORT ? port + 1 : port - 1;
+  return port < 65_535 ? port + 1 : port - 1;
 }

@@ -1,6 +1,6 @@
 import { isId } from "../../../platform/uuid.ts";
 import type { QueueChanged } from "../../../modules/operator/queue-schema.ts";
-import { CommandError, UsageError } from "../../framework/failure.ts";
+import { CommandError, UsageError } from "../../framework/definition.ts";
 import { KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { toBatches } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";

@@ -1,7 +1,6 @@
 import { systemClock } from "../../../platform/clock.ts";
 import type { InstanceStatus } from "../../../modules/operator/status-schema.ts";
-import type { Option } from "../../framework/definition.ts";
-import { UsageError } from "../../framework/failure.ts";
+import { type Option, UsageError } from "../../framework/definition.ts";
 import { findWorkspace } from "../../client/find.ts";
 import type { OperatorApi } from "../../client/instance-client.ts";
 import type { Work } from "../../client/operator-command.ts";

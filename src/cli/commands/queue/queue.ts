@@ -1,5 +1,5 @@
 import type { DeliveryState, QueuedMessage, QueueOverview } from "../../../modules/operator/queue-schema.ts";
-import { UsageError } from "../../framework/failure.ts";
+import { UsageError } from "../../framework/definition.ts";
 import { FILTER_OPTIONS, KIND_OPTIONS, KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { dropMessages, retryMessages } from "./change.ts";
 import { type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";

@@ -5,8 +5,7 @@ import { parseHostPort } from "../../../config/config.ts";
 import { StartError } from "../../../platform/errors.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { systemRandom } from "../../../platform/random.ts";
-import type { Arguments, Command } from "../../framework/definition.ts";
-import type { Terminal } from "../../framework/terminal.ts";
+import type { Arguments, Command, Terminal } from "../../framework/definition.ts";
 import {
   DEFAULT_CONFIG,
   type ConfigOptions,

@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import example from "../../../../config.example.toml" with { type: "text" };
 import { type Config, parseConfig } from "../../../config/config.ts";
 import { getErrorMessage, StartError } from "../../../platform/errors.ts";
-import type { Terminal } from "../../framework/terminal.ts";
+import type { Terminal } from "../../framework/definition.ts";
 import { isRoot, ownerBesideRoot, requireRootsPlace } from "../../client/data-owner.ts";
 import { plain } from "../../framework/text.ts";
 

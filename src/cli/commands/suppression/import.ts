@@ -5,7 +5,7 @@ import { type ErrorItem, getErrorMessage } from "../../../platform/errors.ts";
 import { validationError } from "../../../platform/http/errors.ts";
 import { findFieldErrors } from "../../../platform/http/request-schemas.ts";
 import { suppressionImport } from "../../../modules/suppressions/operator-schema.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { findWorkspace } from "../../client/find.ts";
 import { type OperatorApi, ApiError, formatError, toBatches } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";

@@ -1,6 +1,6 @@
 import type { HeldSuppression } from "../../../modules/suppressions/operator-schema.ts";
 import type { Suppression } from "../../../modules/suppressions/schema.ts";
-import { UsageError } from "../../framework/failure.ts";
+import { UsageError } from "../../framework/definition.ts";
 import { findWorkspace } from "../../client/find.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
 import { CSV_HEADER } from "./file.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
 import { type Lock, takeLock } from "../../../platform/instance-lock.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { isAnswering } from "../health.ts";
 import type { HostActions, Running } from "./service.ts";
 

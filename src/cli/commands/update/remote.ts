@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Terminal } from "../../framework/terminal.ts";
+import { CommandError, type FailureCode, type Terminal } from "../../framework/definition.ts";
 import { passedOn } from "../../client/child-environment.ts";
-import { CommandError, type FailureCode } from "../../framework/failure.ts";
 import type { Owner } from "../../client/data-owner.ts";
 import type { HostActions } from "./service.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";

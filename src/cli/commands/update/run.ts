@@ -11,7 +11,7 @@ import {
   writeJournal,
 } from "../../../platform/update/journal.ts";
 import { isUntouched, putBack } from "../../../platform/update/recover.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { UPDATE_ID } from "../serve.ts";
 import { passedOn } from "../../client/child-environment.ts";
 import type { HostActions, Running } from "./service.ts";

@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { syncFolder } from "../../../platform/db/snapshot.ts";
 import { hashFile } from "../../../platform/update/recover.ts";
 import { passedOn } from "../../client/child-environment.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { isRoot, openPlace, findUid } from "../../client/data-owner.ts";
 import { type Brought, bringExecutable, type Source } from "./source.ts";
 import { plain } from "../../framework/text.ts";

@@ -20,7 +20,7 @@ import {
   readRelease,
   readSignature,
 } from "../../../platform/update/minisign.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { plain } from "../../framework/text.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
 

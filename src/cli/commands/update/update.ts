@@ -11,12 +11,10 @@ import { takeLock } from "../../../platform/instance-lock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Journal, readJournal, snapshotFile } from "../../../platform/update/journal.ts";
 import { settle, hashFile, updateUnderWay } from "../../../platform/update/recover.ts";
-import type { Arguments, Command } from "../../framework/definition.ts";
-import type { Terminal } from "../../framework/terminal.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { type Arguments, type Command, CommandError, type Terminal } from "../../framework/definition.ts";
 import { findConfigFile, readConfig } from "../../client/settings.ts";
 import { become, isRoot, ownerBesideRoot } from "../../client/data-owner.ts";
-import { type HostActions, createHostActions, type Running } from "./service.ts";
+import { createHostActions, type Running } from "./service.ts";
 import { findRunning, runChild } from "./instance.ts";
 import { ACTIONS_FOR, serveHostActions, startRootProcess } from "./remote.ts";
 import { runUpdate, type Update } from "./run.ts";
@@ -72,11 +70,7 @@ async function replaceExecutable(args: Arguments, terminal: Terminal): Promise<v
   }
 }
 
-interface Context {
-  binary: string;
-  configFile: string;
-  host: HostActions;
-}
+type Context = Pick<Update, "binary" | "configFile" | "host">;
 
 async function updateLocked(context: Context, config: Config, terminal: Terminal): Promise<void> {
   const { binary, host } = context;

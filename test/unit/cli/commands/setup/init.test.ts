@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArguments } from "../../../../../src/cli/framework/definition.ts";
-import type { Terminal } from "../../../../../src/cli/framework/terminal.ts";
+import { parseArguments, type Terminal } from "../../../../../src/cli/framework/definition.ts";
 import { init } from "../../../../../src/cli/commands/setup/init.ts";
 import { parseConfig } from "../../../../../src/config/config.ts";
 
