@@ -44,7 +44,6 @@ const EXIT_CODES = [
   [141, "the reader of the output closed it"],
 ] as const;
 
-/** `pombo help exit-codes`. */
 export function exitCodes(): string {
   const lines = EXIT_CODES.map(([code, meaning]) => `${INDENT}${String(code).padStart(3)}${INDENT}${meaning}`);
   return ["Exit codes of pombo's commands:", "", ...lines].join("\n");

@@ -251,7 +251,6 @@ function openSystemd(env: HostActionsOptions["env"], { systemctl: path }: Machin
   };
 }
 
-/** Keeps the executable that is about to be replaced. */
 function keepPrevious(binary: string): void {
   const draft = `${binary}.previous.new`;
   rmSync(draft, { force: true });
