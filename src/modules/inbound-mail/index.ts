@@ -14,7 +14,7 @@ import type { EmailStore } from "../emails/store/store.ts";
 import type { Receive } from "./inbound-message.ts";
 import { inboxRoutes } from "./operator-routes.ts";
 import { createReportReader, type GivenReport } from "./read-report.ts";
-import { createReceiver, type InboundCounts as ReceiverCounts, type ReceiveDeps } from "./receive.ts";
+import { createReceiver, type ReceiveDeps } from "./receive.ts";
 import { openCertificate } from "./server/certificate.ts";
 import type { KnownReporters } from "./server/known-reporters.ts";
 import type { InboundCounts } from "./server/refusals.ts";
@@ -33,7 +33,7 @@ interface InboundMailDeps extends Pick<ReceiveDeps, "processReport"> {
   /** For the keys of feedback providers. Of its own: what strangers make us look up takes no places from mail. */
   resolver: DnsClient;
   reporters: KnownReporters;
-  counts: ReceiverCounts & InboundCounts;
+  counts: ReceiveDeps["counts"] & InboundCounts;
   /** Takes the messages of the port instead of `receive`. */
   receive?: Receive | undefined;
 }

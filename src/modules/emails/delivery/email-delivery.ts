@@ -9,7 +9,7 @@ import { Worker } from "../../../platform/queue/worker.ts";
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { PROVIDERS, type SiteRules } from "../../../protocols/smtp/providers.ts";
 import { SessionPool } from "../../../protocols/smtp/session-pool.ts";
-import { SessionSlots } from "../../../protocols/smtp/session-slots.ts";
+import { Slots } from "../../../platform/slots.ts";
 import { DEFAULT_TIMEOUTS } from "../../../protocols/smtp/session/timeouts.ts";
 import { Sites, type SitesOptions } from "../../../protocols/smtp/sites.ts";
 import { createTlsPolicies } from "../../../protocols/smtp/tls-policy.ts";
@@ -65,7 +65,7 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
   });
   const maxSessions = email.sessionsPerDestination;
   const sites = new Sites({ clock, steady, maxSessions, rules, tell: logSites(workspaces, log) });
-  const slots = new SessionSlots({ perSite: (name) => sites.sessionLimit(name), total: email.maxSessions });
+  const slots = new Slots({ perSite: (name) => sites.sessionLimit(name), total: email.maxSessions });
   const refusals = new RefusalWatch();
   const findTransport = createTransports(openRelays(relay), {
     ...deps,
