@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from "node:fs";
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { countChanges, disableCheckpoints, enableCheckpoints, getWalBytes } from "../platform/db/wal.ts";
 import type { Commit } from "../platform/db/group-commit.ts";

@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import { findDamageAtStart } from "../platform/db/page-damage.ts";
 import { getWalBytes, rewriteWal } from "../platform/db/wal.ts";
 import { type Db, openDatabase } from "../platform/db/open.ts";
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import { FinalStartError, getErrorMessage, StartError } from "../platform/errors.ts";
 import { requireDatabaseFile, toStartError } from "../platform/db/unusable-file.ts";
 import { databaseFile } from "../platform/db/open.ts";

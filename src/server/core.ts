@@ -1,4 +1,4 @@
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { Committer } from "../platform/db/group-commit.ts";
 import { DiskGuard, createFreeSpaceReader } from "../platform/db/disk-guard.ts";
@@ -73,6 +73,7 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
     committer,
     probe: (padding) => stores.settings.set("last_write", `${clock.now()} ${padding}`),
     clock,
+    log,
     limits: config.disk,
     readFree: environment.readFree ?? createFreeSpaceReader(config.dataDir),
     changed: (reason) => (reason === null ? log.event("disk.recovered") : log.event("disk.failed", { reason }, "warn")),

@@ -2,7 +2,7 @@
 
 import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { events } from "../../platform/db/schema/events.ts";
+import { events } from "../../platform/db/schema/schema.ts";
 import { removeOldest } from "../../platform/db/batches.ts";
 import { prepare } from "../../platform/db/statement.ts";
 

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { INBOUND_MAILBOXES } from "../../platform/db/schema/inbound.ts";
+import { INBOUND_MAILBOXES } from "../../platform/db/schema/schema.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 const members = {

@@ -2,7 +2,7 @@
 
 import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { goneWebhooks, webhooks } from "../../platform/db/schema/events.ts";
+import { goneWebhooks, webhooks } from "../../platform/db/schema/schema.ts";
 import { prepare } from "../../platform/db/statement.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";

@@ -5,17 +5,18 @@ import {
   attempts,
   emailBodies,
   emailQueue,
-  emails,
+  emailReports,
   emailTotals,
+  emails,
+  events,
   heldSuppressions,
   idempotency,
   lanes,
   suppressions,
   usage,
   usageReported,
+  webhooks,
 } from "../../platform/db/schema/schema.ts";
-import { events, webhooks } from "../../platform/db/schema/events.ts";
-import { emailReports } from "../../platform/db/schema/inbound.ts";
 import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
 import { prepare } from "../../platform/db/statement.ts";
 

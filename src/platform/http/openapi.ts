@@ -45,7 +45,6 @@ const ErrorBody = named(
   }),
 );
 
-/** The answer to a deletion. */
 export const Deleted = named(
   "Deleted",
   Type.Object({
@@ -169,11 +168,9 @@ interface Description {
   isOpen?: boolean;
   /** The keys that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. */
   keys?: ("apiKey" | "operatorKey")[];
-  /** Headers that the route reads. */
   headers?: { name: string; description: string }[];
 }
 
-/** The description of a route for the API docs. */
 export function describe(detail: Description) {
   const { id, tag, summary, description, responses, headers } = detail;
   const parameters = headers?.map((header) => ({

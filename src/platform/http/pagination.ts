@@ -1,7 +1,6 @@
 // Pages of lists, by number or by cursor.
 
 import { Type } from "@sinclair/typebox";
-import type { AppError } from "../errors.ts";
 import { createCursorCipher } from "./cursor.ts";
 import { integerText, text } from "./request-schemas.ts";
 import { validationError } from "./errors.ts";
@@ -74,34 +73,29 @@ export interface Position {
 /** Newer than everything: before the first page. */
 export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
 
-/** Reads and writes the cursors of lists. */
-export interface ListPages {
-  /** Where the requested page begins; null: at the newest. Throws for a cursor that was not made for the list of this name. */
-  of(query: { cursor?: string; limit?: string }, list: string): { before: Position | null; limit: number };
-  /** Makes a page and its meta of a list that was read with one item more; its cursor is only valid for `list`. */
-  page<Row extends Position>(
-    rows: Row[],
-    perPage: number,
-    list: string,
-  ): { rows: Row[]; meta: typeof CursorMeta.static };
-}
+export type ListPages = ReturnType<typeof createListPages>;
 
 /** Cursors hold the place, see cursor.ts, and a checksum of the list's name. `key`: 32 bytes for this use only. */
-export function createListPages(key: Uint8Array): ListPages {
+export function createListPages(key: Uint8Array) {
   const cipher = createCursorCipher(key);
   const write = ({ createdAt, id }: Position, list: string) =>
     cipher.write({ place: [createdAt, id], list: Bun.hash.crc32(list) });
   const read = (cursor: string, list: string): Position => {
     const known = cipher.read(cursor);
-    if (known?.list !== Bun.hash.crc32(list)) throw badCursor();
+    if (known?.list !== Bun.hash.crc32(list))
+      throw validationError([
+        { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
+      ]);
     const [createdAt, id] = known.place;
     return { createdAt, id };
   };
   return {
-    of({ cursor, limit: perPage }, list) {
+    /** Where the requested page begins; null: at the newest. Throws for a cursor that was not made for the list of this name. */
+    of({ cursor, limit: perPage }: { cursor?: string; limit?: string }, list: string) {
       return { before: cursor === undefined ? null : read(cursor, list), limit: Number(perPage ?? DEFAULT_LIMIT) };
     },
-    page(rows, perPage, list) {
+    /** Makes a page and its meta of a list that was read with one item more; its cursor is only valid for `list`. */
+    page<Row extends Position>(rows: Row[], perPage: number, list: string) {
       const page = rows.slice(0, perPage);
       const last = page.at(-1);
       const hasMore = rows.length > perPage;
@@ -111,10 +105,4 @@ export function createListPages(key: Uint8Array): ListPages {
       };
     },
   };
-}
-
-function badCursor(): AppError {
-  return validationError([
-    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
-  ]);
 }

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { type Db, databaseFile } from "../../platform/db/open.ts";
-import type { Environment } from "../../platform/environment.ts";
+import type { Environment } from "../../platform/context.ts";
 import type { Core } from "../core.ts";
 import { type MetricsServer, serveMetrics } from "./serve.ts";
 import type { Modules } from "../modules.ts";

@@ -1,6 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { ATTEMPT_OUTCOMES } from "../../../platform/db/schema/schema.ts";
-import { REPORT_KINDS } from "../../../platform/db/schema/inbound.ts";
+import { ATTEMPT_OUTCOMES, REPORT_KINDS } from "../../../platform/db/schema/schema.ts";
 import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
 import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/request-schemas.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../../../protocols/mime/address.ts";

@@ -1,7 +1,6 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { attempts } from "../../../platform/db/schema/schema.ts";
-import { emailReports } from "../../../platform/db/schema/inbound.ts";
+import { attempts, emailReports } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 
 export type ReportRow = typeof emailReports.$inferSelect;

@@ -1,8 +1,7 @@
 import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { events, webhookDeliveries, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
-import { workspaces } from "../../../platform/db/schema/schema.ts";
+import { events, webhookDeliveries, webhookJobs, webhooks, workspaces } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 import { walkById } from "../../../platform/queue/queue-admin.ts";
 

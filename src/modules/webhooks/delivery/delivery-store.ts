@@ -2,7 +2,7 @@
 
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
+import { events, webhookDeliveries } from "../../../platform/db/schema/schema.ts";
 import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 

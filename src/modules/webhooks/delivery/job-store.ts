@@ -6,7 +6,7 @@
 
 import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { events, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
+import { events, webhookJobs, webhooks } from "../../../platform/db/schema/schema.ts";
 import { prepareBatchEnd, removeBatch } from "../../../platform/db/batches.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
