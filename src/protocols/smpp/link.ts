@@ -7,15 +7,13 @@
  * In its events: `ready` asks for segments, `answered`, `timedOut` and `lost` say what became of them, each
  * segment by exactly one of these (a timed-out one may be answered late), `received` brings messages.
  */
-import type { Clock } from "../../platform/clock.ts";
-import type { Log } from "../../platform/log.ts";
 import { listRoles, type Role } from "./session/bind.ts";
 import { PersistentSession, type Unbound } from "./persistent-session.ts";
 import { SubmitQueue, type SubmitEvents, type Segment, type Unsent } from "./submit-queue.ts";
 import type { Inbound } from "./pdu/pdu.ts";
 import type { SmppSession } from "./session/session.ts";
 import type { Direction, Origin } from "./session/events.ts";
-import { assertSettings, type LinkSettings } from "./settings.ts";
+import { assertSettings, type LinkContext } from "./settings.ts";
 import { STATUS } from "./pdu/status.ts";
 
 export interface LinkEvents<S> extends SubmitEvents<S> {
@@ -27,15 +25,7 @@ export interface LinkEvents<S> extends SubmitEvents<S> {
   unbound?(end: Unbound): void;
 }
 
-export interface LinkOptions<S> {
-  settings: LinkSettings;
-  /** Its `now` should not jump (`steadyClock`): the link measures with it and stores no time. */
-  clock: Clock;
-  /** Gives a number in [0, 1). */
-  unit: () => number;
-  log: Log;
-  /** The addresses of a host's name; not asked for an address. */
-  lookUp: (host: string) => Promise<string[]>;
+export interface LinkOptions<S> extends LinkContext {
   events: LinkEvents<S>;
 }
 
@@ -60,12 +50,12 @@ export class Link<S extends Segment> {
   #closing: Promise<void> | null = null;
   #look: (() => void) | null = null;
 
+  /** Throws on settings that could never bind. */
   constructor(options: LinkOptions<S>) {
-    const { settings, clock, log, events } = options;
-    assertSettings(settings);
+    assertSettings(options.settings);
     this.#options = options;
-    this.#submits = new SubmitQueue({ settings, clock, log, events: this.#watchedEvents(events) });
-    this.#sessions = listRoles(settings.bindMode).map((role) => this.#keep(role));
+    this.#submits = new SubmitQueue({ ...options, events: this.#watchEvents(options.events) });
+    this.#sessions = listRoles(options.settings.bindMode).map((role) => this.#keep(role));
   }
 
   /** How many segments may be sent now. */
@@ -163,15 +153,11 @@ export class Link<S extends Segment> {
   }
 
   #keep(role: Role): PersistentSession {
-    const { settings, clock, unit, log, lookUp, events } = this.#options;
+    const { events } = this.#options;
     const isSender = role !== "receiver";
     const kept: PersistentSession = new PersistentSession({
+      ...this.#options,
       role,
-      settings,
-      clock,
-      unit,
-      log,
-      lookUp,
       events: {
         closing: () => undefined,
         responded: (sequence, answer) => {
@@ -214,16 +200,13 @@ export class Link<S extends Segment> {
   }
 
   /** `close` looks at the window when a place is given back. */
-  #watchedEvents(events: LinkEvents<S>): SubmitEvents<S> {
+  #watchEvents(events: LinkEvents<S>): SubmitEvents<S> {
     return {
-      ready: (free) => events.ready(free),
-      timedOut: (segment) => events.timedOut(segment),
-      lost: (segments, reason) => events.lost(segments, reason),
+      ...events,
       writing(segment, pdu) {
         events.seen?.("out", pdu);
         events.writing?.(segment, pdu);
       },
-      throttled: (slowed) => events.throttled?.(slowed),
       responded: ({ settle, ...answer }) =>
         events.responded({
           ...answer,
@@ -234,11 +217,4 @@ export class Link<S extends Segment> {
         }),
     };
   }
-}
-
-/** Makes a link and starts to connect. Throws on settings that could never bind. */
-export function openLink<S extends Segment>(options: LinkOptions<S>): Link<S> {
-  const link = new Link(options);
-  link.start();
-  return link;
 }

@@ -3,12 +3,10 @@
  * and what is answered. The owner of the segments is asked for more when there is room, commits them as in
  * flight, and hands them over; it gets each response, and says when that is committed.
  */
-import type { Clock } from "../../platform/clock.ts";
-import type { Log } from "../../platform/log.ts";
 import { Rate } from "./rate.ts";
 import type { SmppSession } from "./session/session.ts";
 import type { RawResponse } from "./session/events.ts";
-import type { LinkSettings } from "./settings.ts";
+import type { LinkContext, LinkSettings } from "./settings.ts";
 import { hex, STATUS } from "./pdu/status.ts";
 import { encodeSubmit, type SubmitSm } from "./pdu/submit-sm.ts";
 import { Window } from "./window.ts";
@@ -18,20 +16,13 @@ export interface Segment {
   readonly submit: SubmitSm;
 }
 
-export interface SubmitResponse<S> {
+export interface SubmitResponse<S> extends RawResponse {
   segment: S;
-  /** command_status of its submit_sm_resp or generic_nack. */
-  status: number;
-  /** May be empty: then no receipt will be possible. */
-  messageId: string;
-  isNack: boolean;
-  /** The PDU as it came. */
-  bytes: Buffer;
   /** It had timed out before. */
   isLate: boolean;
   /** To be called when what it means is committed: its place in the window is free then, and not before. */
   settle: () => void;
-  /** Whether `settled` will give a place of the present session back: an older one's are gone with it. */
+  /** Whether `settle` will give a place of the present session back: an older one's are gone with it. */
   isPresent: () => boolean;
 }
 
@@ -63,10 +54,7 @@ export interface SubmitEvents<S> {
   throttled?(slowed: Slowed): void;
 }
 
-export interface SubmitQueueOptions<S> {
-  settings: LinkSettings;
-  clock: Clock;
-  log: Log;
+export interface SubmitQueueOptions<S> extends Pick<LinkContext, "settings" | "clock" | "log"> {
   events: SubmitEvents<S>;
 }
 
@@ -78,8 +66,8 @@ const OUT_OF_STEP: readonly number[] = [STATUS.invalidLength, STATUS.invalidComm
 
 export class SubmitQueue<S extends Segment> {
   readonly #settings: LinkSettings;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #clock: LinkContext["clock"];
+  readonly #log: LinkContext["log"];
   readonly #events: SubmitEvents<S>;
   readonly #rate: Rate;
   #session: SmppSession | null = null;

@@ -143,6 +143,10 @@ export const LinkTestQuery = Type.Object({
 });
 
 const KINDS = ["link", "submit", "answer", "receipt", "silence"] as const;
+/**
+ * `delivered`: all three. `unconfirmed`: the SMSC took them, and not all receipts came. `failed`: one was refused, not
+ * answered or not delivered. `not_sent`: nothing was written. `stopped`: by the operator, before it was through.
+ */
 const RESULTS = ["delivered", "unconfirmed", "failed", "not_sent", "stopped"] as const;
 
 /** A test of a link. */
@@ -161,7 +165,7 @@ export const LinkTestRecord = named(
         text: Type.Unsafe<(typeof TEST_MESSAGES)[number] | null>(
           orNull(Type.Union(TEST_MESSAGES.map((each) => Type.Literal(each)))),
         ),
-        part: nullableNumber("Of the text, from 1."),
+        part: nullableNumber("Of the message, from 1."),
         sequence: nullableNumber("The PDU's sequence_number."),
         dataCoding: nullableNumber("Of a submit."),
         esmClass: nullableNumber("Of a submit."),

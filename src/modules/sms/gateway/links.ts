@@ -1,7 +1,7 @@
 // The SMPP links of all routes: each one's window and status, and what comes over it as events.
 
 import type { Context } from "../../../platform/context.ts";
-import { type Link, type LinkEvents, openLink } from "../../../protocols/smpp/link.ts";
+import { Link, type LinkEvents } from "../../../protocols/smpp/link.ts";
 import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 import type { LinkSettings } from "../../../protocols/smpp/settings.ts";
 import { readReceipt } from "../receipts/parse.ts";
@@ -48,7 +48,8 @@ export class RouteLink implements DispatchTarget {
     this.#listener = listener;
     this.#unboundSince = steady.now();
     const unit = () => random.unit();
-    this.#link = openLink({ settings, clock: steady, unit, log, lookUp, events: this.#events() });
+    this.#link = new Link({ settings, clock: steady, unit, log, lookUp, events: this.#events() });
+    this.#link.start();
   }
 
   get name(): string {

@@ -3,7 +3,8 @@
 
 import type { Context } from "../../../platform/context.ts";
 import type { SubmitResponse } from "../../../protocols/smpp/submit-queue.ts";
-import { nextStep, findStatusRule, type Step, formatStatus } from "../../../protocols/smpp/submit-outcome.ts";
+import { nextStep, findStatusRule, type Step } from "../../../protocols/smpp/submit-outcome.ts";
+import { hex } from "../../../protocols/smpp/pdu/status.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
 import { splitAsUcs2 } from "../encoding/segment.ts";
 import {
@@ -127,7 +128,7 @@ export class SubmitResponses {
     const [first] = rows;
     if (first === undefined) return [];
     const { sms, log } = this.#deps;
-    const code = formatStatus(status);
+    const code = hex(status);
     const told = { route: first.route, status: rule.name, code };
     if (rule.isAlarming) sms.afterCommit.run(() => log.event("sms.refused", told, "warn"));
     const others = sms.segments

@@ -10,7 +10,7 @@ import type { Backlog } from "../queue/backlog.ts";
 import type { FailedSmsWrites, SegmentBatch } from "../queue/failed-writes.ts";
 import type { Jump, MessageClock } from "../queue/message-clock.ts";
 import { toReadyWork, type ReadyWork, type SegmentRow } from "../queue/segment-read-store.ts";
-import { isFinalState } from "../receipts/parse.ts";
+import { hasLastWord } from "../queue/status.ts";
 import type { Receipts } from "../receipts/process.ts";
 import type { SmsStores } from "../stores.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
@@ -172,7 +172,7 @@ export class Sweeper {
       find: (limit) => sms.messages.expired("sent", now - receiptGraceMs, limit).map(toFirstPart),
       act({ messageId }) {
         for (const row of sms.segments.listByMessage(messageId)) {
-          const isOpen = row.overdue === null && (row.receiptState === null || !isFinalState(row.receiptState));
+          const isOpen = row.overdue === null && !hasLastWord(row);
           const status = routes.get(row.route)?.config.missingReceiptStatus ?? "sent";
           if (isOpen) sms.segments.overdue(row, { status, now });
         }

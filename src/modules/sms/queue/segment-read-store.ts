@@ -7,7 +7,6 @@ import { fast } from "../../../platform/db/statement.ts";
 import type { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 
 export type SegmentRow = typeof smsSegments.$inferSelect;
-export type SegmentState = SegmentRow["state"];
 export type Priority = SegmentRow["priority"];
 
 /** Work that waits: of one workspace, on one route, in one priority; `nextAt` of its first segment. */

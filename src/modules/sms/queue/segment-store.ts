@@ -20,7 +20,6 @@ import {
   type ReadyWork,
   type SegmentCache,
   type SegmentRow,
-  type SegmentState,
   type Words,
 } from "./segment-read-store.ts";
 
@@ -277,10 +276,10 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     /** Given up before the SMSC had it: refused, expired, outcome unknown. */
     end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>
       fenced(toEnd, from, { end: end.state, now: end.now, ...said }),
-    /** A receipt that counts (status.ts `advance`, `segmentStateOf`): the network's word on what the SMSC has. */
+    /** A receipt that counts (status.ts `advance`, `toSegmentState`): the network's word on what the SMSC has. */
     receipt(
       from: Fence,
-      receipt: { state: SegmentState; receiptState: NonNullable<SegmentRow["receiptState"]>; now: number },
+      receipt: { state: SegmentRow["state"]; receiptState: NonNullable<SegmentRow["receiptState"]>; now: number },
       said: Words,
     ): boolean {
       const { state: next, receiptState, now } = receipt;

@@ -6,31 +6,19 @@
  * we received the receipt is what counts; the submit date is read only to tell which message is meant where
  * the id does not. Pure, in bounded time, never throws.
  */
+import type { RECEIPT_STATES } from "../../../platform/db/schema/sms.ts";
+import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import { networkErrorText, type NetworkError, readNetworkError } from "./failure.ts";
 import { readHeader } from "../encoding/user-data-header.ts";
 
 /** The network's words for a message. `delivered`, `expired`, `deleted`, `undeliverable` and `rejected` are its last. */
-export type ReceiptState =
-  | "enroute"
-  | "accepted"
-  | "unknown"
-  | "delivered"
-  | "expired"
-  | "deleted"
-  | "undeliverable"
-  | "rejected";
+export type ReceiptState = (typeof RECEIPT_STATES)[number];
 
-/** The parts of a deliver_sm or data_sm that are looked at. */
-export interface Delivery {
-  esmClass: number;
+/** The fields of a deliver_sm or data_sm that are read. */
+export interface Delivery extends Pick<Inbound, "esmClass" | "receiptedMessageId" | "messageState"> {
   shortMessage: Uint8Array;
-  /** TLV 0x0424, counted when the short message is empty. */
+  /** It counts where the short message is empty. */
   messagePayload: Uint8Array | null;
-  /** TLV 0x001E. */
-  receiptedMessageId: string | null;
-  /** TLV 0x0427. */
-  messageState: number | null;
-  /** TLV 0x0423, three octets. */
   networkErrorCode: Uint8Array | null;
 }
 

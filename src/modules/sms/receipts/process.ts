@@ -9,7 +9,7 @@ import type { OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey } from "./message-id.ts";
 import { isFinalState, type Receipt } from "./parse.ts";
 import type { Route } from "../gateway/route-settings.ts";
-import { advance, toSegmentState } from "../queue/status.ts";
+import { advance, hasLastWord, toSegmentState } from "../queue/status.ts";
 import { type KeptReceipt, UncertainMatcher } from "./match-uncertain.ts";
 import type { SmsStores } from "../stores.ts";
 import { releaseParts } from "../gateway/resolve-uncertain.ts";
@@ -69,7 +69,7 @@ export class Receipts {
       if (orphan.numberKey !== number) continue;
       const own = rows.flatMap(({ messageId, seq }) => segments.find(messageId, seq) ?? []);
       // An SMSC that gives an id again: this receipt is that of a part whose answer is still to come.
-      if (own.every(isOver) && this.#uncertain.isAwaited(first.route, recipient, now)) continue;
+      if (own.every(hasLastWord) && this.#uncertain.isAwaited(first.route, recipient, now)) continue;
       for (const row of own) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
       this.#remove(orphan);
     }
@@ -116,10 +116,10 @@ export class Receipts {
       const found = this.#deps.sms.segments
         .bySmscId(routeName, key)
         .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
-      const [best] = [...found.filter(({ segment }) => !isOver(segment)), ...found];
+      const [best] = [...found.filter(({ segment }) => !hasLastWord(segment)), ...found];
       if (best === undefined) continue;
       // An SMSC that gives an id again: it may be about a segment in flight, and waits for the response as an orphan.
-      if (isOver(best.segment) && this.#uncertain.isAwaited(routeName, best.message.recipient, now)) return null;
+      if (hasLastWord(best.segment) && this.#uncertain.isAwaited(routeName, best.message.recipient, now)) return null;
       this.#learn(routeName, conversion, now);
       this.#uncertain.learn(best.segment, receipt);
       // One id for all of a message that was sent whole.
@@ -195,7 +195,8 @@ export class Receipts {
   #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
     const { sms, routes, onLastWord } = this.#deps;
     const address = sms.messages.byId(messageId)?.recipient;
-    if (onLastWord === undefined || address === undefined || sms.segments.listByMessage(messageId).some(isOver)) return;
+    if (onLastWord === undefined || address === undefined || sms.segments.listByMessage(messageId).some(hasLastWord))
+      return;
     const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
     const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
     sms.afterCommit.run(() => onLastWord({ route, workspaceId, address, isInvalid, at }));
@@ -236,10 +237,6 @@ export class Receipts {
     this.#orphans.clear();
     for (const { route, count } of this.#deps.sms.orphans.counts()) this.#orphans.set(route, count);
   }
-}
-
-function isOver({ receiptState }: SegmentRow): boolean {
-  return receiptState !== null && isFinalState(receiptState);
 }
 
 /** The other one. */
