@@ -1,6 +1,7 @@
 // Statements of the stores: drizzle's queries, each prepared at its first use.
 
 import type { Changes } from "bun:sqlite";
+import { type Placeholder, type SQL, sql } from "drizzle-orm";
 
 interface Prepared {
   run: unknown;
@@ -10,6 +11,18 @@ interface Prepared {
 
 /** `run` takes an object that holds more than the placeholders. */
 type Fast<T extends Prepared> = Pick<T, "get" | "all"> & { run(values?: object): Changes };
+
+/** Placeholders by their own names, for the values of an insert. */
+export function bindValues<Name extends string>(...names: Name[]): { [Each in Name]: Placeholder<Each> } {
+  return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as {
+    [Each in Name]: Placeholder<Each>;
+  };
+}
+
+/** The same for the members of an update; they are bound as given, without the column's own mapping. */
+export function bindMembers<Name extends string>(...names: Name[]): Record<Name, SQL> {
+  return Object.fromEntries(names.map((name) => [name, sql`${sql.placeholder(name)}`])) as Record<Name, SQL>;
+}
 
 let atOnce = 0;
 

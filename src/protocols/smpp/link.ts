@@ -1,12 +1,10 @@
-/**
- * A link to an SMSC, as an ESME: one bind, or a transmitter and a receiver, kept up for ever; a window, a rate,
- * and limits on every wait. It knows no database. What it is owed: a segment is committed as in flight before
- * it is handed to `send`; an answer's place is given back (`settled`) after the commit of what it means; a
- * message is acknowledged after its commit. So a crash at any moment leaves no more than one window uncertain.
- *
- * In its events: `ready` asks for segments, `answered`, `timedOut` and `lost` say what became of them, each
- * segment by exactly one of these (a timed-out one may be answered late), `received` brings messages.
- */
+// A link to an SMSC, as an ESME: one bind, or a transmitter and a receiver, kept up for ever.
+//
+// It has a window, a rate, and limits on every wait, and knows no database. Its user commits a segment as in flight before
+// `send`, calls `settle` after the commit of a response, and acknowledges a message after its commit. So a crash at any moment
+// leaves no more than one window uncertain. Each segment ends by exactly one of the events `responded`, `timedOut` and `lost`;
+// one that timed out may be responded to late.
+
 import { listRoles, type Role } from "./session/bind.ts";
 import { PersistentSession, type Unbound } from "./persistent-session.ts";
 import { SubmitQueue, type SubmitEvents, type Segment, type Unsent } from "./submit-queue.ts";

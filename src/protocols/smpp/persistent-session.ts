@@ -1,7 +1,5 @@
-/**
- * One bind that is kept up: connect, bind, and when that ends, wait (reconnect-delay.ts) and begin anew with a new
- * socket and a new session, for ever, until `stop`.
- */
+// One bind that is kept up: connect, bind, and when that ends, wait (reconnect-delay.ts) and begin anew, until `stop`.
+
 import { Backoff, type Ending } from "./reconnect-delay.ts";
 import type { Role } from "./session/bind.ts";
 import { dial } from "./session/connect.ts";

@@ -1,8 +1,7 @@
-/**
- * The sending half of a link: what may be written now (window, rate, and a peer that reads), what is written,
- * and what is answered. The owner of the segments is asked for more when there is room, commits them as in
- * flight, and hands them over; it gets each response, and says when that is committed.
- */
+// The sending half of a link: what may be written now (window, rate, a peer that reads), what is written and answered.
+// The owner of the segments is asked for more when there is room, commits them as in flight, and hands them over; it gets
+// each response, and says when that is committed.
+
 import { Rate } from "./rate.ts";
 import type { SmppSession } from "./session/session.ts";
 import type { RawResponse } from "./session/events.ts";

@@ -24,8 +24,7 @@ import { changeCredits } from "../../workspaces/credits.ts";
 import type { CreditStore } from "../../workspaces/credit-store.ts";
 import type { SenderIdRow, SenderIdStore } from "../../workspaces/sender-store.ts";
 import type { WorkspaceRow, WorkspaceStore } from "../../workspaces/store.ts";
-import type { PreparedText } from "./prepare.ts";
-import { prepareText } from "./prepare.ts";
+import { type PreparedText, prepareText } from "./prepare.ts";
 import type { SmsStores } from "../stores.ts";
 import type { Routing, SmsRoute } from "./routing.ts";
 import type { SmsSend } from "./schema.ts";
@@ -200,7 +199,7 @@ function writeSegments(messageId: number, { item, text, work }: Decided & { work
 }
 
 function tooFewCredits(balance: number, needed: number): AppError {
-  const message = `The text needs ${needed} SMS credits and the balance is ${balance}`;
+  const message = `The message needs ${needed} SMS credits and the balance is ${balance}`;
   return new AppError("INSUFFICIENT_SMS_CREDITS", message, {
     hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows the cost of a message.",
   });

@@ -3,7 +3,7 @@
 import { Type } from "@sinclair/typebox";
 import { integer, integerText, text } from "../../../platform/http/request-schemas.ts";
 import { SUBMIT_OUTCOMES } from "../gateway/link-status.ts";
-import { number } from "./schema.ts";
+import { nullableText, nullableTime, number } from "./schema.ts";
 import { TEST_MESSAGES } from "../link-test/messages.ts";
 import { named } from "../../../platform/http/openapi.ts";
 
@@ -16,7 +16,6 @@ const time = (description: string) => Type.String({ format: "date-time", descrip
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, options: object = {}) =>
   Type.Union([schema, Type.Null()], options);
 const count = Type.Integer({ minimum: 0 });
-const nullableText = (description: string) => orNull(Type.String(), { description });
 const nullableNumber = (description: string) => orNull(Type.Integer(), { description });
 
 export const LINK_STATES = ["bound", "partly", "connecting", "waiting", "refused", "closed", "not_running"] as const;
@@ -39,8 +38,8 @@ export const OperatorLink = named(
         },
       ),
     ),
-    since: orNull(time("Bound since then, or not bound since then."), {}),
-    retryAt: orNull(time("When it connects again."), {}),
+    since: nullableTime("Bound since then, or not bound since then."),
+    retryAt: nullableTime("When it connects again."),
     window: Type.Object({ size: Type.Integer({ minimum: 1 }), used: count }),
     rate: Type.Object({
       configured: Type.Number({

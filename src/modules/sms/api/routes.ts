@@ -13,7 +13,7 @@ import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
-import { preview } from "./preview.ts";
+import { preview } from "./prepare.ts";
 import { AcceptedSms, InboundSms, SmsPreview, smsPreview, smsQuery, SmsRecord, smsSend } from "./schema.ts";
 import { showInbound, showMessage } from "./serialize.ts";
 

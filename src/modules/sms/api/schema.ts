@@ -104,13 +104,14 @@ export function smsQuery(prefixes: readonly string[]) {
   });
 }
 
-const Time = Type.String({ format: "date-time" });
-const nullable = (schema: TSchema, description: string, ...examples: unknown[]) =>
-  Type.Union([schema, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
-const nullableText = (description: string, ...examples: string[]) =>
-  Type.Unsafe<string | null>(nullable(Type.String(), description, ...examples));
-const nullableTime = (description: string, ...examples: string[]) =>
-  Type.Unsafe<string | null>(nullable(Time, description, ...examples));
+const nullable = (schema: TSchema, description: string, ...examples: string[]) =>
+  Type.Unsafe<string | null>(
+    Type.Union([schema, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) }),
+  );
+export const nullableText = (description: string, ...examples: string[]) =>
+  nullable(Type.String(), description, ...examples);
+export const nullableTime = (description: string, ...examples: string[]) =>
+  nullable(Type.String({ format: "date-time" }), description, ...examples);
 const words = <const Word extends string>(all: readonly Word[], description: string, ...examples: Word[]) =>
   Type.Unsafe<Word>({ type: "string", enum: [...all], description, ...(examples.length > 0 ? { examples } : {}) });
 const nullableWords = <const Word extends string>(all: readonly Word[], description: string, ...examples: Word[]) =>

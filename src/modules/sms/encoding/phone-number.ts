@@ -1,6 +1,4 @@
-/**
- * Addresses as SMSCs write them, and the numbers that we know. Pure.
- */
+// Phone numbers as SMSCs and people write them. Pure.
 
 const COUNTRY = "258";
 const NATIONAL_DIGITS = 9;

@@ -1,17 +1,17 @@
-/**
- * Splits a text into the parts that phones put together again, and gives each part its wire form. A
- * segment carries 140 octets, less its header: 160 septets or 70 units of UTF-16 alone; beside a
- * reference of 8 bits 153 or 67, of 16 bits 152 or 66; with national tables less again. Nothing is ever
- * left out. Cuts fall between characters: never inside a surrogate pair or behind an ESC, and not inside
- * what is one letter or emoji to a reader, unless that alone is longer than a part. Pure.
- */
+// Splits a text into the parts that phones join again, and gives each part its wire form. Pure.
+// A segment carries 140 octets, less its header: 160 septets or 70 units of UTF-16 by itself; beside a reference of 8 bits 153
+// or 67, of 16 bits 152 or 66; with national tables less again. Nothing is ever left out. Cuts fall between characters:
+// never inside a surrogate pair or behind an ESC, and not inside what is one letter or emoji to a reader, unless that
+// is longer than a part by itself.
+
 import { alphabetNamed, type AlphabetName, ESC } from "./gsm-alphabet.ts";
-import { type Dcs0Charset, encodeCharset } from "./charset.ts";
 import {
   type Coding,
+  type Dcs0Charset,
   decodeSeptets,
   decodeUcs2,
   type EncodedText,
+  encodeCharset,
   encodeText,
   encodeUcs2,
   type Encoding,

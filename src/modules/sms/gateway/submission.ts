@@ -54,7 +54,6 @@ export function buildSubmission(
   const known = config.senders.find(({ name }) => name === sender)?.as ?? sender;
   const source = sourceAddress(known, { alphanumeric, long, short });
   if (source === null) throw new Error(`${sender} is no sender id`);
-  const { sar } = submission;
   const submit: SubmitSm = {
     source,
     destination: { ...config.destinationTonNpi, address: recipient.replace(/^\+/, "") },
@@ -65,7 +64,7 @@ export function buildSubmission(
     shortMessage: submission.shortMessage,
     messagePayload: submission.messagePayload,
     userMessageReference: config.userMessageReference ? umr : null,
-    sar: sar === null ? null : { reference: sar.reference, total: sar.total, part: sar.seq },
+    sar: submission.sar,
     hasMoreMessages: config.moreMessages && !isWhole ? seq < total : null,
   };
   return { submit, messageId, route: config.name, seqs: rows.map((row) => row.seq), leaseEpoch };

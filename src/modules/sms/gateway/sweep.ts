@@ -5,8 +5,8 @@ import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
-import { finishMessage, type InboundDeps } from "../inbound/receive.ts";
-import type { Backlog } from "../queue/backlog.ts";
+import type { InboundDeps } from "../inbound/help.ts";
+import { finishMessage } from "../inbound/receive.ts";
 import type { FailedSmsWrites, SegmentBatch } from "../queue/failed-writes.ts";
 import type { Jump, MessageClock } from "../queue/message-clock.ts";
 import { toReadyWork, type ReadyWork, type SegmentRow } from "../queue/segment-read-store.ts";
@@ -17,6 +17,7 @@ import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import type { Links } from "./links.ts";
 import { buildUncertainBatch } from "./resolve-uncertain.ts";
+import type { Backlog } from "./route-health.ts";
 import type { Route } from "./route-settings.ts";
 import type { SubmitResponses } from "./submit-responses.ts";
 

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Origin } from "../../../protocols/smpp/session/events.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
-import type { DuplicateStore } from "./duplicate-store.ts";
+import type { DuplicateStore } from "./store.ts";
 
 /** What came longer ago is not looked at. */
 const LOOK_BACK_MS = 5 * 60_000;
@@ -93,7 +93,7 @@ function computeDigest({
   messagePayload,
   sar,
 }: Inbound): string {
-  const head = [source.address, destination.address, esmClass, dataCoding, sar?.reference, sar?.total, sar?.part];
+  const head = [source.address, destination.address, esmClass, dataCoding, sar?.reference, sar?.total, sar?.seq];
   const hash = createHash("sha256").update(JSON.stringify(head)).update(shortMessage);
   return hash.update(messagePayload ?? "").digest("base64url");
 }

@@ -10,7 +10,7 @@ import type { ReadyWork } from "../queue/segment-read-store.ts";
 
 const AGAIN_MS = 86_400_000;
 
-export interface HelpDeps extends WriteDeps {
+export interface InboundDeps extends WriteDeps {
   /** Null: HELP is not answered. */
   helpText: string | null;
   routes: ReadonlyMap<string, Route>;
@@ -31,7 +31,7 @@ export interface AskedForHelp {
 /** Inside the transaction that keeps what was asked; the work that the answer makes. */
 export function answerHelp(
   { workspaceId, from, to, route: routeName, now }: AskedForHelp,
-  deps: HelpDeps,
+  deps: InboundDeps,
 ): ReadyWork[] {
   const { helpText, routes, prefixes, workspaces, senderIds, sms, log } = deps;
   const config = routes.get(routeName)?.config;

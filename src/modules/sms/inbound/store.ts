@@ -1,8 +1,8 @@
-// Messages received, and the parts of those that are not whole yet (encoding/reassemble.ts).
+// Messages received, the parts of those that are not whole yet (encoding/reassemble.ts), and the PDUs of the last minutes.
 
-import { and, desc, eq, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { smsInbound, smsInboundParts } from "../../../platform/db/schema/sms.ts";
+import { smsInbound, smsInboundParts, smsSeen } from "../../../platform/db/schema/sms.ts";
 import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 
@@ -87,6 +87,34 @@ export function openInboundStore({ orm }: Db) {
     purgeUnowned(notBefore: number): boolean {
       const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
       return removeBatch(orm, smsInbound, isUnowned, PURGE_ROWS);
+    },
+  };
+}
+
+type ReceivedRow = typeof smsSeen.$inferSelect;
+
+export type DuplicateStore = ReturnType<typeof openDuplicateStore>;
+
+/** The PDUs of messages received in the last minutes, for duplicate-filter.ts. */
+export function openDuplicateStore({ orm }: Db) {
+  return {
+    insert(row: Omit<ReceivedRow, "id">): void {
+      orm.insert(smsSeen).values(row).run();
+    },
+    /** The same octets on a route since then, the newest first. */
+    find: (route: string, digest: string, since: number): ReceivedRow[] =>
+      orm
+        .select()
+        .from(smsSeen)
+        .where(and(eq(smsSeen.route, route), eq(smsSeen.digest, digest), gte(smsSeen.receivedAt, since)))
+        .orderBy(desc(smsSeen.id))
+        .all(),
+    /** It came again. */
+    moved(id: number, to: Pick<ReceivedRow, "session" | "sequence" | "receivedAt">): void {
+      orm.update(smsSeen).set(to).where(eq(smsSeen.id, id)).run();
+    },
+    purge(notBefore: number): void {
+      orm.delete(smsSeen).where(lt(smsSeen.receivedAt, notBefore)).run();
     },
   };
 }

@@ -4,7 +4,7 @@ import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { bindMembers, bindValues, fast } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import { type Jump, LONGEST_JUMP_MS } from "./message-clock.ts";
 import { IS_READY } from "./segment-read-store.ts";
@@ -72,21 +72,11 @@ export type MessageStore = ReturnType<typeof openMessageStore>;
 export function openMessageStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const given = (name: string) => sql`${p(name)}`;
   const insertRow = fast(
     orm.insert(smsMessages).values({
-      uid: p("uid"),
-      workspaceId: p("workspaceId"),
-      recipient: p("recipient"),
-      sender: p("sender"),
-      body: p("body"),
-      sentText: p("sentText"),
-      encoding: p("encoding"),
-      alphabet: p("alphabet"),
-      segments: p("segments"),
+      ...bindValues("uid", "workspaceId", "recipient", "sender", "body", "sentText", "encoding", "alphabet"),
+      ...bindValues("segments", "expiresAt", "createdAt"),
       credits: p("segments"),
-      expiresAt: p("expiresAt"),
-      createdAt: p("createdAt"),
       status: "queued",
       isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,
     }),
@@ -107,18 +97,10 @@ export function openMessageStore(db: Db) {
     orm
       .update(smsMessages)
       .set({
-        status: given("status"),
-        deliveryState: given("deliveryState"),
-        failureCategory: given("failureCategory"),
-        providerId: given("providerId"),
-        providerStatus: given("providerStatus"),
-        providerErrorCode: given("providerErrorCode"),
-        failedReason: given("failedReason"),
-        credits: given("credits"),
+        ...bindMembers("status", "deliveryState", "failureCategory", "failedReason", "credits"),
+        ...bindMembers("providerId", "providerStatus", "providerErrorCode"),
+        ...bindMembers("sentAt", "deliveredAt", "lastEventAt"),
         possibleDuplicate: sql`${sql.param(p("possibleDuplicate"), smsMessages.possibleDuplicate)}`,
-        sentAt: given("sentAt"),
-        deliveredAt: given("deliveredAt"),
-        lastEventAt: given("lastEventAt"),
         isFinal: sql`${sql.param(p("isFinal"), smsMessages.isFinal)}`,
       })
       .where(eq(smsMessages.id, p("id"))),

@@ -4,7 +4,7 @@ import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { bindMembers, bindValues, fast } from "../../../platform/db/statement.ts";
 import { ChangedMessages } from "./changed-messages.ts";
 import type { Jump } from "./message-clock.ts";
 import { moveTimes } from "./message-store.ts";
@@ -78,14 +78,13 @@ export function openSegmentStore(
 }
 
 const p = sql.placeholder;
-/** A member that is given by its own name. */
+/** A member that is given by another name than its own. */
 const given = (name: string) => sql`${p(name)}`;
 
 /** What a claim makes of a segment: its `link`, `leaseEpoch` and `now` are bound. */
 const CLAIMED = {
   state: "in_flight",
-  link: given("link"),
-  leaseEpoch: given("leaseEpoch"),
+  ...bindMembers("link", "leaseEpoch"),
   attempts: sql`${smsSegments.attempts} + 1`,
   submittedAt: given("now"),
   changedAt: given("now"),
@@ -95,17 +94,9 @@ const CLAIMED = {
 function claims({ orm, changed, remembered }: SegmentParts) {
   const insertRow = fast(
     orm.insert(smsSegments).values({
-      messageId: p("messageId"),
-      seq: p("seq"),
-      parts: p("parts"),
-      workspaceId: p("workspaceId"),
-      payload: p("payload"),
-      reference: p("reference"),
-      umr: p("umr"),
+      ...bindValues("messageId", "seq", "parts", "workspaceId", "payload", "reference", "umr"),
+      ...bindValues("route", "priority", "nextAt"),
       state: "ready",
-      route: p("route"),
-      priority: p("priority"),
-      nextAt: p("nextAt"),
     }),
   );
   // The table has no rowid; the order of RETURNING is not defined.
@@ -125,7 +116,7 @@ function claims({ orm, changed, remembered }: SegmentParts) {
   const pin = fast(
     orm
       .update(smsSegments)
-      .set({ link: given("link") })
+      .set(bindMembers("link"))
       .where(and(eq(smsSegments.messageId, p("messageId")), sql`link IS NULL`)),
   );
   const updateInFlight = fast(
@@ -149,8 +140,8 @@ function claims({ orm, changed, remembered }: SegmentParts) {
     claim(claim: Claim): SegmentRow[] {
       const rows = updateClaimed.all({ ...claim });
       // The rest of a message whose first parts went by a link that is gone keeps together as well.
-      const texts = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
-      for (const messageId of texts) pin.run({ messageId, link: claim.link });
+      const long = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
+      for (const messageId of long) pin.run({ messageId, link: claim.link });
       for (const row of rows) {
         if (row.parts === 1) remembered.put(row.messageId, [row]);
         else remembered.delete(row.messageId);
@@ -176,12 +167,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     eq(smsSegments.state, p("state")),
     eq(smsSegments.leaseEpoch, p("leaseEpoch")),
   );
-  const words = {
-    providerStatus: given("providerStatus"),
-    providerCode: given("providerCode"),
-    category: given("category"),
-    reason: given("reason"),
-  };
+  const words = bindMembers("providerStatus", "providerCode", "category", "reason");
   const move = (set: Parameters<ReturnType<typeof orm.update<typeof smsSegments>>["set"]>[0]) =>
     fast(
       orm
@@ -192,16 +178,14 @@ function moves({ orm, changed, remembered }: SegmentParts) {
   const toUnknown = move({ state: "unknown", nextAt: given("giveUpAt") });
   const toAccepted = move({
     ...words,
+    ...bindMembers("smscId", "smscIdKey", "expectsReceipt"),
     state: "accepted",
     acceptedAt: given("now"),
-    smscId: given("smscId"),
-    smscIdKey: given("smscIdKey"),
-    expectsReceipt: given("expectsReceipt"),
   });
   const toReady = move({
     ...words,
+    ...bindMembers("nextAt"),
     state: "ready",
-    nextAt: given("nextAt"),
     attempts: sql`${smsSegments.attempts} - ${p("uncounted")}`,
     resends: sql`${smsSegments.resends} + ${p("resend")}`,
     retries: sql`COALESCE(${p("retries")}, ${smsSegments.retries})`,
@@ -211,8 +195,8 @@ function moves({ orm, changed, remembered }: SegmentParts) {
   const toEnd = move({ ...words, state: given("end") });
   const toReceipt = move({
     ...words,
+    ...bindMembers("receiptState"),
     state: given("next"),
-    receiptState: given("receiptState"),
     receiptAt: given("now"),
     // What the network knows of, the SMSC had.
     acceptedAt: sql`COALESCE(${smsSegments.acceptedAt}, ${p("now")})`,
@@ -227,10 +211,10 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     );
   const isPart = eq(smsSegments.seq, p("seq"));
   const updateSecondId = change({ smscIdKey2: given("key") }, isPart);
-  const setCredit = change({ credit: given("credit") }, isPart);
-  const delayReady = change({ nextAt: given("nextAt") }, IS_READY);
+  const setCredit = change(bindMembers("credit"), isPart);
+  const delayReady = change(bindMembers("nextAt"), IS_READY);
   const reroutes = sql`${smsSegments.reroutes} + ${p("reroutes")}`;
-  const moveRoute = change({ route: given("route"), link: null, reroutes }, IS_READY);
+  const moveRoute = change({ ...bindMembers("route"), link: null, reroutes }, IS_READY);
   const endReady = change({ ...words, state: given("end"), changedAt: given("now") }, IS_READY);
 
   const fenced = (

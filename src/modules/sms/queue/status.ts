@@ -1,15 +1,14 @@
-/**
- * What an SMS's segments together mean to its sender. Only this file derives these words: code that
- * changes a segment asks here, and stores what it says in the same transaction.
- *
- * A message is `queued` until a segment is under way, `sending` until the SMSC has all, then `sent`. From
- * then on the receipts count: all delivered, or else the worst of the last words. A segment that the SMSC
- * never took makes it `failed`, or `expired` when our own time ran out, whatever became of the others;
- * the rest of it is not sent. Late evidence of a segment that was given up corrects all of that. Pure.
- */
-import type { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
+// Derives the public state of an SMS from its segments. Only this file decides these words. Pure.
+//
+// A message is `queued` until a segment is under way, `sending` until the SMSC has all, then `sent`. From then on the
+// receipts count: all delivered, or else the worst of the last words. A segment that the SMSC never took makes it `failed`,
+// or `expired` when our own time ran out, whatever became of the others; the rest of it is not sent. Late evidence of a
+// segment that was given up corrects all of that.
+
 import type { FailureCategory } from "../receipts/failure.ts";
 import { isFinalState, type ReceiptState } from "../receipts/parse.ts";
+import type { MessageRow } from "./message-store.ts";
+import type { SegmentRow } from "./segment-read-store.ts";
 
 /**
  * A segment's row, as far as it counts here; times in Unix ms. `submittedAt` null: no submit_sm was written. `acceptedAt`:
@@ -18,7 +17,7 @@ import { isFinalState, type ReceiptState } from "../receipts/parse.ts";
  * still waited for. `category` null: nothing is wrong.
  */
 export type Segment = Pick<
-  typeof smsSegments.$inferSelect,
+  SegmentRow,
   | "seq"
   | "state"
   | "submittedAt"
@@ -32,7 +31,6 @@ export type Segment = Pick<
 >;
 /** `unknown`: submitted, and whether it arrived is not known. `accepted` also says that no final receipt came. */
 export type SegmentState = Segment["state"];
-type MessageRow = typeof smsMessages.$inferSelect;
 type DeliveryState = NonNullable<MessageRow["deliveryState"]>;
 
 /** `deliveryState` null: before a submit. */

@@ -1,7 +1,5 @@
-/**
- * Why an SMS was not delivered: the words of `failureCategory`, and the way to them from a mobile
- * network's own error numbers. Pure.
- */
+// Why an SMS was not delivered: the values of `failureCategory`, and how a mobile network's error numbers map to them. Pure.
+
 import type { FAILURE_CATEGORIES } from "../../../platform/db/schema/sms.ts";
 
 /** Refusals by the SMSC (status-table.ts), what the network said of the subscriber, and what is our own to say. */

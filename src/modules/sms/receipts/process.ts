@@ -42,7 +42,7 @@ export class Receipts {
   constructor(deps: ReceiptDeps) {
     this.#deps = deps;
     this.#uncertain = new UncertainMatcher({ ...deps, areIdsKnown: (route) => this.#findConversion(route) !== null });
-    for (const { route, count } of deps.sms.orphans.counts()) this.#orphans.set(route, count);
+    this.recount();
   }
 
   /** A receipt that came by a link of the route; the work that waited for it. */

@@ -1,8 +1,6 @@
-/**
- * PDUs as values. What an SMSC sends is read once into one of a few kinds, with bytes left as bytes; what we
- * send is built here, and everything that the package would throw at or mangle is refused first. Section
- * numbers are those of the SMPP 3.4 specification.
- */
+// PDUs as values, with octets left as octets. Section numbers are those of SMPP 3.4.
+// What the package would throw at or mangle is refused before it is encoded.
+
 import type { PDU } from "smpp";
 import { getBytes, isCutShort, library } from "./library.ts";
 import type { LinkSettings } from "../settings.ts";
@@ -42,7 +40,8 @@ export interface Inbound {
 export interface Sar {
   reference: number;
   total: number;
-  part: number;
+  /** From 1. */
+  seq: number;
 }
 
 export type Pdu =
@@ -98,7 +97,7 @@ function getName(pdu: PDU): string {
 export function readInbound(command: Inbound["command"], pdu: PDU): Inbound {
   const reference = octets(pdu["sar_msg_ref_num"]);
   const total = octets(pdu["sar_total_segments"]);
-  const part = octets(pdu["sar_segment_seqnum"]);
+  const seq = octets(pdu["sar_segment_seqnum"]);
   return {
     command,
     source: readAddress(pdu, "source_addr_ton", "source_addr_npi", "source_addr"),
@@ -111,7 +110,7 @@ export function readInbound(command: Inbound["command"], pdu: PDU): Inbound {
     messageState: octets(pdu["message_state"]),
     networkErrorCode: bytes(pdu["network_error_code"]),
     userMessageReference: octets(pdu["user_message_reference"]),
-    sar: reference === null || total === null || part === null ? null : { reference, total, part },
+    sar: reference === null || total === null || seq === null ? null : { reference, total, seq },
     bytes: getBytes(pdu),
   };
 }

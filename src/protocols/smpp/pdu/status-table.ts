@@ -1,7 +1,6 @@
-/**
- * Every command_status that SMPP 3.4 §5.1.3 names, and five of SMPP 5.0, with what it means for a
- * segment. SMSCs mean different things by some of them: a route may have its own entries. Pure.
- */
+// Every command_status that SMPP 3.4 §5.1.3 names, and five of SMPP 5.0, with what it means for a segment. Pure.
+// SMSCs mean different things by some of them: a route may have its own entries.
+
 /** Why a segment could not be handed over. */
 export const REFUSAL_CATEGORIES = [
   "invalid_destination",
@@ -62,6 +61,9 @@ function rule(name: string, category: RefusalCategory | null, differences: Parti
     ...differences,
   };
 }
+
+/** Unlisted codes, the vendors' own (0x400 to 0x4FF) and those reserved (from 0x500 on) among them. */
+export const UNLISTED = rule("", "provider_error", { ...PASSING, retries: 2 });
 
 export const STATUSES: ReadonlyMap<number, StatusRule> = new Map([
   [0x00, rule("ROK", null, { action: "accept" })],

@@ -66,7 +66,7 @@ export function encodeSubmit(sequence: number, submit: SubmitSm): Buffer {
     ...(submit.userMessageReference === null ? {} : { user_message_reference: submit.userMessageReference }),
     ...(sar === null
       ? {}
-      : { sar_msg_ref_num: sar.reference, sar_total_segments: sar.total, sar_segment_seqnum: sar.part }),
+      : { sar_msg_ref_num: sar.reference, sar_total_segments: sar.total, sar_segment_seqnum: sar.seq }),
     ...(submit.hasMoreMessages === null ? {} : { more_messages_to_send: submit.hasMoreMessages ? 1 : 0 }),
     ...(messagePayload === null ? {} : { message_payload: asBuffer(messagePayload) }),
   });

@@ -1,8 +1,6 @@
-/**
- * One session: bind, then requests and answers both ways, then the end. It knows no queue and no window; what
- * is answered it emits by sequence number. Phases and their limits: liveness.ts. `closed` is called once, and
- * nothing after it.
- */
+// One session: bind, then requests and responses both ways, then the end. Phases and their limits: liveness.ts.
+// It knows no queue and no window, and emits responses by sequence number. `closed` is called once, and nothing after it.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { DeadlineTimer } from "./alarm.ts";

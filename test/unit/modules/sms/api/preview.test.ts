@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Coding, normalForm } from "../../../../../src/modules/sms/encoding/encoding.ts";
 import { fold, type Folding } from "../../../../../src/modules/sms/encoding/transliterate.ts";
-import { prepareText } from "../../../../../src/modules/sms/api/prepare.ts";
-import { preview } from "../../../../../src/modules/sms/api/preview.ts";
+import { prepareText, preview } from "../../../../../src/modules/sms/api/prepare.ts";
 import { joinParts } from "../../../../../src/modules/sms/encoding/segment.ts";
 import { seeded } from "../../../../support/db/temporary.ts";
 import { PLAIN, randomLength, randomText } from "../../../../support/sms/texts.ts";
