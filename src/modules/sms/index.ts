@@ -103,8 +103,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     /** There is work for a route's links. */
     nudge: (work: ReadyWork) => dispatcher.nudge(work),
     /** What the operator held may go. */
-    release: () => dispatcher.release(),
-    /** Looks at once for what is overdue. */
+    release: () => dispatcher.offerAll(),
     sweep: () => sweeper.sweep(),
     /** The clock was set back; `note` is written with what follows. `isStart`: since the last run. Rejects with StorageError. */
     followSetBack: ({ fromMs, toMs }: SetBack, isStart: boolean, note: () => void): Promise<void> => {
@@ -116,7 +115,6 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
       });
     },
     links,
-    /** For the metrics. */
     figures: () => ({
       links: links.views().map((view) => ({ ...view, isBound: view.state === "bound" })),
       routes: [...routes.keys()].map((route) => {

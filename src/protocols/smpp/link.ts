@@ -27,7 +27,6 @@ export interface LinkOptions<S> extends LinkContext {
   events: LinkEvents<S>;
 }
 
-/** What operators see of a link. */
 export interface LinkState {
   /** `partly`: one of a pair. */
   state: "bound" | "partly" | "unbound" | "closed";
@@ -56,7 +55,6 @@ export class Link<S extends Segment> {
     this.#sessions = listRoles(options.settings.bindMode).map((role) => this.#keep(role));
   }
 
-  /** How many segments may be sent now. */
   get free(): number {
     return this.#submits.free;
   }
@@ -88,7 +86,6 @@ export class Link<S extends Segment> {
     };
   }
 
-  /** Connects. */
   start(): void {
     for (const kept of this.#sessions) kept.start();
   }

@@ -32,7 +32,6 @@ import { withoutBody } from "./serialize.ts";
 import type { NewMessage } from "../queue/message-store.ts";
 import type { Priority, ReadyWork } from "../queue/segment-read-store.ts";
 
-/** The stores that accepting a message reads and writes. */
 export interface AcceptStores {
   sms: SmsStores;
   senderIds: SenderIdStore;
@@ -129,7 +128,6 @@ export function noRoute(to: string): AppError {
   });
 }
 
-/** A message that is accepted. */
 export interface Decided {
   item: Pick<SmsSend, "to" | "body">;
   /** It answers HELP. */

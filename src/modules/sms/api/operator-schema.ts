@@ -20,7 +20,6 @@ const nullableNumber = (description: string) => orNull(Type.Integer(), { descrip
 
 export const LINK_STATES = ["bound", "partly", "connecting", "waiting", "refused", "closed", "not_running"] as const;
 
-/** A link. */
 export const OperatorLink = named(
   "SmsLink",
   Type.Object({
@@ -71,7 +70,6 @@ export const OperatorLink = named(
   }),
 );
 
-/** What happened to links. */
 export const LinkHistory = named(
   "SmsLinkHistory",
   Type.Object({
@@ -109,7 +107,6 @@ export const LinkHistoryQuery = Type.Object({
   limit: Type.Optional(integerText({ minimum: 1, maximum: MAX_EVENTS, default: 50, description: "Events." })),
 });
 
-/** The body that begins a link test. */
 export function linkTestBody(prefixes: readonly string[]) {
   return named(
     "SmsLinkTestStart",
@@ -148,7 +145,6 @@ const KINDS = ["link", "submit", "answer", "receipt", "silence"] as const;
  */
 const RESULTS = ["delivered", "unconfirmed", "failed", "not_sent", "stopped"] as const;
 
-/** A test of a link. */
 export const LinkTestRecord = named(
   "SmsLinkTest",
   Type.Object({

@@ -29,7 +29,6 @@ function numberPattern(prefixes: readonly string[]): string {
   return String.raw`^\+(?:${forms.join("|")})$`;
 }
 
-/** A number that can be texted. */
 export function number(prefixes: readonly string[], description: string) {
   const pattern = numberPattern(prefixes);
   const allowed = new RegExp(pattern);
@@ -60,7 +59,6 @@ const body = text(
 
 const closed = { additionalProperties: false };
 
-/** The body of POST /sms. */
 export function smsSend(prefixes: readonly string[]) {
   return named(
     "SmsSend",
@@ -84,7 +82,6 @@ export function smsSend(prefixes: readonly string[]) {
 
 export type SmsSend = ReturnType<typeof smsSend>["static"];
 
-/** The body of POST /sms/preview. */
 export function smsPreview(prefixes: readonly string[]) {
   return named(
     "SmsPreviewRequest",
@@ -95,7 +92,6 @@ export function smsPreview(prefixes: readonly string[]) {
   );
 }
 
-/** The query of GET /sms. */
 export function smsQuery(prefixes: readonly string[]) {
   return Type.Object({
     ...CursorQuery.properties,
@@ -130,7 +126,6 @@ const Encoding = words(
   "`gsm7`: 160 characters a segment. `ucs2`: 70, since one of them is not in the GSM alphabet.",
 );
 
-/** A message as the API shows it. */
 export const SmsRecord = named(
   "Sms",
   Type.Object({
@@ -172,7 +167,6 @@ const Cost = {
   credits: Type.Integer({ minimum: 1, description: "Its cost." }),
 };
 
-/** What a message would cost. */
 export const SmsPreview = named(
   "SmsPreview",
   Type.Object(
@@ -210,7 +204,6 @@ export const SmsPreview = named(
   ),
 );
 
-/** A message received. */
 export const InboundSms = named(
   "InboundSms",
   Type.Object({

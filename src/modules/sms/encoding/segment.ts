@@ -144,7 +144,6 @@ export interface WireForm {
   reference: number;
 }
 
-/** What one submit_sm carries. */
 export interface Submission {
   /** The part it begins with, from 1, and how many parts it carries: all of them with `payload`, else one. */
   seq: number;

@@ -15,7 +15,6 @@ export interface Place {
   seq: number;
 }
 
-/** What a header says. */
 export interface Header {
   /** Null: the text is whole. */
   place: (Place & { bits: 8 | 16 }) | null;

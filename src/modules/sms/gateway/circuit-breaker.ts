@@ -63,7 +63,6 @@ export class CircuitBreaker {
     else if (event.kind === "timed_out" || event.kind === "lost") this.timedOut(name);
   }
 
-  /** A submit was answered. */
   responded(route: string, { category, pausesRoute }: Pick<StatusRule, "category" | "pausesRoute">): void {
     const isError = ERROR_CATEGORIES.includes(category);
     const circuit = this.#open.get(route);
@@ -74,13 +73,11 @@ export class CircuitBreaker {
     if (isError && answers.filter((kind) => kind === "error").length >= ERRORS) this.#break(route, PAUSE_MS);
   }
 
-  /** A submit was not answered. */
   timedOut(route: string): void {
     const circuit = this.#open.get(route);
     if (circuit !== undefined) this.#tried(route, circuit, false);
   }
 
-  /** Segments were written. */
   sent(route: string, count: number): void {
     const circuit = this.#open.get(route);
     if (circuit !== undefined) circuit.sent += count;

@@ -50,7 +50,6 @@ const ON_SUBMIT: Record<number, string> = {
   0x104: "It does not take this data coding: ask its operator how messages with accents are to be sent.",
 };
 
-/** Null: nothing that a setting could change is known. */
 export function adviceOnSubmit(status: number): string | null {
   return ON_SUBMIT[status] ?? null;
 }

@@ -31,7 +31,6 @@ export interface LinkCounts {
 export interface LinkError {
   /** Unix ms. */
   at: number;
-  /** For people. */
   reason: string;
   /** As `ESME_RINVPASWD`; null: it was no answer. */
   statusName: string | null;
@@ -55,7 +54,6 @@ export interface LinkSight {
   counts: LinkCounts;
 }
 
-/** An entry of a link's history, for the database. */
 export interface LinkChange {
   kind: "bound" | "lost" | "refused" | "throttled";
   detail: string | null;

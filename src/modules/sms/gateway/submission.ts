@@ -9,7 +9,7 @@ import { sourceAddress } from "../encoding/source-address.ts";
 import type { MessageRow, MessageStore } from "../queue/message-store.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { Route } from "./route-settings.ts";
-import { SILENT, type SegmentRow, type Words } from "../queue/segment-read-store.ts";
+import { type Claim, SILENT, type SegmentRow, type Words } from "../queue/segment-read-store.ts";
 
 /** Segments in flight, as a link takes them and gives them back. */
 export interface Submission {
@@ -99,11 +99,7 @@ export interface SubmissionDeps {
   log: Log;
 }
 
-interface ClaimedBy {
-  link: string;
-  leaseEpoch: number;
-  now: number;
-}
+type ClaimedBy = Pick<Claim, "link" | "leaseEpoch" | "now">;
 
 /** Of claimed segments those that can still be sent, inside the transaction of their claim; the others end here. */
 export function buildSubmissions(

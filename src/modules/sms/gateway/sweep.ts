@@ -32,7 +32,6 @@ const PARTS_MS = 30 * 60_000;
 const ORPHANS_MS = 72 * 3_600_000;
 const UNOWNED_MS = 30 * 86_400_000;
 
-/** A message, by its first part. */
 type FirstPart = Pick<SegmentRow, "messageId" | "seq">;
 const toFirstPart = (messageId: number): FirstPart => ({ messageId, seq: 1 });
 
@@ -77,7 +76,6 @@ export class Sweeper {
     return this.#task.stop();
   }
 
-  /** Once over everything. */
   async sweep(): Promise<void> {
     const { commit, log, dispatcher, receipts, clock, failedWrites } = this.#deps;
     const step = (act: () => ReadyWork[]) => async () => {
@@ -222,7 +220,6 @@ export class Sweeper {
     return sms.segments.free(name, away);
   }
 
-  /** Now and then. */
   async #clean(): Promise<void> {
     const { sms, clock, duplicates, commit } = this.#deps;
     const now = clock.now();

@@ -36,7 +36,7 @@ export class DuplicateFilter {
 
   /** Inside the transaction that takes a message: whether it was taken before; it is remembered. */
   isRepeat(route: string, message: Inbound, { session, sequence }: Origin): boolean {
-    const { duplicates, clock } = this.#deps;
+    const { duplicates, clock, steady } = this.#deps;
     const now = clock.now();
     const name = this.#getName(session);
     const reference = message.receiptedMessageId;
@@ -45,7 +45,7 @@ export class DuplicateFilter {
       if (reference !== null && row.reference === reference) return true;
       if (row.session === name) return row.sequence === sequence;
       const brokeAt = this.#brokeAt(row.session, now);
-      return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && this.#getAge(session) <= SOON_MS;
+      return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && steady.now() - session.beganAt <= SOON_MS;
     });
     if (before === undefined) duplicates.insert({ route, digest, reference, session: name, sequence, receivedAt: now });
     else duplicates.moved(before.id, { session: name, sequence, receivedAt: now });
@@ -70,10 +70,6 @@ export class DuplicateFilter {
     this.#names.set(session, name);
     this.#sessions.set(name, session);
     return name;
-  }
-
-  #getAge({ beganAt }: Origin["session"]): number {
-    return this.#deps.steady.now() - beganAt;
   }
 
   /** By the clock of stored times; null: it is there still. One of an earlier run ended before this one began. */

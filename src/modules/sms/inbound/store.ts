@@ -10,21 +10,14 @@ export type InboundRow = typeof smsInbound.$inferSelect;
 export type InboundPartRow = typeof smsInboundParts.$inferSelect;
 
 /** Parts that belong to one message. */
-export type InboundKey = Pick<InboundPartRow, "route" | "source" | "destination" | "scheme" | "reference" | "total">;
+export type InboundKey = Pick<InboundPartRow, (typeof KEY)[number]>;
+const KEY = ["route", "source", "destination", "scheme", "reference", "total"] as const;
 
 /** A message that is a workspace's. */
 export type OwnedInbound = InboundRow & { workspaceId: number };
 
 export function openInboundStore({ orm }: Db) {
-  const belongsTo = (key: InboundKey) =>
-    and(
-      eq(smsInboundParts.route, key.route),
-      eq(smsInboundParts.source, key.source),
-      eq(smsInboundParts.destination, key.destination),
-      eq(smsInboundParts.scheme, key.scheme),
-      eq(smsInboundParts.reference, key.reference),
-      eq(smsInboundParts.total, key.total),
-    );
+  const belongsTo = (key: InboundKey) => and(...KEY.map((name) => eq(smsInboundParts[name], key[name])));
   /** Called for each message that is a workspace's, inside its transaction. */
   let tell: ((text: OwnedInbound) => void) | null = null;
 

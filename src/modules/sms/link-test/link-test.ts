@@ -30,7 +30,6 @@ export interface SubmitResult extends TestSubmit {
   writtenAt: number | null;
 }
 
-/** One thing that happened. */
 type TestLine = (typeof LinkTestRecord.static)["lines"][number];
 
 /** `refused`: the link's bind. `down`: it was not bound, and could not be. `no_link`: the route has none. */
@@ -86,7 +85,6 @@ export class LinkTest {
     return this.takeWaiting(1).length > 0;
   }
 
-  /** Its time begins. */
   start(): void {
     const { steady, waitMs, link } = this.deps;
     if (link === null) return this.finish("no_link");

@@ -9,7 +9,6 @@ import { type SplitText, splitText } from "../encoding/segment.ts";
 export const TEST_MESSAGES = ["gsm", "ucs2", "two_parts"] as const;
 export type TestMessage = (typeof TEST_MESSAGES)[number];
 
-/** One submit_sm of the test. */
 export interface TestSubmit {
   text: TestMessage;
   /** From 1. */

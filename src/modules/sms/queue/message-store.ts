@@ -38,7 +38,6 @@ export interface MessageChange {
   at: number;
 }
 
-/** A message at acceptance. */
 export type NewMessage = Omit<MessageRow, "id" | keyof PublicState>;
 
 /** Null: any. */
@@ -46,6 +45,9 @@ export interface MessageFilter {
   status: SmsStatus | null;
   to: string | null;
 }
+
+/** As a literal: SQLite uses a partial index only where the query says its condition in the same words. */
+export const IS_NOT_FINAL = sql.raw("is_final = 0");
 
 /** Messages on their way whose rows are remembered: each is asked for at each step that it takes. */
 const MAX_REMEMBERED = 10_000;
@@ -68,7 +70,6 @@ const NOTHING_HAPPENED = {
 
 export type MessageStore = ReturnType<typeof openMessageStore>;
 
-/** Prepares the statements of the messages. */
 export function openMessageStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
@@ -105,12 +106,11 @@ export function openMessageStore(db: Db) {
       })
       .where(eq(smsMessages.id, p("id"))),
   );
-  // As a literal: SQLite uses a partial index only where the query says its condition in the same words.
   const selectDue = fast(
     orm
       .select({ id: smsMessages.id })
       .from(smsMessages)
-      .where(and(sql.raw("is_final = 0"), eq(smsMessages.status, p("status")), lte(smsMessages.expiresAt, p("until"))))
+      .where(and(IS_NOT_FINAL, eq(smsMessages.status, p("status")), lte(smsMessages.expiresAt, p("until"))))
       .orderBy(asc(smsMessages.expiresAt))
       .limit(p("limit")),
   );
@@ -224,10 +224,7 @@ export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): 
   const isFar = byMs < -LONGEST_JUMP_MS;
   const isOldBefore = isFar ? gt(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
   const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : isOldBefore;
-  const old = orm
-    .select({ id: smsMessages.id })
-    .from(smsMessages)
-    .where(and(sql.raw("is_final = 0"), isOld));
+  const old = orm.select({ id: smsMessages.id }).from(smsMessages).where(and(IS_NOT_FINAL, isOld));
   const nextAt = sql`${smsSegments.nextAt} + ${byMs}`;
   orm
     .update(smsSegments)
@@ -237,7 +234,7 @@ export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): 
   orm
     .update(smsMessages)
     .set({ expiresAt: sql`${smsMessages.expiresAt} + ${byMs}` })
-    .where(and(sql.raw("is_final = 0"), isOld))
+    .where(and(IS_NOT_FINAL, isOld))
     .run();
   if (!isFar) return;
   // Older messages that were put off by the old time.

@@ -34,48 +34,10 @@ import {
 // A change of a segment changes its message: `settle` is called once for each such message, before the COMMIT
 // (settle-message.ts derives its public state, gives credits back and emits its events).
 
-/** What the statements of the segments share. */
-interface SegmentParts {
-  orm: Db["orm"];
-  changed: ChangedMessages;
-  remembered: SegmentCache;
-}
-
 /** Messages whose segments are remembered from their claim on: each is asked for at each step that it takes. */
 const MAX_REMEMBERED = 10_000;
 
 export type SegmentStore = ReturnType<typeof openSegmentStore>;
-
-/** `forgetMessage`: the rows of a message change without its store; null: those of any. */
-export function openSegmentStore(
-  db: Db,
-  settle: (messageId: number) => void,
-  forgetMessage: (messageId: number | null) => void,
-) {
-  const changed = new ChangedMessages(settle);
-  // Whatever changes a segment must forget it here.
-  const remembered: SegmentCache = new TransactionalCache(MAX_REMEMBERED);
-  db.listeners.push(changed, remembered);
-  const { orm } = db;
-  const parts = { orm, changed, remembered };
-  /** Inside a transaction: others change or remove segments of this message; null: of any. */
-  const forget = (messageId: number | null) => {
-    if (messageId === null) remembered.clear();
-    else remembered.delete(messageId);
-  };
-  return {
-    ...claims(parts),
-    ...moves(parts),
-    ...bulkChanges(orm, (messageId) => {
-      forget(messageId);
-      forgetMessage(messageId);
-    }),
-    ...openSegmentReads(orm, remembered),
-    /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
-    settleNow: () => changed.settleNow(),
-    forget,
-  };
-}
 
 const p = sql.placeholder;
 /** A member that is given by another name than its own. */
@@ -90,8 +52,26 @@ const CLAIMED = {
   changedAt: given("now"),
 } as const;
 
-/** How segments come into the queue and are claimed for a connection. */
-function claims({ orm, changed, remembered }: SegmentParts) {
+/** `forgetMessage`: the rows of a message change without its store; null: those of any. */
+export function openSegmentStore(
+  db: Db,
+  settle: (messageId: number) => void,
+  forgetMessage: (messageId: number | null) => void,
+) {
+  const changed = new ChangedMessages(settle);
+  // Whatever changes a segment must forget it here.
+  const remembered: SegmentCache = new TransactionalCache(MAX_REMEMBERED);
+  db.listeners.push(changed, remembered);
+  const { orm } = db;
+  /** Inside a transaction: others change or remove segments of this message; null: of any. */
+  const forget = (messageId: number | null) => {
+    if (messageId === null) remembered.clear();
+    else remembered.delete(messageId);
+  };
+  const forgetBoth = (messageId: number | null) => {
+    forget(messageId);
+    forgetMessage(messageId);
+  };
   const insertRow = fast(
     orm.insert(smsSegments).values({
       ...bindValues("messageId", "seq", "parts", "workspaceId", "payload", "reference", "umr"),
@@ -126,41 +106,6 @@ function claims({ orm, changed, remembered }: SegmentParts) {
       .where(and(IS_OPEN, sql`state = 'in_flight'`))
       .returning({ messageId: smsSegments.messageId }),
   );
-
-  return {
-    /** Inside the accepting transaction: a segment that is ready from `nextAt` on. */
-    insert(segment: NewSegment): void {
-      remembered.delete(segment.messageId);
-      insertRow.run(segment);
-    },
-    /**
-     * Claims due segments of one workspace for a connection, in the order in which they must be written: commit
-     * first. All parts of a message are pinned to the link that claims the first of them.
-     */
-    claim(claim: Claim): SegmentRow[] {
-      const rows = updateClaimed.all({ ...claim });
-      // The rest of a message whose first parts went by a link that is gone keeps together as well.
-      const long = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
-      for (const messageId of long) pin.run({ messageId, link: claim.link });
-      for (const row of rows) {
-        if (row.parts === 1) remembered.put(row.messageId, [row]);
-        else remembered.delete(row.messageId);
-        changed.note(row.messageId);
-      }
-      return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
-    },
-    /** At a start, before any claim: the outcome of what was in flight is unknown; how many. */
-    markInFlightUnknown(now: number, giveUpAt: number): number {
-      const rows = updateInFlight.all({ now, giveUpAt });
-      for (const { messageId } of rows) changed.note(messageId);
-      remembered.clear();
-      return rows.length;
-    },
-  };
-}
-
-/** What becomes of a segment from its claim on. */
-function moves({ orm, changed, remembered }: SegmentParts) {
   const isAsExpected = and(
     eq(smsSegments.messageId, p("messageId")),
     eq(smsSegments.seq, p("seq")),
@@ -236,8 +181,50 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     return true;
   };
 
-  // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
+  const updateRest = fast(
+    orm
+      .update(smsSegments)
+      .set(CLAIMED)
+      .where(and(IS_READY, eq(smsSegments.messageId, p("messageId"))))
+      .returning(),
+  );
+
   return {
+    ...openSegmentReads(orm, remembered),
+    forget,
+    /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
+    settleNow: () => changed.settleNow(),
+
+    /** Inside the accepting transaction: a segment that is ready from `nextAt` on. */
+    insert(segment: NewSegment): void {
+      remembered.delete(segment.messageId);
+      insertRow.run(segment);
+    },
+    /**
+     * Claims due segments of one workspace for a connection, in the order in which they must be written: commit
+     * first. All parts of a message are pinned to the link that claims the first of them.
+     */
+    claim(claim: Claim): SegmentRow[] {
+      const rows = updateClaimed.all({ ...claim });
+      // The rest of a message whose first parts went by a link that is gone keeps together as well.
+      const long = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
+      for (const messageId of long) pin.run({ messageId, link: claim.link });
+      for (const row of rows) {
+        if (row.parts === 1) remembered.put(row.messageId, [row]);
+        else remembered.delete(row.messageId);
+        changed.note(row.messageId);
+      }
+      return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
+    },
+    /** At a start, before any claim: the outcome of what was in flight is unknown; how many. */
+    markInFlightUnknown(now: number, giveUpAt: number): number {
+      const rows = updateInFlight.all({ now, giveUpAt });
+      for (const { messageId } of rows) changed.note(messageId);
+      remembered.clear();
+      return rows.length;
+    },
+
+    // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
     /** Whether it was accepted is unknown; it is given up at `giveUpAt`. */
     unknown: (from: Fence, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
     /** The SMSC has it, under this id. */
@@ -309,28 +296,16 @@ function moves({ orm, changed, remembered }: SegmentParts) {
       remembered.delete(segment.messageId);
       setCredit.run({ messageId: segment.messageId, seq: segment.seq, credit });
     },
-  };
-}
 
-/** Changes of whole messages. */
-function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void) {
-  const updateRest = fast(
-    orm
-      .update(smsSegments)
-      .set(CLAIMED)
-      .where(and(IS_READY, eq(smsSegments.messageId, p("messageId"))))
-      .returning(),
-  );
-  return {
     /** The other parts of a message that the route carries whole; after the claim of some, in its transaction. */
     claimRest(messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] {
-      forget(messageId);
+      forgetBoth(messageId);
       return updateRest.all({ messageId, ...claim });
     },
 
     /** A message is written anew in UTF-16, in as many parts as it had. */
     recode(messageId: number, parts: readonly Uint8Array[]): void {
-      forget(messageId);
+      forgetBoth(messageId);
       orm.update(smsMessages).set({ encoding: "ucs2", alphabet: "gsm" }).where(eq(smsMessages.id, messageId)).run();
       for (const [index, part] of parts.entries())
         orm
@@ -342,7 +317,7 @@ function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void)
 
     /** Messages that wait for these links, and of which nothing was sent, may be sent by any; the work that they are. */
     free(route: string, links: string[]): ReadyWork[] {
-      forget(null);
+      forgetBoth(null);
       const { priority, workspaceId, nextAt } = smsSegments;
       const freed = orm
         .update(smsSegments)
@@ -355,7 +330,7 @@ function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void)
 
     /** What waits for links other than these may be sent by any. */
     unpin(links: string[]): void {
-      forget(null);
+      forgetBoth(null);
       const gone = orm
         .selectDistinct({ link: smsSegments.link })
         .from(smsSegments)
@@ -371,7 +346,7 @@ function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void)
     },
 
     moveTimes(jump: Jump): void {
-      forget(null);
+      forgetBoth(null);
       moveTimes(orm, jump);
     },
   };

@@ -62,7 +62,6 @@ export class UncertainMatcher {
     return this.#deps.routes.get(route)?.config.segmentation === "payload";
   }
 
-  /** Whether something for the number is in flight. */
   isAwaited(route: string, recipient: string, now: number): boolean {
     return this.#openTo(route, [recipient], now).some(({ state }) => state === "in_flight");
   }

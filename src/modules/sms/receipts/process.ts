@@ -47,7 +47,7 @@ export class Receipts {
 
   /** A receipt that came by a link of the route; the work that waited for it. */
   take(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): ReadyWork[] {
-    const found = this.#find(routeName, receipt, pdu, now) ?? this.#findUnanswered(routeName, receipt, pdu, now);
+    const found = this.#findById(routeName, receipt, pdu, now) ?? this.#findUnanswered(routeName, receipt, pdu, now);
     if (found !== null) return found.flatMap((row) => this.#apply(row, receipt, now));
     this.#keep(routeName, receipt, pdu, now);
     if (pdu.userMessageReference !== null) return [];
@@ -58,11 +58,11 @@ export class Receipts {
   }
 
   /** The segments have this id now: receipts that came before it are applied. */
-  join(rows: SegmentRow[], recipientOf: () => string, smscId: string, now: number): void {
+  join(rows: SegmentRow[], getRecipient: () => string, smscId: string, now: number): void {
     const [first] = rows;
-    if (first === undefined || !this.#mayHaveOrphans(first.route)) return;
+    if (first === undefined || this.countUnmatched(first.route) === 0) return;
     const { orphans, segments } = this.#deps.sms;
-    const recipient = recipientOf();
+    const recipient = getRecipient();
     const number = numberKey(recipient);
     const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
     for (const orphan of kept.toSorted((a, b) => a.id - b.id)) {
@@ -77,7 +77,7 @@ export class Receipts {
 
   /** Applies kept receipts that are about a segment whose outcome is unknown. Null: there are none. */
   applyEvidence(row: SegmentRow, recipient: string | null, now: number): ReadyWork[] | null {
-    if (recipient === null || !this.#mayHaveOrphans(row.route)) return null;
+    if (recipient === null || this.countUnmatched(row.route) === 0) return null;
     const { segments } = this.#deps.sms;
     const orphans = this.#uncertain.findEvidence(row, recipient, now);
     const rows = this.#uncertain.isWhole(row.route)
@@ -92,7 +92,6 @@ export class Receipts {
     return together.flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
   }
 
-  /** An orphan is about these. */
   #settle(rows: SegmentRow[], orphan: OrphanRow, now: number): ReadyWork[] {
     const { segments } = this.#deps.sms;
     const receipt = JSON.parse(orphan.receipt) as Receipt;
@@ -108,7 +107,7 @@ export class Receipts {
   }
 
   /** By its id, however the SMSC writes that, and by its number. Null: there is none. */
-  #find(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
+  #findById(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
     const { source, destination } = pdu;
     const { id } = receipt;
     if (id === null) return null;
@@ -186,13 +185,13 @@ export class Receipts {
       category: isBad ? findFailureCategory(receipt, errors) : null,
       reason: null,
     };
-    if (isFinalState(next)) this.#tellEnd(row, receipt, now);
+    if (isFinalState(next)) this.#reportLastWord(row, receipt, now);
     this.#deps.sms.segments.receipt(row, { state: toSegmentState(next), receiptState: next, now }, said);
     return releaseParts(row, now, this.#deps.sms.segments);
   }
 
   /** Once a message, however many parts it has. */
-  #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
+  #reportLastWord({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
     const { sms, routes, onLastWord } = this.#deps;
     const address = sms.messages.byId(messageId)?.recipient;
     if (onLastWord === undefined || address === undefined || sms.segments.listByMessage(messageId).some(hasLastWord))
@@ -215,16 +214,12 @@ export class Receipts {
       raw: pdu.bytes,
       receivedAt: now,
     });
-    this.#orphans.set(route, (this.#orphans.get(route) ?? 0) + 1);
+    this.#orphans.set(route, this.countUnmatched(route) + 1);
   }
 
   /** Its route's count stays: too high a one costs a look, too low a one would lose receipts. */
   #remove({ id }: OrphanRow): void {
     this.#deps.sms.orphans.remove(id);
-  }
-
-  #mayHaveOrphans(route: string): boolean {
-    return (this.#orphans.get(route) ?? 0) > 0;
   }
 
   /** How many of a route fit nothing; too many rather than too few. */

@@ -44,6 +44,8 @@ export interface Sar {
   seq: number;
 }
 
+type PlainKind = "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert";
+
 export type Pdu =
   | { kind: "bind_response"; sequence: number; status: number; systemId: string }
   /** `bytes`: the PDU as it came. */
@@ -52,21 +54,19 @@ export type Pdu =
   /** A message whose body ends too early (§4.6.1). */
   | { kind: "truncated"; sequence: number; command: Inbound["command"]; bytes: Buffer }
   | { kind: "nack"; sequence: number; status: number; bytes: Buffer }
-  | { kind: "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert"; sequence: number }
+  | { kind: PlainKind; sequence: number }
   /** A command that no SMSC sends to an ESME, or that SMPP does not have. */
   | { kind: "unknown"; sequence: number; command: string; isAnswer: boolean };
 
-const PLAIN_KINDS: Record<string, "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert"> =
-  {
-    enquire_link: "enquire",
-    enquire_link_resp: "enquire_response",
-    unbind: "unbind",
-    unbind_resp: "unbind_response",
-    outbind: "outbind",
-    alert_notification: "alert",
-  };
+const PLAIN_KINDS: Record<string, PlainKind> = {
+  enquire_link: "enquire",
+  enquire_link_resp: "enquire_response",
+  unbind: "unbind",
+  unbind_resp: "unbind_response",
+  outbind: "outbind",
+  alert_notification: "alert",
+};
 
-/** What an SMSC sends, typed. */
 export function readPdu(pdu: PDU): Pdu {
   const { command, command_status: status, sequence_number: sequence } = pdu;
   const plain = PLAIN_KINDS[command];
@@ -168,6 +168,17 @@ export function encodeNack(sequence: number, status: number): Buffer {
 /** The answer to an inbound message; its message_id is empty, as §4.6.2 has it. Errors have no body. */
 export function encodeAcknowledgement(command: Inbound["command"], sequence: number, status: number): Buffer {
   return encode(`${command}_resp`, sequence, { command_status: status, message_id: "" });
+}
+
+export function toAddressFields(source: Address, destination: Address) {
+  return {
+    source_addr_ton: source.ton,
+    source_addr_npi: source.npi,
+    source_addr: source.address,
+    dest_addr_ton: destination.ton,
+    dest_addr_npi: destination.npi,
+    destination_addr: destination.address,
+  };
 }
 
 /** Any command; fields are the package's. Throws on values that it cannot write. */

@@ -15,7 +15,6 @@ export const REFUSAL_CATEGORIES = [
 ] as const;
 export type RefusalCategory = (typeof REFUSAL_CATEGORIES)[number];
 
-/** One entry of the table. */
 export interface StatusRule {
   /** The SMPP name (`ESME_RTHROTTLED`), or the code in hex where it has none; shown as `providerStatus`. */
   name: string;

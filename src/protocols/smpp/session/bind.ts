@@ -4,7 +4,6 @@ import type { BindCommand } from "../pdu/pdu.ts";
 import type { LinkSettings } from "../settings.ts";
 import { STATUS } from "../pdu/status.ts";
 
-/** What one session is for. */
 export type Role = "transceiver" | "transmitter" | "receiver";
 
 export function listRoles(mode: LinkSettings["bindMode"]): Role[] {

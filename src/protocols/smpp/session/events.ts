@@ -8,7 +8,6 @@ import type { LinkContext } from "../settings.ts";
 /** `out`: from us to the SMSC. */
 export type Direction = "out" | "in";
 
-/** What was answered to one of our requests. */
 export interface RawResponse {
   /** command_status of the submit_sm_resp or generic_nack. */
   status: number;
@@ -21,7 +20,6 @@ export interface RawResponse {
 }
 
 export interface SessionEnd {
-  /** For people. */
   reason: string;
   /** Why the bind was refused, and its status; null when it was not. */
   refused: { verdict: Exclude<BindVerdict, "bound">; status: number } | null;
