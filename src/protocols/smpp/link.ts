@@ -95,7 +95,6 @@ export class Link<S extends Segment> {
     return this.#submits.send(segments);
   }
 
-  /** Sends nothing for so long: the route's owner has its reasons. */
   pauseFor(ms: number): void {
     this.#submits.pauseFor(ms);
   }

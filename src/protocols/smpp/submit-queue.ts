@@ -45,7 +45,6 @@ export interface SubmitEvents<S> {
   timedOut(segment: S): void;
   /** The connection is gone: submits without a response that had not timed out. Their outcome is unknown. */
   lost(segments: S[], reason: string): void;
-  /** It is about to be written, as these bytes. */
   writing?(segment: S, pdu: Buffer): void;
   /** The SMSC said that we are too fast, and the link slowed down. */
   throttled?(slowed: Slowed): void;

@@ -79,7 +79,7 @@ function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number,
   refuseSuppressed(workspaceId, item.to, deps);
   const route = deps.routing.find(item.to);
   if (route === null) throw noRoute(item.to);
-  const text = prepareText(item.body, { coding: route.coding, folding: workspace.smsFolding });
+  const text = prepareText(item.body, { coding: route, folding: workspace.smsFolding });
   const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now }, deps);
   return { data: { id: uid, status: "queued" }, committed: () => deps.nudge(work) };
 }

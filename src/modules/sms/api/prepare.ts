@@ -43,7 +43,6 @@ function splitUp(sentText: string, isFolded: boolean, coding: Coding): PreparedT
   return { sentText, isFolded, split, segments: split.parts.length };
 }
 
-/** The members that a message has, and its folded form. */
 interface Cost {
   encoding: Encoding;
   segments: number;

@@ -16,7 +16,6 @@ export function numberKey(address: string): string | null {
   return digits === "" ? null : digits;
 }
 
-/** Whether two addresses are one subscriber's number. */
 export function isSameNumber(a: string, b: string): boolean {
   const key = numberKey(a);
   return key !== null && key === numberKey(b);

@@ -9,7 +9,6 @@ import {
   type Coding,
   type Dcs0Charset,
   decodeSeptets,
-  decodeUcs2,
   type EncodedText,
   encodeCharset,
   encodeText,
@@ -38,7 +37,7 @@ export interface SplitText {
 
 /** Splits a text in its normal form. Throws RangeError as encodeText does, and over 255 segments. */
 export function splitText(text: string, coding: Coding): SplitText {
-  return splitEncoded(text, encodeText(text, coding), coding.method);
+  return splitEncoded(text, encodeText(text, coding), coding.segmentation);
 }
 
 /** The same as UTF-16, whatever characters it has: for an SMSC that refuses the other coding. */
@@ -137,9 +136,7 @@ function isLowSurrogate(unit: number): boolean {
 }
 
 /** How parts are put on the wire of one route. */
-export interface WireForm {
-  method: Method;
-  defaultCharset: Dcs0Charset;
+export interface WireForm extends Pick<Coding, "segmentation" | "defaultCharset"> {
   /** Of this text to this destination: 8 bits are taken of it, or 16 for `udh16` and `sar`. */
   reference: number;
 }
@@ -166,7 +163,7 @@ export function toSubmissions(split: Pick<SplitText, "encoding" | "alphabet" | "
   const total = split.parts.length;
   const dataCoding = encoding === "gsm7" ? 0 : 8;
   const written = (part: Uint8Array) => translate(part, split, wire.defaultCharset);
-  if (total > 1 && wire.method === "payload") {
+  if (total > 1 && wire.segmentation === "payload") {
     const messagePayload = written(Buffer.concat(split.parts));
     const none = { hasHeader: false, shortMessage: new Uint8Array(), sar: null };
     return [{ seq: 1, partCount: total, dataCoding, messagePayload, ...none }];
@@ -174,8 +171,8 @@ export function toSubmissions(split: Pick<SplitText, "encoding" | "alphabet" | "
   return split.parts.map((part, index) => {
     const seq = index + 1;
     const place = total === 1 ? null : { reference: wire.reference, total, seq };
-    const isSar = wire.method === "sar";
-    const bits = wire.method === "udh16" ? 16 : 8;
+    const isSar = wire.segmentation === "sar";
+    const bits = wire.segmentation === "udh16" ? 16 : 8;
     const header = writeHeader(place === null || isSar ? null : { ...place, bits }, alphabet);
     return {
       seq,
@@ -196,10 +193,4 @@ function translate(
 ): Uint8Array {
   if (encoding === "ucs2" || charset === "gsm7") return bytes;
   return encodeCharset(decodeSeptets(bytes, alphabet), charset);
-}
-
-/** The text of all parts, for tests, the sandbox's phone and a second look at what is stored. */
-export function joinParts({ encoding, alphabet, parts }: Pick<SplitText, "encoding" | "alphabet" | "parts">): string {
-  const bytes = Buffer.concat(parts);
-  return encoding === "gsm7" ? decodeSeptets(bytes, alphabet) : (decodeUcs2(bytes) ?? "");
 }

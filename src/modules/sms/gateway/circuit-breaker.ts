@@ -92,7 +92,6 @@ export class CircuitBreaker {
     return since < 0 ? 0 : Math.max(0, PROBES - circuit.sent);
   }
 
-  /** Whether its messages should go another way. */
   isOpen(route: string): boolean {
     return this.#open.has(route);
   }

@@ -162,12 +162,10 @@ export class Links {
     return this.find(name)?.unboundMs ?? Infinity;
   }
 
-  /** The whole route rests. */
   pause(route: string, ms: number): void {
     for (const link of this.#open) if (isOn(route, link)) link.connection.pauseFor(ms);
   }
 
-  /** Whether they read what comes. */
   pauseReading(isPaused: boolean): void {
     for (const { connection } of this.#open)
       if (isPaused) connection.pauseReading();

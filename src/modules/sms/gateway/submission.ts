@@ -46,7 +46,8 @@ export function buildSubmission(
   const isWhole = rows.length === total;
   const own = isWhole ? rows.map(({ payload }) => payload) : placePart(first);
   const { encoding, alphabet, sender, recipient, expiresAt } = message;
-  const wire = { method: config.segmentation, defaultCharset: config.defaultCharset, reference: first.reference ?? 0 };
+  const { segmentation, defaultCharset } = config;
+  const wire = { segmentation, defaultCharset, reference: first.reference ?? 0 };
   const submissions = toSubmissions({ encoding, alphabet, parts: own }, wire);
   const submission = submissions.find((each) => each.seq === seq);
   if (submission === undefined) throw new Error(`part ${seq} of ${total} cannot be written`);
@@ -135,14 +136,12 @@ export function buildSubmissions(
   return submissions;
 }
 
-/** All parts of a message, with those that the claim left. */
 function claimWhole(row: SegmentRow, rows: SegmentRow[], claim: ClaimedBy, { sms }: SubmissionDeps): SegmentRow[] {
   const claimed = rows.filter(({ messageId }) => messageId === row.messageId);
   const rest = sms.segments.claimRest(row.messageId, claim);
   return [...claimed, ...rest].toSorted((a, b) => a.seq - b.seq);
 }
 
-/** Why a segment is not to be sent any more. */
 function findObjection(
   row: SegmentRow,
   message: MessageRow,

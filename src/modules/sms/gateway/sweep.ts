@@ -134,7 +134,6 @@ export class Sweeper {
     for (const work of sms.segments.readyWork()) dispatcher.nudge(work);
   }
 
-  /** Messages that were not sent in their time. */
   #expired(status: "queued" | "sending"): SegmentBatch<FirstPart> {
     const { sms, clock } = this.#deps;
     const now = clock.now();
@@ -162,7 +161,6 @@ export class Sweeper {
     );
   }
 
-  /** Receipts that did not come. */
   #overdue(): SegmentBatch<FirstPart> {
     const { sms, clock, routes, receiptGraceMs } = this.#deps;
     const now = clock.now();

@@ -34,15 +34,13 @@ export function answerHelp(
   deps: InboundDeps,
 ): ReadyWork[] {
   const { helpText, routes, prefixes, workspaces, senderIds, sms, log } = deps;
-  const config = routes.get(routeName)?.config;
-  if (helpText === null || config === undefined || !prefixes.some((each) => from.startsWith(`+${each}`))) return [];
+  const route = routes.get(routeName)?.config;
+  if (helpText === null || route === undefined || !prefixes.some((each) => from.startsWith(`+${each}`))) return [];
   const workspace = workspaces.byId(workspaceId);
   const sender = senderIds.of(workspaceId).find(({ name }) => to.includes(name));
   if (workspace === undefined || sender === undefined) return [];
   if (sms.messages.helpedSince(workspaceId, from, now - AGAIN_MS)) return [];
-  const { name, segmentation: method, shiftTables: nli, defaultCharset } = config;
-  const route = { name, coding: { method, nli, defaultCharset } };
-  const text = prepareText(helpText, { coding: route.coding, folding: workspace.smsFolding });
+  const text = prepareText(helpText, { coding: route, folding: workspace.smsFolding });
   const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
   const isPaid = deps.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;
   if (blocked || !isPaid) {

@@ -18,7 +18,6 @@ export type OwnedInbound = InboundRow & { workspaceId: number };
 
 export function openInboundStore({ orm }: Db) {
   const belongsTo = (key: InboundKey) => and(...KEY.map((name) => eq(smsInboundParts[name], key[name])));
-  /** Called for each message that is a workspace's, inside its transaction. */
   let tell: ((text: OwnedInbound) => void) | null = null;
 
   return {

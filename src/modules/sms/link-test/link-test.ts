@@ -80,7 +80,6 @@ export class LinkTest {
     return this.#hasUnmatchedReceipts;
   }
 
-  /** Whether it has something to send. */
   get isWaiting(): boolean {
     return this.takeWaiting(1).length > 0;
   }

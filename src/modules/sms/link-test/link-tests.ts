@@ -14,7 +14,7 @@ import type { LinkError } from "../gateway/link-status.ts";
 import type { Links, RouteLink } from "../gateway/links.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { Submission } from "../gateway/submission.ts";
-import type { ReferenceStore } from "../queue/reference-store.ts";
+import type { ReferenceStore } from "../queue/message-store.ts";
 import { candidateKeys, idKey } from "../receipts/message-id.ts";
 import { LinkTest } from "./link-test.ts";
 import { buildTestSubmits } from "./messages.ts";
@@ -60,7 +60,6 @@ export class LinkTests implements LinkListener {
     this.#deps = deps;
   }
 
-  /** From now on there are links. */
   start(): void {
     this.#isRunning = true;
   }

@@ -25,7 +25,6 @@ interface Work {
   workspaceId: number;
 }
 
-/** Prepares the statements; nothing is written here. */
 export function openSmsAdminStore({ orm }: Db) {
   const p = sql.placeholder;
   const selectNextWork = fast(
@@ -141,7 +140,6 @@ export function openSmsAdminStore({ orm }: Db) {
       return times.length === 0 ? null : Math.min(...times);
     },
 
-    /** A message by its id, whoever sent it. */
     byUid: (uid: string) => orm.select().from(smsMessages).where(eq(smsMessages.uid, uid)).get() ?? null,
     waitingMessages: (ids: number[]) =>
       orm

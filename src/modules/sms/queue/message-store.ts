@@ -1,9 +1,9 @@
-// The messages. Only settle-message.ts writes what follows from a message's segments (`PublicState`).
+// The messages, and the numbers that join their parts. Only settle-message.ts writes what follows from a message's segments (`PublicState`).
 
 import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
-import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
+import { smsMessages, smsReferences, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { bindMembers, bindValues, fast } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import { type Jump, LONGEST_JUMP_MS } from "./message-clock.ts";
@@ -244,4 +244,26 @@ export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): 
     .set({ nextAt: soon })
     .where(and(IS_READY, gt(smsSegments.nextAt, soon)))
     .run();
+}
+
+export type ReferenceStore = ReturnType<typeof openReferenceStore>;
+
+/** Counts messages of several parts by their recipient: the parts of two must not be mixed on a phone. */
+export function openReferenceStore({ orm }: Db) {
+  const next = fast(
+    orm
+      .insert(smsReferences)
+      .values({ recipient: sql.placeholder("recipient"), last: 0 })
+      .onConflictDoUpdate({
+        target: smsReferences.recipient,
+        set: { last: sql`(${smsReferences.last} + 1) & 65535` },
+      })
+      .returning({ last: smsReferences.last }),
+  );
+  return {
+    /** The next reference to a number, 0 to 65,535; with 8 bits it is taken mod 256. */
+    next(recipient: string): number {
+      return next.get({ recipient }).last;
+    },
+  };
 }

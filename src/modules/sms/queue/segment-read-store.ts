@@ -50,7 +50,6 @@ export function getWords({ providerStatus, providerCode, category, reason }: Seg
   return { providerStatus, providerCode, category, reason };
 }
 
-/** The work that a segment is at `nextAt`. */
 export function toReadyWork({ route, priority, workspaceId }: SegmentRow, nextAt: number): ReadyWork {
   return { route, priority, workspaceId, nextAt };
 }
@@ -186,7 +185,6 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
         .groupBy(smsSegments.route, smsSegments.priority, smsSegments.workspaceId)
         .all(),
 
-    /** Whether anything waits for a route. */
     hasWaiting: (route: string): boolean => selectWaiting.get({ route, limit: 1 })?.count === 1,
 
     /** How many segments wait for a route, and the first of their messages; of more than `limit` some. */

@@ -31,7 +31,6 @@ export interface ReceiptFacts {
   umr: number | null;
 }
 
-/** An orphan, and what it says. */
 export type KeptReceipt = Receipt & { sender: string };
 
 interface Candidate {

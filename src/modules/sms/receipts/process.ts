@@ -27,7 +27,6 @@ export interface ReceiptDeps {
   onLastWord?: (word: LastWord) => void;
 }
 
-/** What of a receipt's PDU counts beside what it says. */
 export type ReceiptPdu = Pick<Inbound, "source" | "destination" | "userMessageReference" | "bytes">;
 
 export class Receipts {
@@ -234,7 +233,6 @@ export class Receipts {
   }
 }
 
-/** The other one. */
 function senderIn({ source, destination }: ReceiptPdu): string {
   return (numberKey(source.address)?.length ?? 0) >= 9 ? destination.address : source.address;
 }

@@ -131,12 +131,9 @@ function bytes(value: unknown): Buffer | null {
   return Buffer.isBuffer(value) ? value : null;
 }
 
-/** The command of a bind (§4.1). */
-export type BindCommand = "bind_transceiver" | "bind_transmitter" | "bind_receiver";
-
 /** The address range stays empty: it routes nothing to most SMSCs, and some refuse it. */
 export function encodeBind(
-  command: BindCommand,
+  command: "bind_transceiver" | "bind_transmitter" | "bind_receiver",
   sequence: number,
   { systemId, password, systemType }: Pick<LinkSettings, "systemId" | "password" | "systemType">,
 ): Buffer {

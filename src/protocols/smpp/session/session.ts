@@ -2,7 +2,7 @@
 // It knows no queue and no window, and emits responses by sequence number. `closed` is called once, and nothing after it.
 
 import { DeadlineTimer } from "./alarm.ts";
-import { toBindCommand, classifyBind } from "./bind.ts";
+import { classifyBind } from "./bind.ts";
 import {
   encodeAcknowledgement,
   encodeBind,
@@ -56,7 +56,7 @@ export class SmppSession {
       fault: (error) => this.#fault(error),
     });
     this.#bindSequence = this.nextSequence();
-    this.#wire.write(encodeBind(toBindCommand(role), this.#bindSequence, settings));
+    this.#wire.write(encodeBind(`bind_${role}`, this.#bindSequence, settings));
     this.rearm();
   }
 
