@@ -31,7 +31,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [
     SMS,
     402,
-    new AppError("INSUFFICIENT_SMS_CREDITS", "The text needs 2 SMS credits and the balance is 1", {
+    new AppError("INSUFFICIENT_SMS_CREDITS", "The message needs 2 SMS credits and the balance is 1", {
       hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows the cost of a message.",
     }),
   ],

@@ -50,3 +50,8 @@ export function matches<T extends SQLiteTable>(table: T, ...names: ColumnName<T>
   const columns: Record<string, SQLiteColumn> = getTableColumns(table);
   return and(...names.map((name) => eq(sql`${columns[name]}`, sql.placeholder(name))));
 }
+
+/** The members of an update, each a placeholder of its name: bound as given, without the column's own mapping. */
+export function bindMembers<Name extends string>(...names: Name[]): Record<Name, SQL> {
+  return Object.fromEntries(names.map((name) => [name, sql`${sql.placeholder(name)}`])) as Record<Name, SQL>;
+}

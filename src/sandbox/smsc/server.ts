@@ -18,7 +18,7 @@ import type { Deliver } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { Texts } from "./message-store.ts";
 
 const MAX_SESSIONS = 200;
-const CODING = { method: "udh8", nli: "off", defaultCharset: "gsm7" } as const;
+const CODING = { segmentation: "udh8", shiftTables: "off", defaultCharset: "gsm7" } as const;
 const MAX_EVENT = 200;
 
 interface SandboxSmscOptions {
@@ -124,7 +124,7 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
 /** What a subscriber writes, cut as a phone cuts it. */
 function splitDeliveries({ from, to, body }: SubscriberMessage, reference: number): Deliver[] {
   const split = splitText(normalForm(body), CODING);
-  return toSubmissions(split, { method: "udh8", defaultCharset: "gsm7", reference }).map((part) => ({
+  return toSubmissions(split, { segmentation: "udh8", defaultCharset: "gsm7", reference }).map((part) => ({
     source: { ton: 1, npi: 1, address: from.replace(/^\+/, "") },
     destination: { ton: to.startsWith("+") ? 1 : 3, npi: to.startsWith("+") ? 1 : 0, address: to.replace(/^\+/, "") },
     esmClass: part.hasHeader ? 0x40 : 0,

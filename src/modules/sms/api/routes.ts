@@ -13,7 +13,7 @@ import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
-import { preview } from "./preview.ts";
+import { preview } from "./prepare.ts";
 import { AcceptedSms, InboundSms, SmsPreview, smsPreview, smsQuery, SmsRecord, smsSend } from "./schema.ts";
 import { showInbound, showMessage } from "./serialize.ts";
 
@@ -23,7 +23,7 @@ const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
 const INBOUND_LIST = "sms inbound";
 const MESSAGE_LIST = "sms";
 /** Where no route is configured yet. */
-const COMMON_CODING: Coding = { method: "udh8", nli: "off", defaultCharset: "gsm7" };
+const COMMON_CODING: Coding = { segmentation: "udh8", shiftTables: "off", defaultCharset: "gsm7" };
 
 export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;
@@ -63,7 +63,7 @@ export function smsRoutes(deps: SmsDeps) {
         if (workspace === undefined) throw workspaceGone();
         const route = body.to === undefined ? deps.routing.usual : deps.routing.find(body.to);
         if (route === null && body.to !== undefined) throw noRoute(body.to);
-        const coding = route?.coding ?? COMMON_CODING;
+        const coding = route ?? COMMON_CODING;
         return { data: preview(body.body, { coding, folding: workspace.smsFolding }) };
       },
       {

@@ -37,7 +37,6 @@ export function openOrphanStore({ orm }: Db) {
         )
         .orderBy(desc(smsReceiptOrphans.id))
         .all(),
-    /** How many wait, by route. */
     counts: (): { route: string; count: number }[] =>
       orm
         .select({ route: smsReceiptOrphans.route, count: sql<number>`COUNT(*)` })

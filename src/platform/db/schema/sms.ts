@@ -30,7 +30,7 @@ const SMS_ENCODINGS = ["gsm7", "ucs2"] as const;
 const SMS_ALPHABETS = ["gsm", "pt-single", "pt-locking", "pt-both"] as const;
 
 /** The network's words for a segment, and for a whole message. */
-const RECEIPT_STATES = [
+export const RECEIPT_STATES = [
   "enroute",
   "accepted",
   "unknown",
