@@ -4,6 +4,7 @@ import { simplifySchemas } from "./schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
 import { buildAnswerExample } from "./examples.ts";
 import { addDescriptions } from "./descriptions.ts";
+import { dateTime, identifier } from "../../platform/http/answer-schemas.ts";
 
 // The calls to webhooks, for the document: an entry for each type of event, and one schema for all of a shape.
 
@@ -88,8 +89,8 @@ function buildEventSchema({ name, data }: EventShape, types: string[]): Members 
   const type = Type.Unsafe<string>({ type: "string", enum: types, description: "What happened." });
   const envelope = Type.Object({
     type,
-    timestamp: Type.String({ format: "date-time", description: "When it happened." }),
-    workspaceId: Type.String({ format: "uuid", description: "The workspace of the event." }),
+    timestamp: dateTime("When it happened."),
+    workspaceId: identifier("The workspace of the event."),
     data,
   });
   return addDescriptions(simplifySchemas(JSON.parse(JSON.stringify(named(name, envelope))) as Json)) as Members;

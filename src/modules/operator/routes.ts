@@ -33,6 +33,7 @@ import { buildStatus, showPause, type StatusDeps } from "./status.ts";
 import { InstanceStatus } from "./status-schema.ts";
 import { findMessages, type TraceDeps, traceMessage } from "./trace.ts";
 import { Trace, TraceCandidate, TraceQuery } from "./trace-schema.ts";
+import { oneOf } from "../../platform/http/answer-schemas.ts";
 
 const TAG = "Operator";
 const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
@@ -56,10 +57,10 @@ export function operatorRoutes(deps: OperatorDeps): AnyElysia[] {
 
 const StatusQuery = Type.Object({
   check: Type.Optional(
-    Type.Union([Type.Literal("true"), Type.Literal("false")], {
-      description:
-        "With true, pombo reads all pages of the database first and lists damaged ones in `issues`. This takes seconds per gigabyte.",
-    }),
+    oneOf(
+      ["true", "false"],
+      "With true, pombo reads all pages of the database first and lists damaged ones in `issues`. This takes seconds per gigabyte.",
+    ),
   ),
 });
 

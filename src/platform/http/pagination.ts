@@ -5,7 +5,8 @@ import type { AppError } from "../errors.ts";
 import { createCursorCipher } from "./cursor.ts";
 import { integerText, text } from "./request-schemas.ts";
 import { validationError } from "./errors.ts";
-import { named } from "./openapi.ts";
+import { namedObject } from "./openapi.ts";
+import { orNull } from "./answer-schemas.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
@@ -32,28 +33,22 @@ export const CursorQuery = Type.Object({
   limit: Type.Optional(limit),
 });
 
-export const PageMeta = named(
-  "PageMeta",
-  Type.Object({
-    total: Type.Integer({ minimum: 0, description: "Items on all pages.", examples: [1] }),
-    perPage: Type.Integer({
-      minimum: 1,
-      maximum: MAX_LIMIT,
-      description: "The number of items on a page.",
-      examples: [20],
-    }),
-    page: Type.Integer({ minimum: 1, description: "This page." }),
-    lastPage: Type.Integer({ minimum: 1, description: "The last page with items, at least 1." }),
+export const PageMeta = namedObject("PageMeta", {
+  total: Type.Integer({ minimum: 0, description: "Items on all pages.", examples: [1] }),
+  perPage: Type.Integer({
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    description: "The number of items on a page.",
+    examples: [20],
   }),
-);
+  page: Type.Integer({ minimum: 1, description: "This page." }),
+  lastPage: Type.Integer({ minimum: 1, description: "The last page with items, at least 1." }),
+});
 
-export const CursorMeta = named(
-  "CursorMeta",
-  Type.Object({
-    has_more: Type.Boolean({ description: "Whether there is a next page." }),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Null on the last page." }),
-  }),
-);
+export const CursorMeta = namedObject("CursorMeta", {
+  has_more: Type.Boolean({ description: "Whether there is a next page." }),
+  next_cursor: orNull(Type.String(), "Null on the last page."),
+});
 
 export function parsePage(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
   const page = Number(query.page ?? 1);
