@@ -61,9 +61,7 @@ export function keyRoutes(deps: KeyDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.keys.list(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map(inList), meta: page.meta };
+        return deps.pages.list(query, LIST, (before, limit) => deps.keys.list(workspaceId, before, limit), inList);
       },
       {
         query: CursorQuery,

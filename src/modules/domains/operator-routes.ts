@@ -34,10 +34,15 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const workspaceId = query.workspaceId === undefined ? null : findWorkspaceId(query.workspaceId, deps);
-        const page = deps.pages.page(deps.domains.listEverywhere(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map((domain) => toOperator(domain, deps)), meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => {
+            const workspaceId = query.workspaceId === undefined ? null : findWorkspaceId(query.workspaceId, deps);
+            return deps.domains.listEverywhere(workspaceId, before, limit);
+          },
+          (domain) => toOperator(domain, deps),
+        );
       },
       {
         query: OperatorDomainQuery,

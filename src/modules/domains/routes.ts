@@ -59,9 +59,7 @@ export function domainRoutes(deps: DomainDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.domains.list(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map(inList), meta: page.meta };
+        return deps.pages.list(query, LIST, (before, limit) => deps.domains.list(workspaceId, before, limit), inList);
       },
       {
         query: CursorQuery,

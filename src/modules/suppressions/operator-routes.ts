@@ -52,10 +52,15 @@ function listRoutes(deps: OperatorSuppressionDeps) {
       "/workspaces/:id/suppressions",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const of = { workspaceId: findWorkspace(params.id, deps).id, channel: query.channel ?? null };
-        const page = deps.pages.page(deps.suppressions.list(of, before, limit), limit, LIST);
-        return { data: page.rows.map(showSuppression), meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => {
+            const of = { workspaceId: findWorkspace(params.id, deps).id, channel: query.channel ?? null };
+            return deps.suppressions.list(of, before, limit);
+          },
+          showSuppression,
+        );
       },
       {
         params: WorkspacePath,
@@ -96,11 +101,14 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, HELD_LIST);
-        const rows = deps.held.list(toHeldFilter(query, deps), before, limit).map((row) => ({ ...row.held, ...row }));
-        const page = deps.pages.page(rows, limit, HELD_LIST);
         const now = deps.clock.now();
-        return { data: page.rows.map((row) => showHeld(row, now)), meta: page.meta };
+        return deps.pages.list(
+          query,
+          HELD_LIST,
+          (before, limit) =>
+            deps.held.list(toHeldFilter(query, deps), before, limit).map((row) => ({ ...row.held, ...row })),
+          (row) => showHeld(row, now),
+        );
       },
       {
         query: HeldQuery,

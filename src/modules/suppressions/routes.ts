@@ -41,10 +41,13 @@ export function suppressionRoutes(deps: SuppressionDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const rows = deps.suppressions.list({ workspaceId, channel: query.channel ?? null }, before, limit);
-        const page = deps.pages.page(rows, limit, LIST);
-        return { data: page.rows.map(showSuppression), meta: page.meta };
+        const of = { workspaceId, channel: query.channel ?? null };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.suppressions.list(of, before, limit),
+          showSuppression,
+        );
       },
       {
         query: SuppressionQuery,

@@ -1,5 +1,6 @@
-import { and, asc, desc, eq, gte, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
+import { and, asc, eq, gte, isNotNull, isNull, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
+import { isOlder, newestFirst } from "../../platform/db/lists.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import { fast } from "../../platform/db/statement.ts";
 import { workspaces } from "../../platform/db/schema/schema.ts";
@@ -65,18 +66,8 @@ export function openWorkspaceStore(db: Db) {
       orm
         .select()
         .from(workspaces)
-        .where(
-          and(
-            isNull(workspaces.deletedAt),
-            before === null
-              ? undefined
-              : or(
-                  lt(workspaces.createdAt, before.createdAt),
-                  and(eq(workspaces.createdAt, before.createdAt), lt(workspaces.id, before.id)),
-                ),
-          ),
-        )
-        .orderBy(desc(workspaces.createdAt), desc(workspaces.id))
+        .where(and(isNull(workspaces.deletedAt), isOlder(workspaces, before)))
+        .orderBy(...newestFirst(workspaces))
         .limit(limit + 1)
         .all(),
 

@@ -66,19 +66,15 @@ export interface Position {
   id: number;
 }
 
-/** Newer than everything: before the first page. */
-export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
-
-/** Reads and writes the cursors of lists. */
+/** Answers pages of lists; a cursor is only valid for the list of its name. */
 export interface ListPages {
-  /** Where the requested page begins; null: at the newest. Throws for a cursor that was not made for the list of this name. */
-  of(query: { cursor?: string; limit?: string }, list: string): { before: Position | null; limit: number };
-  /** Makes a page and its meta of a list that was read with one item more; its cursor is only valid for `list`. */
-  page<Row extends Position>(
-    rows: Row[],
-    perPage: number,
-    list: string,
-  ): { rows: Row[]; meta: typeof CursorMeta.static };
+  /** `read` reads a page and one row more, from the newest (null) or older than `before`. Throws for a cursor that was not made for `name`. */
+  list<Row, Shown>(
+    query: { cursor?: string; limit?: string },
+    name: string,
+    read: (before: Position | null, limit: number) => (Row & Position)[],
+    show: (row: Row) => Shown,
+  ): { data: Shown[]; meta: typeof CursorMeta.static };
 }
 
 /** Cursors hold the place, see cursor.ts, and a checksum of the list's name. `key`: 32 bytes for this use only. */
@@ -93,16 +89,15 @@ export function createListPages(key: Uint8Array): ListPages {
     return { createdAt, id };
   };
   return {
-    of({ cursor, limit: perPage }, list) {
-      return { before: cursor === undefined ? null : read(cursor, list), limit: Number(perPage ?? DEFAULT_LIMIT) };
-    },
-    page(rows, perPage, list) {
+    list(query, name, readRows, show) {
+      const perPage = Number(query.limit ?? DEFAULT_LIMIT);
+      const rows = readRows(query.cursor === undefined ? null : read(query.cursor, name), perPage);
       const page = rows.slice(0, perPage);
       const last = page.at(-1);
       const hasMore = rows.length > perPage;
       return {
-        rows: page,
-        meta: { has_more: hasMore, next_cursor: hasMore && last !== undefined ? write(last, list) : null },
+        data: page.map((row) => show(row)),
+        meta: { has_more: hasMore, next_cursor: hasMore && last !== undefined ? write(last, name) : null },
       };
     },
   };

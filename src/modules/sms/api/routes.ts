@@ -83,10 +83,12 @@ export function smsRoutes(deps: SmsDeps) {
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const { status = null, to = null } = query;
-        const { before, limit } = deps.pages.of(query, MESSAGE_LIST);
-        const rows = deps.sms.messages.list(workspaceId, { status, to }, before, limit);
-        const page = deps.pages.page(rows, limit, MESSAGE_LIST);
-        return { data: page.rows.map(showMessage), meta: page.meta };
+        return deps.pages.list(
+          query,
+          MESSAGE_LIST,
+          (before, limit) => deps.sms.messages.list(workspaceId, { status, to }, before, limit),
+          showMessage,
+        );
       },
       {
         query: smsQuery(prefixes),
@@ -103,12 +105,13 @@ export function smsRoutes(deps: SmsDeps) {
       "/inbound",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, INBOUND_LIST);
-        const rows = deps.sms.inbound
-          .list(workspaceId, before, limit)
-          .map((row) => ({ ...row, createdAt: row.receivedAt }));
-        const page = deps.pages.page(rows, limit, INBOUND_LIST);
-        return { data: page.rows.map(showInbound), meta: page.meta };
+        return deps.pages.list(
+          query,
+          INBOUND_LIST,
+          (before, limit) =>
+            deps.sms.inbound.list(workspaceId, before, limit).map((row) => ({ ...row, createdAt: row.receivedAt })),
+          showInbound,
+        );
       },
       {
         query: CursorQuery,

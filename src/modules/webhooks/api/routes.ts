@@ -78,9 +78,12 @@ export function webhookRoutes(deps: WebhookDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.webhooks.list(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map(showWebhook), meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.webhooks.list(workspaceId, before, limit),
+          showWebhook,
+        );
       },
       {
         query: CursorQuery,

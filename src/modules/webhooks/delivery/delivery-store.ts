@@ -1,9 +1,10 @@
 // The deliveries of webhooks: a row for each HTTP attempt.
 
-import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
 import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
+import { newestFirst } from "../../../platform/db/lists.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
@@ -48,7 +49,7 @@ export function openDeliveryStore(db: Db) {
       .select({ id: webhookDeliveries.id })
       .from(webhookDeliveries)
       .where(eq(webhookDeliveries.webhookId, p("webhookId")))
-      .orderBy(desc(webhookDeliveries.createdAt), desc(webhookDeliveries.id))
+      .orderBy(...newestFirst(webhookDeliveries))
       .limit(p("limit"))
       .offset(p("offset")),
   );
@@ -97,7 +98,7 @@ export function openDeliveryStore(db: Db) {
         .select()
         .from(webhookDeliveries)
         .where(inArray(webhookDeliveries.id, ids))
-        .orderBy(desc(webhookDeliveries.createdAt), desc(webhookDeliveries.id))
+        .orderBy(...newestFirst(webhookDeliveries))
         .all();
     },
 

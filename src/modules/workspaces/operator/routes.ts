@@ -22,9 +22,7 @@ export function workspaceRoutes(deps: OperatorWorkspaceDeps) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.workspaces.list(before, limit), limit, LIST);
-        return { data: page.rows.map((workspace) => showWorkspace(workspace, deps)), meta: page.meta };
+        return deps.pages.list(query, LIST, deps.workspaces.list, (workspace) => showWorkspace(workspace, deps));
       },
       {
         query: CursorQuery,
