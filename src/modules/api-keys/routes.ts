@@ -8,7 +8,7 @@ import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
 import { insertKey } from "./create.ts";
@@ -46,8 +46,7 @@ export function keyRoutes(deps: KeyDeps) {
         return { data: created };
       },
       {
-        body: requestBody(KeyCreate),
-        parse: "json",
+        ...jsonBody(KeyCreate),
         detail: describe({
           id: "createApiKey",
           tag: TAG,

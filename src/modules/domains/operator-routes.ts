@@ -5,7 +5,7 @@ import { operatorCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { DomainChange, OperatorDomain, OperatorDomainQuery } from "./schema.ts";
 import { inList } from "./serialize.ts";
@@ -64,8 +64,7 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
       },
       {
         params: Type.Object({ id: uuid() }),
-        body: requestBody(DomainChange),
-        parse: "json",
+        ...jsonBody(DomainChange),
         detail: describe({
           id: "updateDomain",
           tag: TAG,

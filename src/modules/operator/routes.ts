@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { PageCheck } from "../../platform/db/page-check.ts";
 import { operatorCaller } from "../../platform/http/auth.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { CursorMeta } from "../../platform/http/pagination.ts";
 import { integerText, uuid } from "../../platform/http/request-schemas.ts";
@@ -151,8 +151,7 @@ function queueChangeRoutes(deps: OperatorDeps) {
         return { data: await change({ kind: "retry" }, body, deps) };
       },
       {
-        body: requestBody(QueueRetry),
-        parse: "json",
+        ...jsonBody(QueueRetry),
         detail: describe({
           id: "retryQueuedMessages",
           tag: TAG,
@@ -172,8 +171,7 @@ function queueChangeRoutes(deps: OperatorDeps) {
         return { data: await change(dryRun ? { kind: "count" } : { kind: "drop", reason: words }, body, deps) };
       },
       {
-        body: requestBody(QueueDrop),
-        parse: "json",
+        ...jsonBody(QueueDrop),
         detail: describe({
           id: "dropQueuedMessages",
           tag: TAG,
@@ -229,8 +227,7 @@ function pauseRoutes({ pause, log }: OperatorDeps) {
         return { data: { paused: showPause(pause.pause) } };
       },
       {
-        body: requestBody(QueuePause),
-        parse: "json",
+        ...jsonBody(QueuePause),
         detail: describe({
           id: "pauseDelivery",
           tag: TAG,

@@ -4,7 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
@@ -82,8 +82,7 @@ function listRoutes(deps: OperatorSuppressionDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(SuppressionImport),
-        parse: "json",
+        ...jsonBody(SuppressionImport),
         detail: describe({
           id: "importSuppressions",
           tag: TAG,
@@ -129,8 +128,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         return { data: { applied: await applyHeld(toHeldFilter(body, deps), deps) } };
       },
       {
-        body: requestBody(HeldChoice),
-        parse: "json",
+        ...jsonBody(HeldChoice),
         detail: describe({
           id: "applyHeldSuppressions",
           tag: TAG,
@@ -147,8 +145,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         return { data: { dropped: await dropHeld(toHeldFilter(body, deps), deps) } };
       },
       {
-        body: requestBody(HeldChoice),
-        parse: "json",
+        ...jsonBody(HeldChoice),
         detail: describe({
           id: "dropHeldSuppressions",
           tag: TAG,

@@ -7,7 +7,7 @@ import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe, buildEnvelope, limitedAnswer } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { type Channel, readAddress } from "./address.ts";
 import {
   AddressInPath,
@@ -84,8 +84,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
         return { data: showSuppression(row) };
       },
       {
-        body: requestBody(SuppressionCreate),
-        parse: "json",
+        ...jsonBody(SuppressionCreate),
         detail: describe({
           id: "createSuppression",
           tag: TAG,

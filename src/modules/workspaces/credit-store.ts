@@ -1,7 +1,7 @@
-import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, lt } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { smsCredits, smsMessages } from "../../platform/db/schema/sms.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepareInsert } from "../../platform/db/rows.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
 export type CreditRow = typeof smsCredits.$inferSelect;
@@ -17,21 +17,10 @@ export type CreditStore = ReturnType<typeof openCreditStore>;
 
 /** The entries that explain balances of SMS credits; credits.ts writes them together with the balance. */
 export function openCreditStore({ orm }: Db) {
-  const p = sql.placeholder;
-  const insertRow = fast(
-    orm.insert(smsCredits).values({
-      workspaceId: p("workspaceId"),
-      kind: p("kind"),
-      amount: p("amount"),
-      messageId: p("messageId"),
-      segments: p("segments"),
-      note: p("note"),
-      createdAt: p("createdAt"),
-    }),
-  );
+  const insertRow = prepareInsert(orm, smsCredits);
   return {
     insert(row: NewCredit): void {
-      insertRow.run({ messageId: null, segments: null, ...row });
+      insertRow({ messageId: null, segments: null, ...row });
     },
     /** A page of a workspace's entries with the ids of their SMS, newest first, and one row more when there are more. */
     list: (workspaceId: number, before: Position | null, limit: number): ListedCredit[] =>

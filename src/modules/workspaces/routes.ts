@@ -4,7 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import { type Caller, getCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import type { KeyStore } from "../api-keys/store.ts";
 import { insertWorkspace } from "./create.ts";
 import { requirePlan } from "./plan.ts";
@@ -35,8 +35,7 @@ export function workspaceRoutes(deps: WorkspaceDeps) {
       return { data: created };
     },
     {
-      body: requestBody(WorkspaceCreate),
-      parse: "json",
+      ...jsonBody(WorkspaceCreate),
       detail: describe({
         id: "createWorkspace",
         tag: "Workspace",

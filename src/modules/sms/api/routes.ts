@@ -6,7 +6,7 @@ import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
@@ -41,8 +41,7 @@ export function smsRoutes(deps: SmsDeps) {
         return answerSend(await acceptSms({ caller, item: body, idempotency: readIdempotency(request) }, deps), set);
       },
       {
-        body: requestBody(smsSend(prefixes)),
-        parse: "json",
+        ...jsonBody(smsSend(prefixes)),
         detail: describe({
           id: "sendSms",
           tag: TAG,
@@ -67,8 +66,7 @@ export function smsRoutes(deps: SmsDeps) {
         return { data: preview(body.body, { coding, folding: workspace.smsFolding }) };
       },
       {
-        body: requestBody(smsPreview(prefixes)),
-        parse: "json",
+        ...jsonBody(smsPreview(prefixes)),
         detail: describe({
           id: "previewSms",
           tag: TAG,

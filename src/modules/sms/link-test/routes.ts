@@ -4,7 +4,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { timeOf } from "../../../platform/http/times.ts";
 import { linkTestBody, LinkTestQuery, LinkTestRecord } from "../api/operator-schema.ts";
 import type { LinkTest } from "./link-test.ts";
@@ -34,8 +34,7 @@ export function linkTestRoutes({ tests, prefixes }: LinkTestRouteDeps) {
         return { data: showTest(test, 0, tests) };
       },
       {
-        body: requestBody(linkTestBody(prefixes)),
-        parse: "json",
+        ...jsonBody(linkTestBody(prefixes)),
         detail: describe({
           id: "startSmsLinkTest",
           tag: TAG,

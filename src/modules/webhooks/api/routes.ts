@@ -13,7 +13,7 @@ import {
   buildPageMeta,
   parsePage,
 } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import {
   changeWebhook,
@@ -59,8 +59,7 @@ export function webhookRoutes(deps: WebhookDeps) {
         return { data: withSecret(created) };
       },
       {
-        body: requestBody(buildCreateSchema(deps.rules)),
-        parse: "json",
+        ...jsonBody(buildCreateSchema(deps.rules)),
         detail: describe({
           id: "createWebhook",
           tag: TAG,
@@ -105,8 +104,7 @@ export function webhookRoutes(deps: WebhookDeps) {
       },
       {
         params: OneWebhook,
-        body: requestBody(buildChangeSchema(deps.rules)),
-        parse: "json",
+        ...jsonBody(buildChangeSchema(deps.rules)),
         detail: describe({
           id: "updateWebhook",
           tag: TAG,
@@ -186,8 +184,7 @@ export function webhookRoutes(deps: WebhookDeps) {
       },
       {
         params: OneWebhook,
-        body: requestBody(SecretRotation),
-        parse: "json",
+        ...jsonBody(SecretRotation),
         detail: describe({
           id: "rotateWebhookSecret",
           tag: TAG,
@@ -227,8 +224,7 @@ export function webhookRoutes(deps: WebhookDeps) {
       },
       {
         params: OneWebhook,
-        body: requestBody(Recovery),
-        parse: "json",
+        ...jsonBody(Recovery),
         detail: describe({
           id: "recoverWebhookEvents",
           tag: TAG,

@@ -4,7 +4,7 @@ import { and, asc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "dr
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
 import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
-import { newestFirst } from "../../../platform/db/lists.ts";
+import { newestFirst, prepareInsert } from "../../../platform/db/rows.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
@@ -27,23 +27,6 @@ export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 export function openDeliveryStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const insert = fast(
-    orm.insert(webhookDeliveries).values({
-      uid: p("uid"),
-      webhookId: p("webhookId"),
-      eventId: p("eventId"),
-      eventUid: p("eventUid"),
-      eventType: p("eventType"),
-      attempt: p("attempt"),
-      responseStatus: p("responseStatus"),
-      errorMessage: p("errorMessage"),
-      createdAt: p("createdAt"),
-      deliveredAt: p("deliveredAt"),
-      failedAt: p("failedAt"),
-      durationMs: p("durationMs"),
-      nextAttemptAt: p("nextAttemptAt"),
-    }),
-  );
   const selectPage = fast(
     orm
       .select({ id: webhookDeliveries.id })
@@ -82,9 +65,7 @@ export function openDeliveryStore(db: Db) {
   const selectLater = selectEvents(gt(events.createdAt, p("createdAt")));
 
   return {
-    insert(row: Omit<DeliveryRow, "id">): void {
-      insert.run({ ...row });
-    },
+    insert: prepareInsert(orm, webhookDeliveries),
     byUid: (webhookId: number, uid: string): DeliveryRow | undefined =>
       orm
         .select()

@@ -5,7 +5,7 @@ import { operatorCaller } from "../../../platform/http/auth.ts";
 import { validationError } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { timeOf } from "../../../platform/http/times.ts";
 import type { ListedCredit } from "../credit-store.ts";
 import { changeCredits } from "../credits.ts";
@@ -40,8 +40,7 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(CreditsGrant),
-        parse: "json",
+        ...jsonBody(CreditsGrant),
         detail: describe({
           id: "grantCredits",
           tag: TAG,

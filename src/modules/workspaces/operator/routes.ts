@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { deleteWorkspace } from "../delete.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, type OperatorWorkspaceDeps, READ_ERRORS, TAG } from "./deps.ts";
@@ -64,8 +64,7 @@ export function workspaceRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(WorkspaceChange),
-        parse: "json",
+        ...jsonBody(WorkspaceChange),
         detail: describe({
           id: "updateWorkspace",
           tag: TAG,
@@ -120,8 +119,7 @@ export function blockRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(WorkspaceBlock),
-        parse: "json",
+        ...jsonBody(WorkspaceBlock),
         detail: describe({
           id: "blockWorkspace",
           tag: TAG,

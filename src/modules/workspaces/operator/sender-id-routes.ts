@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
@@ -31,8 +31,7 @@ export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(SenderIdCreate),
-        parse: "json",
+        ...jsonBody(SenderIdCreate),
         detail: describe({
           id: "createSenderId",
           tag: TAG,
