@@ -15,7 +15,7 @@ import type { App, AppOptions } from "./app.ts";
 import { openInstance } from "./bootstrap.ts";
 import { getLastTime, watchClock } from "./clock-watch.ts";
 import { openBodies, openCore } from "./core.ts";
-import { openMetrics } from "./metrics/open.ts";
+import { serveMetrics } from "./metrics/serve.ts";
 import { createModules } from "./modules.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
@@ -147,7 +147,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       }
     };
     await begin(inboundMail);
-    const metrics = openMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
+    const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     await begin(modules.idempotency, emails, sms, modules.workspaces, domains, webhooks);

@@ -11,6 +11,7 @@ import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pag
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
+import { requireBelowLimit } from "../plans/limit.ts";
 import { insertKey } from "./create.ts";
 import { deleteKey } from "./delete.ts";
 import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
@@ -39,8 +40,9 @@ export function keyRoutes(deps: KeyDeps) {
               ? deps.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
               : null;
           if (domain === undefined) throw noSuchDomain();
-          refuseOverLimit(caller.workspaceId, deps);
-          return insertKey({ workspaceId: caller.workspaceId, name: body.name, domain }, deps);
+          const { workspaceId } = caller;
+          requireBelowLimit("API key", deps.planOf(workspaceId).apiKeys, () => deps.keys.countOf(workspaceId));
+          return insertKey({ workspaceId, name: body.name, domain }, deps);
         });
         set.status = 201;
         return { data: created };
@@ -98,14 +100,6 @@ function noSuchDomain(): AppError {
   return new AppError("NOT_FOUND", "This workspace has no domain with this domainId", {
     field: "domainId",
     hint: "GET /api/v1/domains shows the ids.",
-  });
-}
-
-function refuseOverLimit(workspaceId: number, deps: KeyDeps): void {
-  const limit = deps.planOf(workspaceId).apiKeys;
-  if (limit < 0 || deps.keys.countOf(workspaceId) < limit) return;
-  throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} API ${limit === 1 ? "key" : "keys"}`, {
-    hint: "Ask the operator to raise the plan's limits.",
   });
 }
 

@@ -10,6 +10,7 @@ import type { Keyring } from "../../../platform/keyring/keyring.ts";
 import { newId } from "../../../platform/uuid.ts";
 import type { Events } from "../../events/index.ts";
 import type { EventStore } from "../../events/store.ts";
+import { requireBelowLimit } from "../../plans/limit.ts";
 import type { DeliveryStore } from "../delivery/delivery-store.ts";
 import type { WebhookJobStore } from "../delivery/job-store.ts";
 import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "../delivery/target.ts";
@@ -62,7 +63,7 @@ export async function createWebhook(
 ): Promise<WithSecret> {
   await requireCallable(request.url, deps);
   return deps.commit(() => {
-    refuseOverLimit(workspaceId, deps);
+    requireBelowLimit("webhook", deps.planOf(workspaceId).webhooks, () => deps.webhooks.countOf(workspaceId));
     const now = deps.clock.now();
     const uid = newId(now, deps.random);
     const secret = createSecret(deps.random);
@@ -197,12 +198,4 @@ async function requireCallable(url: string, { rules, look }: WebhookDeps): Promi
       },
     ]);
   }
-}
-
-function refuseOverLimit(workspaceId: number, deps: WebhookDeps): void {
-  const limit = deps.planOf(workspaceId).webhooks;
-  if (limit < 0 || deps.webhooks.countOf(workspaceId) < limit) return;
-  throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "webhook" : "webhooks"}`, {
-    hint: "Delete an unused webhook, or ask the operator to raise the plan's limits.",
-  });
 }
