@@ -1,22 +1,28 @@
+// The operator's routes about workspaces. Credits, sender ids and keys have files of their own.
+
 import { Type } from "@sinclair/typebox";
-import { Elysia } from "elysia";
+import { type AnyElysia, Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { deleteWorkspace } from "../delete.ts";
-import { findWorkspace, WorkspacePath } from "../find.ts";
+import { findWorkspace, requirePlan, WorkspacePath } from "../find.ts";
+import { creditRoutes } from "./credit-routes.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, type OperatorWorkspaceDeps, READ_ERRORS, TAG } from "./deps.ts";
+import { operatorKeyRoutes } from "./key-routes.ts";
 import { OperatorWorkspace, WorkspaceBlock, WorkspaceChange } from "./schema.ts";
-import { requirePlan } from "../plan.ts";
+import { senderIdRoutes } from "./sender-id-routes.ts";
 import { showWorkspace } from "./serialize.ts";
-
-// The operator's routes about workspaces; credits, sender ids and keys have files of their own.
 
 const LIST = "workspaces";
 
-/** List, show, change. */
-export function workspaceRoutes(deps: OperatorWorkspaceDeps) {
+/** The operator's routes about workspaces. */
+export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps): AnyElysia[] {
+  return [workspaceRoutes(deps), creditRoutes(deps), senderIdRoutes(deps), operatorKeyRoutes(deps)];
+}
+
+function workspaceRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator workspaces", prefix: "/api/v1/operator/workspaces" })
     .get(
       "",
@@ -73,38 +79,30 @@ export function workspaceRoutes(deps: OperatorWorkspaceDeps) {
           responses: answers(200, OperatorWorkspace, CHANGE_ERRORS),
         }),
       },
-    );
-}
-
-export function deleteRoutes(deps: OperatorWorkspaceDeps) {
-  return new Elysia({ name: "operator delete", prefix: "/api/v1/operator/workspaces" }).delete(
-    "/:id",
-    async ({ request, params }) => {
-      operatorCaller(request);
-      const deleted = await deps.commit(() => deleteWorkspace(findWorkspace(params.id, deps), deps));
-      deps.log.event("workspace.deleted", { workspace: deleted.workspace.uid });
-      deps.deleted(deleted);
-      return { data: { id: deleted.workspace.uid, deleted: true } };
-    },
-    {
-      params: WorkspacePath,
-      detail: describe({
-        id: "deleteWorkspace",
-        tag: TAG,
-        summary: "Delete a workspace and all its data",
-        description:
-          "Its API keys stop working, its signing keys are destroyed, and waiting messages are not sent. Its emails are removed within minutes.",
-        responses: answers(200, Deleted, DELETE_ERRORS),
-      }),
-    },
-  );
-}
-
-/** The operator's block, and lifting all blocks. */
-export function blockRoutes(deps: OperatorWorkspaceDeps) {
-  return new Elysia({ name: "operator blocks", prefix: "/api/v1/operator/workspaces/:id" })
+    )
+    .delete(
+      "/:id",
+      async ({ request, params }) => {
+        operatorCaller(request);
+        const deleted = await deps.commit(() => deleteWorkspace(findWorkspace(params.id, deps), deps));
+        deps.log.event("workspace.deleted", { workspace: deleted.workspace.uid });
+        deps.deleted(deleted);
+        return { data: { id: deleted.workspace.uid, deleted: true } };
+      },
+      {
+        params: WorkspacePath,
+        detail: describe({
+          id: "deleteWorkspace",
+          tag: TAG,
+          summary: "Delete a workspace and all its data",
+          description:
+            "Its API keys stop working, its signing keys are destroyed, and waiting messages are not sent. Its emails are removed within minutes.",
+          responses: answers(200, Deleted, DELETE_ERRORS),
+        }),
+      },
+    )
     .post(
-      "/block",
+      "/:id/block",
       async ({ request, params, body }) => {
         operatorCaller(request);
         const isHeld = body.hold ?? false;
@@ -131,7 +129,7 @@ export function blockRoutes(deps: OperatorWorkspaceDeps) {
       },
     )
     .post(
-      "/unblock",
+      "/:id/unblock",
       async ({ request, params }) => {
         operatorCaller(request);
         const unblocked = await deps.commit(() => {
