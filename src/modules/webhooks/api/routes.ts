@@ -3,7 +3,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
-import { notFound } from "../../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import {
   CursorMeta,
@@ -18,6 +17,7 @@ import { uuid } from "../../../platform/http/request-schemas.ts";
 import {
   changeWebhook,
   createWebhook,
+  findWebhook,
   type Place,
   replayDelivery,
   rotateSecret,
@@ -38,7 +38,6 @@ import {
   WebhookWithSecret,
 } from "./schema.ts";
 import { showDelivery, showWebhook } from "./serialize.ts";
-import type { WebhookRow } from "../store.ts";
 
 const TAG = "Webhooks";
 const LIST = "webhooks";
@@ -99,7 +98,6 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id",
       async ({ request, params, body }) => {
         const changed = await changeWebhook(getPlace(request, params.id), body, deps);
-        if (changed === null) throw noSuchWebhook();
         return { data: showWebhook(changed) };
       },
       {
@@ -119,7 +117,7 @@ export function webhookRoutes(deps: WebhookDeps) {
     .delete(
       "/:id",
       async ({ request, params }) => {
-        const webhook = findWebhook(request, params.id, deps);
+        const webhook = findWebhook(getPlace(request, params.id), deps);
         await deps.commit(() => deps.webhooks.delete(webhook));
         deps.deleted();
         return { data: { id: webhook.uid, deleted: true } };
@@ -138,7 +136,7 @@ export function webhookRoutes(deps: WebhookDeps) {
     .get(
       "/:id/deliveries",
       ({ request, params, query }) => {
-        const webhook = findWebhook(request, params.id, deps);
+        const webhook = findWebhook(getPlace(request, params.id), deps);
         const page = parsePage(query);
         const total = webhook.deliveryCount;
         const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
@@ -160,7 +158,6 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/test",
       async ({ request, params, set }) => {
         const eventId = await testWebhook(getPlace(request, params.id), deps);
-        if (eventId === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { eventId } };
       },
@@ -179,7 +176,6 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/rotate-secret",
       async ({ request, params, body }) => {
         const rotated = await rotateSecret(getPlace(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
-        if (rotated === null) throw noSuchWebhook();
         return { data: withSecret(rotated) };
       },
       {
@@ -199,7 +195,6 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/deliveries/:deliveryId/replay",
       async ({ request, params, set }) => {
         const eventId = await replayDelivery(getPlace(request, params.id), params.deliveryId.toLowerCase(), deps);
-        if (eventId === null) throw notFound("This workspace has no such webhook delivery, or its event has expired");
         set.status = 202;
         return { data: { eventId } };
       },
@@ -218,7 +213,6 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/recover",
       async ({ request, params, body, set }) => {
         const queued = await recover(getPlace(request, params.id), Date.parse(body.since));
-        if (queued === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { queued } };
       },
@@ -240,17 +234,6 @@ export function webhookRoutes(deps: WebhookDeps) {
 
 function getPlace(request: Request, id: string): Place {
   return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
-}
-
-function findWebhook(request: Request, id: string, deps: WebhookDeps): WebhookRow {
-  const { workspaceId, uid } = getPlace(request, id);
-  const webhook = deps.webhooks.byUid(workspaceId, uid);
-  if (webhook === undefined) throw noSuchWebhook();
-  return webhook;
-}
-
-function noSuchWebhook() {
-  return notFound("This workspace has no webhook with this id");
 }
 
 function withSecret({ webhook, secret }: WithSecret): typeof WebhookWithSecret.static {
