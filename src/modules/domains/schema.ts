@@ -67,14 +67,11 @@ export const DomainWithDns = namedObject("DomainWithDns", {
 export const DomainInList = namedObject("DomainListItem", {
   id: Members.id,
   domain: Members.domain,
-  status: Type.Union(
-    DOMAIN_STATUSES.map((status) => Type.Literal(status)),
-    {
-      description:
-        "It can send while it is `verified`, and for 72 hours of `warning`: its DKIM record is no longer found. " +
-        "`suspended`: by the operator.",
-      examples: ["verified"],
-    },
+  status: oneOf(
+    DOMAIN_STATUSES,
+    "It can send while it is `verified`, and for 72 hours of `warning`: its DKIM record is no longer found. " +
+      "`suspended`: by the operator.",
+    "verified",
   ),
   createdAt: Members.createdAt,
   verifiedAt: Members.verifiedAt,

@@ -12,15 +12,15 @@ export function dateTime(description?: string) {
 }
 
 export function orNull<T extends TSchema>(schema: T, description?: string, ...examples: Static<T>[]) {
-  return Type.Union([schema, Type.Null()], { ...toWords(description), ...(examples.length > 0 ? { examples } : {}) });
+  return Type.Union([schema, Type.Null()], toWords(description, examples));
 }
 
 /** One of a few words. */
-export function oneOf<const Word extends string>(words: readonly Word[], description?: string) {
+export function oneOf<const Word extends string>(words: readonly Word[], description?: string, ...examples: Word[]) {
   const choices = words.map((word) => Type.Literal(word));
-  return Type.Unsafe<Word>(Type.Union(choices, toWords(description)));
+  return Type.Unsafe<Word>(Type.Union(choices, toWords(description, examples)));
 }
 
-function toWords(description: string | undefined): { description?: string } {
-  return description === undefined ? {} : { description };
+function toWords(description: string | undefined, examples: unknown[] = []) {
+  return { ...(description === undefined ? {} : { description }), ...(examples.length === 0 ? {} : { examples }) };
 }
