@@ -150,7 +150,7 @@ export function createOperatorRoutes(modules: ForOperator, operator: OperatorDep
   const { workspaces, suppressions, domains, inboundMail, sms } = modules;
   return [
     ...[workspaces, suppressions, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
-    ...operatorRoutes(operator),
+    operatorRoutes(operator),
     ...sms.operatorRoutes(),
   ];
 }

@@ -182,13 +182,13 @@ async function queueCall(
   { commit, clock, jobs, nudge }: WebhookDeps,
   find: (now: number) => { webhook: { id: number }; event: { id: number; uid: string } },
 ): Promise<string> {
-  const { webhook, event, now } = await commit(() => {
+  const { webhook, event, at } = await commit(() => {
     const now = clock.now();
     const found = find(now);
     jobs.add({ webhookId: found.webhook.id, eventId: found.event.id, nextAt: now, again: "always" });
-    return { ...found, now };
+    return { ...found, at: now };
   });
-  nudge(webhook.id, now);
+  nudge(webhook.id, at);
   return event.uid;
 }
 
