@@ -13,7 +13,7 @@ import { openQueueStore } from "../modules/emails/queue/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../modules/suppressions/store.ts";
 import { openSmsStores } from "../modules/sms/stores.ts";
-import { openCreditStore } from "../modules/workspaces/credit-store.ts";
+import { openCreditStore } from "../modules/workspaces/credits.ts";
 import { openWorkspacePurgeStore } from "../modules/workspaces/purge-store.ts";
 import { openSenderIdStore } from "../modules/workspaces/sender-store.ts";
 import { openDeliveryStore } from "../modules/webhooks/delivery/delivery-store.ts";

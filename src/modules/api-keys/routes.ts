@@ -13,7 +13,6 @@ import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
 import { requireBelowLimit } from "../plans/limit.ts";
 import { insertKey } from "./create.ts";
-import { deleteKey } from "./delete.ts";
 import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
 import type { KeyStore, ListedKey } from "./store.ts";
 
@@ -80,7 +79,7 @@ export function keyRoutes(deps: KeyDeps) {
       async ({ request, params }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const uid = params.id.toLowerCase();
-        if (!(await deleteKey({ workspaceId, uid }, deps))) throw noSuchKey();
+        await deps.commit(() => deleteKey(workspaceId, uid, deps));
         return { data: { id: uid, deleted: true } };
       },
       {
@@ -114,6 +113,14 @@ function inList(key: ListedKey): typeof KeyInList.static {
   };
 }
 
-function noSuchKey(): AppError {
-  return notFound("This workspace has no API key with this id");
+/** Without the last key that is for the whole workspace nobody could make another. */
+function deleteKey(workspaceId: number, uid: string, { keys }: KeyDeps): void {
+  const row = keys.byUid(workspaceId, uid);
+  if (row === undefined) throw notFound("This workspace has no API key with this id");
+  if (row.domainId === null && keys.countUnrestrictedOf(workspaceId) === 1) {
+    throw new AppError("LAST_KEY", "This is the workspace's last key that is not restricted to a domain", {
+      hint: "First create another key with POST /api/v1/auth/keys, then delete this one with it.",
+    });
+  }
+  keys.delete(row);
 }

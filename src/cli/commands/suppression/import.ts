@@ -69,7 +69,7 @@ function check(lines: readonly ImportLine[]): { items: Item[]; faults: Fault[] }
   const items: Item[] = [];
   for (const batch of toBatches(lines.filter((line) => "item" in line))) {
     const body = { suppressions: batch.map(({ item }) => item) };
-    const found = checker.Check(body) ? [] : faultsOf(validationError(faultsIn(checker, body)).faults ?? [], batch);
+    const found = checker.Check(body) ? [] : faultsOf(validationError(faultsIn(checker, body)).items ?? [], batch);
     if (found === null) throw new Error("a fault of an import that belongs to no line");
     const faulty = linesOf(found);
     for (const item of batch) if (!faulty.has(item.line)) items.push(item);

@@ -4,7 +4,7 @@ import type { InstanceSettings } from "../../../platform/db/instance-settings.ts
 import type { KeyStore } from "../../api-keys/store.ts";
 import type { EmailStore } from "../../emails/store/store.ts";
 import type { UsageStore } from "../../plans/store.ts";
-import type { CreditStore } from "../credit-store.ts";
+import type { CreditStore } from "../credits.ts";
 import type { DeleteDeps, GoneWorkspace } from "../delete.ts";
 import type { SenderIdStore } from "../sender-store.ts";
 

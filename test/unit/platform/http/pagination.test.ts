@@ -127,7 +127,7 @@ describe("a cursor", () => {
     }
     expect(thrown).toBeInstanceOf(AppError);
     expect((thrown as AppError).code).toBe("VALIDATION_ERROR");
-    expect((thrown as AppError).faults?.[0]).toMatchObject({ field: "cursor" });
+    expect((thrown as AppError).items?.[0]).toMatchObject({ field: "cursor" });
   }
 
   test("that was cut anywhere, or has anything more, is refused", () => {
