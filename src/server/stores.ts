@@ -15,7 +15,7 @@ import { openSuppressionStore } from "../modules/suppressions/store.ts";
 import { openSmsStores } from "../modules/sms/stores.ts";
 import { openCreditStore } from "../modules/workspaces/credits.ts";
 import { openWorkspacePurgeStore } from "../modules/workspaces/purge-store.ts";
-import { openSenderIdStore } from "../modules/workspaces/sender-store.ts";
+import { openSenderIdStore } from "../modules/workspaces/sender-ids.ts";
 import { openDeliveryStore } from "../modules/webhooks/delivery/delivery-store.ts";
 import { openWebhookJobStore } from "../modules/webhooks/delivery/job-store.ts";
 import { openWebhookStore } from "../modules/webhooks/store.ts";

@@ -43,7 +43,7 @@ const DEFAULT_MESSAGES = 20;
 const NO_REASON = "The operator has paused it.";
 
 export interface OperatorDeps extends StatusDeps, QueueActionDeps, TraceDeps {
-  workspaces: Pick<WorkspaceStore, "byId" | "byUid">;
+  workspaces: WorkspaceStore;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   pages: Pick<PageCheck, "check">;
   log: Log;

@@ -21,7 +21,7 @@ import { dayAt } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import { changeCredits, type CreditStore } from "../../workspaces/credits.ts";
-import type { SenderIdRow, SenderIdStore } from "../../workspaces/sender-store.ts";
+import type { SenderIdRow, SenderIdStore } from "../../workspaces/sender-ids.ts";
 import type { WorkspaceRow, WorkspaceStore } from "../../workspaces/store.ts";
 import { type PreparedText, prepareText } from "./prepare.ts";
 import type { SmsStores } from "../stores.ts";

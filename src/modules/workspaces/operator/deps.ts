@@ -6,7 +6,7 @@ import type { EmailStore } from "../../emails/store/store.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { CreditStore } from "../credits.ts";
 import type { DeleteDeps, GoneWorkspace } from "../delete.ts";
-import type { SenderIdStore } from "../sender-store.ts";
+import type { SenderIdStore } from "../sender-ids.ts";
 
 // The dependencies of the operator's routes about workspaces, and the errors that they share.
 
