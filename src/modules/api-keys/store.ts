@@ -1,6 +1,6 @@
 import { and, count, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { isOlder, newestFirst } from "../../platform/db/rows.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { fast } from "../../platform/db/statement.ts";
 import { apiKeys, domains } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";

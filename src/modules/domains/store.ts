@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNotNull, lt, ne, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
-import { isOlder, newestFirst } from "../../platform/db/rows.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { fast } from "../../platform/db/statement.ts";
 import { dkimKeys, domains } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";

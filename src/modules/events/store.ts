@@ -3,8 +3,7 @@
 import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/events.ts";
-import { removeOldest } from "../../platform/db/batches.ts";
-import { prepareInsert } from "../../platform/db/rows.ts";
+import { removeOldest, prepareInsert } from "../../platform/db/batches.ts";
 import { fast } from "../../platform/db/statement.ts";
 
 export type EventRow = typeof events.$inferSelect;

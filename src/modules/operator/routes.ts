@@ -12,13 +12,13 @@ import type { WorkspaceStore } from "../workspaces/store.ts";
 import {
   changeByIds,
   changeMatching,
+  listQueue,
   type Changed,
   type QueueAction,
   type QueueActionDeps,
   sum,
 } from "./queue-actions.ts";
 import { type QueueFilter, resolveFilter } from "./queue-filter.ts";
-import { listQueue } from "./queue-list.ts";
 import {
   DeliveryState,
   QueueChanged,

@@ -3,7 +3,7 @@
 import { and, count, eq, isNotNull, or, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { goneWebhooks, webhooks } from "../../platform/db/schema/events.ts";
-import { isOlder, newestFirst } from "../../platform/db/rows.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { fast } from "../../platform/db/statement.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";

@@ -46,7 +46,7 @@ export function createWorkspaces(
       forgetLanes(laneIds);
     },
   });
-  const deleted: OperatorWorkspaceDeps["deleted"] = ({ domainIds }) => {
+  const deleted = (domainIds: number[]) => {
     runDeleted(domainIds);
     purge.trigger();
   };

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, gte, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { isOlder, newestFirst } from "../../platform/db/rows.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import { fast } from "../../platform/db/statement.ts";
 import { workspaces } from "../../platform/db/schema/schema.ts";

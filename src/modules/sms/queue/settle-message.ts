@@ -3,7 +3,7 @@
 // never reached the SMSC are given back, and its events are emitted. The store of the segments calls it for each change,
 // once.
 
-import { changeCredits, type CreditStore } from "../../workspaces/credits.ts";
+import { changeCredits, type CreditStore } from "../../workspaces/credit-store.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import { type MessageState, type Segment, deriveMessageState } from "./status.ts";
 import type { SegmentStore } from "./segment-store.ts";

@@ -3,8 +3,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
-import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
-import { newestFirst, prepareInsert } from "../../../platform/db/rows.ts";
+import { PURGE_ROWS, removeBatch, newestFirst, prepareInsert } from "../../../platform/db/batches.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;

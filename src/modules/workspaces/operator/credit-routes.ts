@@ -7,7 +7,7 @@ import { answers, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { timeOf } from "../../../platform/http/times.ts";
-import { type ListedCredit, changeCredits } from "../credits.ts";
+import { type ListedCredit, changeCredits } from "../credit-store.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, READ_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
 import { CreditEntry, CreditsGrant, GrantedCredits } from "./schema.ts";

@@ -6,14 +6,16 @@ import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
-import { deleteWorkspace } from "../delete.ts";
+import { timeOf } from "../../../platform/http/times.ts";
+import { periodsAt } from "../../plans/quota.ts";
+import { deleteWorkspace } from "../purge.ts";
 import { findWorkspace, requirePlan, WorkspacePath } from "../find.ts";
+import type { WorkspaceRow } from "../store.ts";
 import { creditRoutes } from "./credit-routes.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, type OperatorWorkspaceDeps, READ_ERRORS, TAG } from "./deps.ts";
 import { operatorKeyRoutes } from "./key-routes.ts";
 import { OperatorWorkspace, WorkspaceBlock, WorkspaceChange } from "./schema.ts";
 import { senderIdRoutes } from "./sender-id-routes.ts";
-import { showWorkspace } from "./serialize.ts";
 
 const LIST = "workspaces";
 
@@ -84,10 +86,13 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
       "/:id",
       async ({ request, params }) => {
         operatorCaller(request);
-        const deleted = await deps.commit(() => deleteWorkspace(findWorkspace(params.id, deps), deps));
-        deps.log.event("workspace.deleted", { workspace: deleted.workspace.uid });
-        deps.deleted(deleted);
-        return { data: { id: deleted.workspace.uid, deleted: true } };
+        const { uid, domainIds } = await deps.commit(() => {
+          const workspace = findWorkspace(params.id, deps);
+          return { uid: workspace.uid, domainIds: deleteWorkspace(workspace.id, deps) };
+        });
+        deps.log.event("workspace.deleted", { workspace: uid });
+        deps.deleted(domainIds);
+        return { data: { id: uid, deleted: true } };
       },
       {
         params: WorkspacePath,
@@ -154,4 +159,40 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
         }),
       },
     );
+}
+
+/** A workspace as the operator sees it, with what it uses now. */
+function showWorkspace(workspace: WorkspaceRow, deps: OperatorWorkspaceDeps): typeof OperatorWorkspace.static {
+  const { id } = workspace;
+  const { day, month } = periodsAt(deps.clock.now());
+  return {
+    id: workspace.uid,
+    name: workspace.name,
+    plan: workspace.plan,
+    createdAt: timeOf(workspace.createdAt),
+    smsCredits: workspace.smsCredits,
+    smsFolding: workspace.smsFolding,
+    smsPriority: workspace.smsPriority,
+    senderIds: deps.senderIds.of(id).map(({ name, isDefault, priority }) => ({ name, isDefault, priority })),
+    blocks: blocksOf(workspace),
+    usage: {
+      emailsToday: deps.usage.ofDay(id, "emails", day),
+      emailsThisMonth: deps.usage.ofMonth(id, "emails", month),
+      smsThisMonth: deps.usage.ofMonth(id, "sms", month),
+      domains: deps.domains.countOf(id),
+      apiKeys: deps.keys.countOf(id),
+      storageBytes: deps.usage.storedBytes(id),
+    },
+    waiting: deps.emails.countWaiting(id),
+  };
+}
+
+function blocksOf(workspace: WorkspaceRow): (typeof OperatorWorkspace.static)["blocks"] {
+  const { blockedAt, blockReason, isHeld, rateBlockedAt, rateBlockReason } = workspace;
+  const blocks: (typeof OperatorWorkspace.static)["blocks"] = [];
+  if (blockedAt !== null)
+    blocks.push({ by: "operator", reason: blockReason, since: timeOf(blockedAt), holdsQueue: isHeld });
+  if (rateBlockedAt !== null)
+    blocks.push({ by: "rate", reason: rateBlockReason, since: timeOf(rateBlockedAt), holdsQueue: false });
+  return blocks;
 }

@@ -4,7 +4,7 @@ import { defaultSmsRoute } from "../../../../../src/config/config.ts";
 import { openEmailAdminStore } from "../../../../../src/modules/emails/queue/admin-store.ts";
 import { type InboundKey, openInboundStore } from "../../../../../src/modules/sms/inbound/store.ts";
 import { createRouting } from "../../../../../src/modules/sms/api/routing.ts";
-import { openSenderIdStore } from "../../../../../src/modules/workspaces/sender-ids.ts";
+import { openSenderIdStore } from "../../../../../src/modules/workspaces/sender-store.ts";
 import { temporaryDatabase } from "../../../../support/db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "../../../../support/sms/rows.ts";
 import { openSegmentStore } from "../../../../../src/modules/sms/queue/segment-store.ts";

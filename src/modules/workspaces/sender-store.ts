@@ -80,28 +80,28 @@ export function addSenderId(
     priority?: SenderIdRow["priority"] | undefined;
     now: number;
   },
-  senderIds: SenderIdStore,
+  store: SenderIdStore,
 ): AddedSenderId {
   const { workspaceId, name, now } = given;
-  const all = senderIds.of(workspaceId);
+  const all = store.of(workspaceId);
   const known = all.find((each) => each.name === name);
   if (known === undefined) {
     if (all.length >= MAX_SENDER_IDS) throw tooMany();
-    senderIds.insert({ workspaceId, name, createdAt: now });
+    store.insert({ workspaceId, name, createdAt: now });
   }
   const isDefault = given.isDefault || all.length === 0 || known?.isDefault === true;
-  if (isDefault && known?.isDefault !== true) senderIds.setDefault(workspaceId, name);
+  if (isDefault && known?.isDefault !== true) store.setDefault(workspaceId, name);
   const priority = given.priority === undefined ? (known?.priority ?? null) : given.priority;
-  if (priority !== (known?.priority ?? null)) senderIds.setPriority(workspaceId, name, priority);
+  if (priority !== (known?.priority ?? null)) store.setPriority(workspaceId, name, priority);
   return { name, isDefault, priority, isNew: known === undefined };
 }
 
 /** Inside a transaction: takes one away; was it the default, the oldest of the others is now. False: there is none. */
-export function removeSenderId(workspaceId: number, name: string, senderIds: SenderIdStore): boolean {
-  if (!senderIds.delete(workspaceId, name)) return false;
-  const rest = senderIds.of(workspaceId);
+export function removeSenderId(workspaceId: number, name: string, store: SenderIdStore): boolean {
+  if (!store.delete(workspaceId, name)) return false;
+  const rest = store.of(workspaceId);
   const [oldest] = rest;
-  if (oldest !== undefined && rest.every(({ isDefault }) => !isDefault)) senderIds.setDefault(workspaceId, oldest.name);
+  if (oldest !== undefined && rest.every(({ isDefault }) => !isDefault)) store.setDefault(workspaceId, oldest.name);
   return true;
 }
 

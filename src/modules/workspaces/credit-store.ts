@@ -3,7 +3,7 @@
 import { and, desc, eq, getTableColumns, lt } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { smsCredits, smsMessages } from "../../platform/db/schema/sms.ts";
-import { prepareInsert } from "../../platform/db/rows.ts";
+import { prepareInsert } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { WorkspaceStore } from "./store.ts";
 
