@@ -1,7 +1,6 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
-import type { Config } from "../config/config.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
@@ -19,19 +18,16 @@ import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
 import type { Context } from "../platform/context.ts";
-import type { Environment } from "../platform/environment.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import type { Db } from "../platform/db/open.ts";
 import { redact } from "../platform/log.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
-import type { Core } from "./core.ts";
+import type { Core, CoreOptions } from "./core.ts";
 import { emitRateEvent, emitStoreEvents } from "./event-sources.ts";
 import type { Resolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
 
-export interface ModuleOptions {
-  config: Config;
-  environment: Environment;
+export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment"> {
   /** For a domain that is registered; default: new ones. */
   makeKeys?: () => Promise<KeyPairs>;
   /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */

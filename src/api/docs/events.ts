@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { isMembers, type Json, type Members } from "./json.ts";
+import { getMembers, type Json, type Members } from "./json.ts";
 import { simplifySchemas } from "./schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
 import { buildAnswerExample } from "./examples.ts";
@@ -60,9 +60,8 @@ export function buildEventOperations(payloads: EventPayloads): { webhooks: Membe
   const webhooks: Members = {};
   for (const [type, { shape, says, example = {} }] of Object.entries(payloads)) {
     const schema = schemas.get(shape) ?? {};
-    const event = buildAnswerExample(schema);
-    const data = isMembers(event) && isMembers(event["data"]) ? { ...event["data"], ...example } : example;
-    const body = { schema, example: { ...(isMembers(event) ? event : {}), type, data } };
+    const event = getMembers(buildAnswerExample(schema));
+    const body = { schema, example: { ...event, type, data: { ...getMembers(event["data"]), ...example } } };
     webhooks[type] = { post: buildOperation({ id: toOperationId(type), summary: type, description: says, body }) };
   }
   const all = {

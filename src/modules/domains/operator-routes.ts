@@ -7,6 +7,7 @@ import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
+import type { WorkspaceStore } from "../workspaces/store.ts";
 import { DomainChange, OperatorDomain, OperatorDomainQuery } from "./schema.ts";
 import { inList } from "./serialize.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
@@ -16,11 +17,7 @@ export interface OperatorDomainDeps extends Pick<Context, "commit" | "clock" | "
   pages: ListPages;
   domains: DomainStore;
   verifier: Verifier;
-  /** Undefined: there is no such workspace. */
-  workspaces: {
-    byUid(uid: string): { id: number } | undefined;
-    byId(id: number): { uid: string } | undefined;
-  };
+  workspaces: Pick<WorkspaceStore, "byUid" | "byId">;
   /** Called after a suspension is lifted: mail from the domain waits. */
   lifted: (domain: DomainRow) => void;
 }

@@ -3,9 +3,8 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
-import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe, namedObject } from "../../platform/http/openapi.ts";
-import { CursorMeta } from "../../platform/http/pagination.ts";
+import { badCursor, CursorMeta } from "../../platform/http/pagination.ts";
 import { integerText, text } from "../../platform/http/request-schemas.ts";
 import type { EventCursors } from "./cursor.ts";
 import type { Listeners } from "./listeners.ts";
@@ -104,7 +103,5 @@ function showEvent(row: EventRow): typeof Event.static {
 function positionIn(cursor: string, workspaceId: number, cursors: EventCursors): number {
   const position = cursors.read(workspaceId, cursor);
   if (position !== null) return position;
-  throw validationError([
-    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
-  ]);
+  throw badCursor();
 }

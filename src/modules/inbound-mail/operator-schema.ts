@@ -22,7 +22,10 @@ export const InboxMail = namedObject("InboxMail", {
   ...members,
   envelopeFrom: Type.String({ description: "Empty: a report, which has no sender." }),
   helo: Type.String({ description: "The name that the sending server gave." }),
-  clientAddress: Type.String(),
+  clientAddress: Type.String({
+    description: "The IP address of the server that brought it.",
+    examples: ["192.0.2.25"],
+  }),
   tls: Type.Boolean(),
   size: Type.Integer({ description: "Bytes." }),
   content: Type.String({ description: "The whole mail in base64." }),

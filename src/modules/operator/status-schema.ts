@@ -16,9 +16,9 @@ const Waiting = Type.Object({
 const Drill = orNull(
   Type.Object({
     at: Time,
-    outcome: oneOf(["good", "bad", "skipped"]),
+    outcome: oneOf(["good", "bad", "skipped"], "What it came to."),
     words: Type.String({ description: "The result, or why it was skipped." }),
-    goodAt: MaybeTime,
+    goodAt: orNull(Time, "When the last good one was."),
   }),
   "The last restore drill; null: none yet.",
 );

@@ -30,7 +30,10 @@ export function suppressionImport(now: () => number) {
   return bodyObject("SuppressionsImport", { suppressions: Type.Array(item, { minItems: 1, maxItems: MAX_ITEMS }) });
 }
 
-export const Imported = namedObject("ImportedSuppressions", { imported: Type.Integer(), alreadyThere: Type.Integer() });
+export const Imported = namedObject("ImportedSuppressions", {
+  imported: Type.Integer({ description: "How many are new.", examples: [2] }),
+  alreadyThere: Type.Integer(),
+});
 
 const site = text({
   minLength: 1,
@@ -51,7 +54,7 @@ export const HeldSuppression = namedObject("HeldSuppression", {
   channel: Suppression.properties.channel,
   reason: Suppression.properties.reason,
   site: Type.String({ description: "The refusing site: a set of mail servers, `dns`, or `sms:` and a route." }),
-  heldAt: dateTime(),
+  heldAt: dateTime("When it was held."),
   hint: Type.Optional(Type.String({ description: "Set if it has waited for long." })),
 });
 

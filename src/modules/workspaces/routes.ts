@@ -78,12 +78,7 @@ function choosePlan(wanted: string | undefined, caller: Caller, deps: WorkspaceD
 /** Makes a workspace and its first key, inside the caller's transaction. */
 function insertWorkspace(request: { name: string; plan: string }, deps: WorkspaceDeps): typeof CreatedWorkspace.static {
   const now = deps.clock.now();
-  const workspace = deps.workspaces.insert({
-    uid: newId(now, deps.random),
-    name: request.name,
-    plan: request.plan,
-    createdAt: now,
-  });
+  const workspace = deps.workspaces.insert({ uid: newId(now, deps.random), ...request, createdAt: now });
   const apiKey = insertKey({ workspaceId: workspace.id, name: FIRST_KEY_NAME, domain: null }, deps);
   return { workspaceId: workspace.uid, workspaceName: workspace.name, apiKey };
 }

@@ -103,7 +103,8 @@ export function createListPages(key: Uint8Array): ListPages {
   };
 }
 
-function badCursor(): AppError {
+/** The error for a cursor that was not given out for the list. */
+export function badCursor(): AppError {
   return validationError([
     { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
   ]);

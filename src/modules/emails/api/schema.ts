@@ -275,7 +275,7 @@ const Connection = Type.Object({
 
 const Try = namedObject("ConnectionTry", {
   ...Connection.properties,
-  endedAt: Time,
+  endedAt: dateTime("When it ended."),
   reused: Type.Boolean({ description: "Whether an open session of an earlier email was used." }),
 });
 

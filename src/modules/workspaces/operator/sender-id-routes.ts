@@ -21,9 +21,8 @@ export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
         operatorCaller(request);
         const { uid, name, isDefault, priority, isNew } = await deps.commit(() => {
           const { id: workspaceId, uid: workspace } = findWorkspace(params.id, deps);
-          const { name: wanted, isDefault: shall = false, priority: urgency } = body;
-          const given = { name: wanted, isDefault: shall, priority: urgency, now: deps.clock.now() };
-          return { uid: workspace, ...addSenderId({ workspaceId, ...given }, deps.senderIds) };
+          const given = { isDefault: false, ...body, workspaceId, now: deps.clock.now() };
+          return { uid: workspace, ...addSenderId(given, deps.senderIds) };
         });
         deps.log.event(isNew ? "sender_id.added" : "sender_id.changed", { workspace: uid, name, isDefault, priority });
         set.status = isNew ? 201 : 200;
