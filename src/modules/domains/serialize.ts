@@ -14,8 +14,8 @@ export function inList({ uid, name, status, createdAt, verifiedAt }: DomainRow):
 }
 
 export function withDns(domain: DomainRow, dns: typeof Dns.static): typeof DomainWithDns.static {
-  const { status: _, ...shown } = inList(domain);
-  return { ...shown, dns };
+  const { status: _, ...members } = inList(domain);
+  return { ...members, dns };
 }
 
 /** The member `hint`, or nothing. */

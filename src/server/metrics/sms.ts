@@ -37,6 +37,11 @@ export interface SmsFigures {
 
 /** Registers all of them; `read` is called once for each. */
 export function registerSms(registry: Registry, read: () => SmsFigures, now: () => number): void {
+  registerLinks(registry, read);
+  registerRoutes(registry, read, now);
+}
+
+function registerLinks(registry: Registry, read: () => SmsFigures): void {
   const byLink = (type: "gauge" | "counter") => (name: string, help: string, value: (link: LinkFigures) => number) =>
     registry.read({ name, help, labels: ["route", "link"], type }, () =>
       read().links.map((link) => ({ labels: [link.route, link.name], value: value(link) })),
@@ -84,6 +89,9 @@ export function registerSms(registry: Registry, read: () => SmsFigures, now: () 
     "Messages from subscribers; each part of a long one counts.",
     ({ counts }) => counts.texts,
   );
+}
+
+function registerRoutes(registry: Registry, read: () => SmsFigures, now: () => number): void {
   const byRoute = (name: string, help: string, value: (route: SmsFigures["routes"][number]) => number) =>
     registry.read({ name, help, labels: ["route"], type: "gauge" }, () =>
       read().routes.map((each) => ({ labels: [each.route], value: value(each) })),
