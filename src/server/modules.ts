@@ -6,7 +6,6 @@ import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
 import { createEvents } from "../modules/events/index.ts";
-import { createAnswerPurge } from "../modules/idempotency/purge.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
@@ -20,6 +19,7 @@ import { createWorkspaces } from "../modules/workspaces/index.ts";
 import type { Context } from "../platform/context.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import type { Db } from "../platform/db/open.ts";
+import { createPurge } from "../platform/db/purge.ts";
 import { redact } from "../platform/log.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
 import type { Core, CoreOptions } from "./core.ts";
@@ -108,7 +108,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const suppressions = createSuppressions(context, stores, shared);
   const apiKeys = createApiKeys(context, stores, { ...shared, planOf });
-  const idempotency = createAnswerPurge({ ...context, ...stores, retentionMs: config.idempotency.retentionMs });
+  const { retentionMs } = config.idempotency;
+  const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   return {
     plans,
     events,

@@ -1,7 +1,7 @@
 import { and, count, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { isOlder, newestFirst } from "../../platform/db/batches.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { apiKeys, domains } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
@@ -18,7 +18,7 @@ export type KeyStore = ReturnType<typeof openKeyStore>;
 export function openKeyStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectByHash = fast(
+  const selectByHash = prepare(
     orm
       .select({
         id: apiKeys.id,
@@ -29,7 +29,7 @@ export function openKeyStore(db: Db) {
       .from(apiKeys)
       .where(eq(apiKeys.hash, p("hash"))),
   );
-  const updateLastUsed = fast(
+  const updateLastUsed = prepare(
     orm
       .update(apiKeys)
       .set({ lastUsedAt: sql`${p("now")}` })

@@ -2,7 +2,7 @@ import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNotNull, lt,
 import type { Db } from "../../platform/db/open.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import { isOlder, newestFirst } from "../../platform/db/batches.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { dkimKeys, domains } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
@@ -31,19 +31,19 @@ export function openDomainStore(db: Db) {
 
 function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, DomainRow>) {
   const p = sql.placeholder;
-  const selectByName = fast(
+  const selectByName = prepare(
     orm
       .select(columns)
       .from(domains)
       .where(and(eq(domains.workspaceId, p("workspaceId")), eq(domains.name, p("name")))),
   );
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select(columns)
       .from(domains)
       .where(eq(domains.id, p("id"))),
   );
-  const selectHolder = fast(
+  const selectHolder = prepare(
     orm
       .select({ id: domains.id })
       .from(domains)
@@ -52,7 +52,7 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
         and(eq(domains.name, p("name")), ne(domains.id, p("id")), sql`status IN ('verified', 'warning', 'suspended')`),
       ),
   );
-  const selectKeys = fast(
+  const selectKeys = prepare(
     orm
       .select()
       .from(dkimKeys)
@@ -174,7 +174,7 @@ export interface Misfits {
 
 function checkTimes(orm: Db["orm"], remembered: TransactionalCache<string, DomainRow>) {
   const p = sql.placeholder;
-  const selectFirst = fast(
+  const selectFirst = prepare(
     orm
       .select({ id: domains.id, workspaceId: domains.workspaceId, nextCheckAt: sql<number>`${domains.nextCheckAt}` })
       .from(domains)

@@ -4,7 +4,7 @@ import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/events.ts";
 import { removeOldest, prepareInsert } from "../../platform/db/batches.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 
 export type EventRow = typeof events.$inferSelect;
 
@@ -14,13 +14,13 @@ export type EventStore = ReturnType<typeof openEventStore>;
 export function openEventStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(events)
       .where(eq(events.id, p("id"))),
   );
-  const selectAfter = fast(
+  const selectAfter = prepare(
     orm
       .select()
       .from(events)
@@ -28,7 +28,7 @@ export function openEventStore(db: Db) {
       .orderBy(asc(events.id))
       .limit(p("limit")),
   );
-  const selectLast = fast(
+  const selectLast = prepare(
     orm
       .select({ id: events.id })
       .from(events)

@@ -9,7 +9,6 @@ import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pag
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
-import { readContent } from "./keep.ts";
 import { InboxEntry, InboxMail } from "./operator-schema.ts";
 import type { InboxStore, ListedMail } from "./store.ts";
 
@@ -57,7 +56,7 @@ export function inboxRoutes(deps: InboxDeps) {
         const mail = deps.inbox.byUid(params.id.toLowerCase());
         if (mail === undefined) throw noSuchMail();
         const { envelopeFrom, helo, clientAddress, isTls: tls, size } = mail;
-        const content = readContent(mail).toString("base64");
+        const content = Bun.zstdDecompressSync(mail.content).toString("base64");
         return { data: { ...showInList(mail), envelopeFrom, helo, clientAddress, tls, size, content } };
       },
       {

@@ -4,7 +4,7 @@ import { and, count, eq, isNotNull, or, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { goneWebhooks, webhooks } from "../../platform/db/schema/events.ts";
 import { isOlder, newestFirst } from "../../platform/db/batches.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { EventType } from "../events/schema.ts";
@@ -35,13 +35,13 @@ export type WebhookStore = ReturnType<typeof openWebhookStore>;
 export function openWebhookStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(webhooks)
       .where(eq(webhooks.id, p("id"))),
   );
-  const selectOfWorkspace = fast(
+  const selectOfWorkspace = prepare(
     orm
       .select({ id: webhooks.id, isEnabled: webhooks.isEnabled, events: webhooks.events })
       .from(webhooks)
@@ -52,7 +52,7 @@ export function openWebhookStore(db: Db) {
         ),
       ),
   );
-  const updateHealth = fast(
+  const updateHealth = prepare(
     orm
       .update(webhooks)
       .set({

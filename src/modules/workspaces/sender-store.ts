@@ -3,7 +3,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { senderIds } from "../../platform/db/schema/sms.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { validationError } from "../../platform/http/errors.ts";
 
 /** The operator sees them all in one record. */
@@ -16,7 +16,7 @@ export type SenderIdStore = ReturnType<typeof openSenderIdStore>;
 export function openSenderIdStore({ orm }: Db) {
   const isNamed = (workspaceId: number, name: string) =>
     and(eq(senderIds.workspaceId, workspaceId), eq(senderIds.name, name));
-  const selectAll = fast(
+  const selectAll = prepare(
     orm
       .select()
       .from(senderIds)

@@ -2,7 +2,7 @@ import { and, asc, eq, gt, gte, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { workspaces } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
@@ -22,13 +22,13 @@ export type WorkspaceStore = ReturnType<typeof openWorkspaceStore>;
 export function openWorkspaceStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(workspaces)
       .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt))),
   );
-  const updateCredits = fast(
+  const updateCredits = prepare(
     orm
       .update(workspaces)
       .set({ smsCredits: sql`${workspaces.smsCredits} + ${p("amount")}` })

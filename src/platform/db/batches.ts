@@ -1,7 +1,7 @@
 import { asc, desc, getTableColumns, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "./open.ts";
-import { fast } from "./statement.ts";
+import { prepare } from "./statement.ts";
 
 // Statements that many stores have: batches, keyset pages, the insertion of a row. Work on more rows than one transaction or
 // one turn of the event loop should touch goes in batches.
@@ -19,7 +19,7 @@ export type FindBatchEnd = (id: number, rows: number) => number | null;
 /** Prepares the walk over a table by its ids. */
 export function prepareBatchEnd(orm: Orm, table: Numbered): FindBatchEnd {
   const p = sql.placeholder;
-  const selectEnd = fast(
+  const selectEnd = prepare(
     orm
       .select({ id: sql<number>`${table.id}` })
       .from(table)
@@ -77,7 +77,7 @@ interface Place {
 }
 
 /** Newer than everything: before the first page. */
-const NEWEST: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+export const NEWEST: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
 
 /** Rows older than the place where the previous page ended; null: all. One statement for both: one index for both. */
 export function isOlder(table: Listed, before: Place | null): SQL {
@@ -93,6 +93,6 @@ export function newestFirst(table: Listed): SQL[] {
 export function prepareInsert<T extends SQLiteTable & { id: SQLiteColumn }>(orm: Orm, table: T) {
   const names = Object.keys(getTableColumns(table)).filter((name) => name !== "id");
   const values = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]));
-  const insert = fast(orm.insert(table).values(values as T["$inferInsert"]));
+  const insert = prepare(orm.insert(table).values(values as T["$inferInsert"]));
   return (row: Omit<T["$inferSelect"], "id">): number => Number(insert.run(row).lastInsertRowid);
 }

@@ -95,6 +95,16 @@ export class ThreadLine<I, O> {
     return promise;
   }
 
+  /** The same; done `here` while there is no thread, or when it ends before it has answered. */
+  async callOrDo(input: I, here: (input: I) => O | Promise<O>): Promise<O> {
+    try {
+      return await this.call(input);
+    } catch (error) {
+      if (!(error instanceof ThreadGone)) throw error;
+      return here(input);
+    }
+  }
+
   /** Ends the thread; what it has not answered fails. */
   close(): void {
     this.#isClosed = true;

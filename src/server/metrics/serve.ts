@@ -2,7 +2,7 @@
 
 import type { Config } from "../../config/config.ts";
 import { QueueDepthSampler } from "../../modules/emails/queue/depth-sampler.ts";
-import { openCensusStore } from "../../modules/emails/queue/depth-store.ts";
+import { openEmailAdminStore } from "../../modules/emails/queue/admin-store.ts";
 import { BUILD } from "../../platform/build-info.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { type Db, databaseFile } from "../../platform/db/open.ts";
@@ -38,11 +38,9 @@ export function serveMetrics({ config, environment, core, modules, isReady }: Me
   const { clock, log } = environment;
   const { registry, counters, guard } = core;
   const { emails, sms, inboundMail } = modules;
-  const store = openCensusStore(core.db);
   const census = new QueueDepthSampler({
-    store,
-    // A lane whose site is not known yet stands under its recipient domain.
-    siteOf: (laneId) => emails.worker.getSite(laneId) ?? store.destinationOf(laneId),
+    store: openEmailAdminStore(core.db),
+    findSite: (laneId) => emails.worker.getSite(laneId),
     clock,
   });
   registerGauges(registry, {

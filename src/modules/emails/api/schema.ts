@@ -28,10 +28,10 @@ function senderFault(parsed: ParsedMailbox): string | null {
   return "must be ASCII before the @: many mail servers take nothing with another sender's address";
 }
 
-function address(description: string, faultOf = addressFault) {
+function address(description: string, findFault = addressFault) {
   const plain = text(
     { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.net"] },
-    (value) => faultOf(parseAddress(value)),
+    (value) => findFault(parseAddress(value)),
   );
   return hinted(plain, (value) => {
     const parsed = typeof value === "string" ? parseMailbox(value) : null;

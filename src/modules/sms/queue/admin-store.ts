@@ -3,7 +3,7 @@ import { lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { workspaces } from "../../../platform/db/schema/schema.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import type { MessageCandidate, QueueSlice, RowFilter, WalkPosition } from "../../../platform/queue/queue-admin.ts";
 
 // What the operator reads of SMS that wait. Counted up to a limit, or read at the ends of an index.
@@ -29,7 +29,7 @@ export function openSmsAdminStore({ orm }: Db) {
   // As literals: SQLite uses a partial index only where the query says its condition in the same words.
   const isReady = sql.raw("state = 'ready'");
   const isOpen = sql.raw("is_final = 0");
-  const selectNextWork = fast(
+  const selectNextWork = prepare(
     orm
       .select({ route: smsSegments.route, priority: smsSegments.priority, workspaceId: smsSegments.workspaceId })
       .from(smsSegments)
@@ -39,7 +39,7 @@ export function openSmsAdminStore({ orm }: Db) {
       .orderBy(asc(smsSegments.route), asc(smsSegments.priority), asc(smsSegments.workspaceId))
       .limit(1),
   );
-  const selectFirstSegment = fast(
+  const selectFirstSegment = prepare(
     orm
       .select({ nextAt: smsSegments.nextAt, providerStatus: smsSegments.providerStatus, reason: smsSegments.reason })
       .from(smsSegments)
@@ -54,7 +54,7 @@ export function openSmsAdminStore({ orm }: Db) {
       .orderBy(asc(smsSegments.nextAt))
       .limit(1),
   );
-  const selectCreatedAt = fast(
+  const selectCreatedAt = prepare(
     orm
       .select({ at: smsMessages.createdAt })
       .from(smsMessages)
@@ -62,7 +62,7 @@ export function openSmsAdminStore({ orm }: Db) {
   );
   const hasSegment = (state: string) =>
     sql<number>`EXISTS (SELECT 1 FROM sms_segment WHERE message_id = sms_message.id AND ${sql.raw(state)})`;
-  const selectWaiting = fast(
+  const selectWaiting = prepare(
     orm
       .select({
         id: smsMessages.id,

@@ -4,7 +4,7 @@ import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import { type Jump, LONGEST_JUMP_MS } from "./message-clock.ts";
 import { IS_READY } from "./segment-read-store.ts";
@@ -73,7 +73,7 @@ export function openMessageStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
   const given = (name: string) => sql`${p(name)}`;
-  const insertRow = fast(
+  const insertRow = prepare(
     orm.insert(smsMessages).values({
       uid: p("uid"),
       workspaceId: p("workspaceId"),
@@ -91,19 +91,19 @@ export function openMessageStore(db: Db) {
       isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,
     }),
   );
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(smsMessages)
       .where(eq(smsMessages.id, p("id"))),
   );
-  const selectByUid = fast(
+  const selectByUid = prepare(
     orm
       .select()
       .from(smsMessages)
       .where(and(eq(smsMessages.uid, p("uid")), eq(smsMessages.workspaceId, p("workspaceId")))),
   );
-  const updateState = fast(
+  const updateState = prepare(
     orm
       .update(smsMessages)
       .set({
@@ -124,7 +124,7 @@ export function openMessageStore(db: Db) {
       .where(eq(smsMessages.id, p("id"))),
   );
   // As a literal: SQLite uses a partial index only where the query says its condition in the same words.
-  const selectDue = fast(
+  const selectDue = prepare(
     orm
       .select({ id: smsMessages.id })
       .from(smsMessages)

@@ -3,13 +3,13 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsReferences } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 
 export type ReferenceStore = ReturnType<typeof openReferenceStore>;
 
 /** Counts messages of several parts by their recipient: the parts of two must not be mixed on a phone. */
 export function openReferenceStore({ orm }: Db) {
-  const next = fast(
+  const next = prepare(
     orm
       .insert(smsReferences)
       .values({ recipient: sql.placeholder("recipient"), last: 0 })

@@ -3,7 +3,7 @@
 import { and, asc, eq, gte, isNotNull, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import type { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 
 export type SegmentRow = typeof smsSegments.$inferSelect;
@@ -90,14 +90,14 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
 
 /** Reads on the way of each segment. */
 function openReads(orm: Db["orm"], remembered: SegmentCache) {
-  const selectByMessage = fast(
+  const selectByMessage = prepare(
     orm
       .select()
       .from(smsSegments)
       .where(eq(smsSegments.messageId, p("messageId")))
       .orderBy(asc(smsSegments.seq)),
   );
-  const selectUnknown = fast(
+  const selectUnknown = prepare(
     orm
       .select()
       .from(smsSegments)
@@ -105,7 +105,7 @@ function openReads(orm: Db["orm"], remembered: SegmentCache) {
       .orderBy(asc(smsSegments.nextAt))
       .limit(p("limit")),
   );
-  const selectNext = fast(
+  const selectNext = prepare(
     orm
       .select({ nextAt: smsSegments.nextAt })
       .from(smsSegments)
@@ -121,7 +121,7 @@ function openReads(orm: Db["orm"], remembered: SegmentCache) {
       .limit(1),
   );
   const byId = (column: typeof smsSegments.smscIdKey | typeof smsSegments.smscIdKey2) =>
-    fast(
+    prepare(
       orm
         .select({ messageId: smsSegments.messageId, seq: smsSegments.seq, recipient: smsMessages.recipient })
         .from(smsSegments)
@@ -177,7 +177,7 @@ function openWaiting(orm: Db["orm"]) {
     .where(and(IS_READY, eq(smsSegments.route, p("route"))))
     .limit(p("limit"))
     .as("ready");
-  const selectWaiting = fast(
+  const selectWaiting = prepare(
     orm.select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` }).from(ready),
   );
   // "failed" only where it was uncertain whether the SMSC took it.

@@ -4,7 +4,7 @@ import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import { ChangedMessages } from "./changed-messages.ts";
 import type { Jump } from "./message-clock.ts";
 import { moveTimes } from "./message-store.ts";
@@ -94,7 +94,7 @@ const CLAIMED = {
 
 /** How segments come into the queue and are claimed for a connection. */
 function claims({ orm, changed, remembered }: SegmentParts) {
-  const insertRow = fast(
+  const insertRow = prepare(
     orm.insert(smsSegments).values({
       messageId: p("messageId"),
       seq: p("seq"),
@@ -110,7 +110,7 @@ function claims({ orm, changed, remembered }: SegmentParts) {
     }),
   );
   // The table has no rowid; the order of RETURNING is not defined.
-  const updateClaimed = fast(
+  const updateClaimed = prepare(
     orm
       .update(smsSegments)
       .set(CLAIMED)
@@ -123,13 +123,13 @@ function claims({ orm, changed, remembered }: SegmentParts) {
       )
       .returning(),
   );
-  const pin = fast(
+  const pin = prepare(
     orm
       .update(smsSegments)
       .set({ link: given("link") })
       .where(and(eq(smsSegments.messageId, p("messageId")), sql`link IS NULL`)),
   );
-  const updateInFlight = fast(
+  const updateInFlight = prepare(
     orm
       .update(smsSegments)
       .set({ state: "unknown", nextAt: given("giveUpAt"), changedAt: given("now") })
@@ -184,7 +184,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     reason: given("reason"),
   };
   const move = (set: Parameters<ReturnType<typeof orm.update<typeof smsSegments>>["set"]>[0]) =>
-    fast(
+    prepare(
       orm
         .update(smsSegments)
         .set({ ...set, changedAt: given("now") })
@@ -220,7 +220,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
   });
   const toOverdue = move({ overdue: given("status") });
   const change = (set: Parameters<typeof move>[0], where: SQL) =>
-    fast(
+    prepare(
       orm
         .update(smsSegments)
         .set(set)
@@ -331,7 +331,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
 
 /** Changes of whole messages. */
 function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void) {
-  const updateRest = fast(
+  const updateRest = prepare(
     orm
       .update(smsSegments)
       .set(CLAIMED)

@@ -4,7 +4,7 @@ import { and, asc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "dr
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
 import { PURGE_ROWS, removeBatch, newestFirst, prepareInsert } from "../../../platform/db/batches.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
 
@@ -26,7 +26,7 @@ export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 export function openDeliveryStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectPage = fast(
+  const selectPage = prepare(
     orm
       .select({ id: webhookDeliveries.id })
       .from(webhookDeliveries)
@@ -37,7 +37,7 @@ export function openDeliveryStore(db: Db) {
   );
 
   /** Whether the webhook got the event. */
-  const selectGot = fast(
+  const selectGot = prepare(
     orm
       .select({ id: webhookDeliveries.id })
       .from(webhookDeliveries)
@@ -52,7 +52,7 @@ export function openDeliveryStore(db: Db) {
   );
   // In one statement SQLite would walk the whole of the place's millisecond each time.
   const selectEvents = (isAfter: SQL | undefined) =>
-    fast(
+    prepare(
       orm
         .select({ id: events.id, type: events.type, createdAt: events.createdAt })
         .from(events)
