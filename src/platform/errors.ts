@@ -48,8 +48,8 @@ export interface ErrorDetails {
   field?: string;
   path?: string;
   hint?: string;
-  /** Several faults answered at once; then they are the answer's items, and this error's own message is only logged. */
-  faults?: ErrorItem[];
+  /** Several errors answered at once: the items of the answer; this error's own message is only logged. */
+  items?: ErrorItem[];
   /** Whole seconds ≥ 1, for the header Retry-After. */
   retryAfterS?: number;
   /** The methods that the path knows, for the header Allow of METHOD_NOT_ALLOWED. */
@@ -63,7 +63,7 @@ export class AppError extends Error implements ErrorDetails {
   readonly field?: string;
   readonly path?: string;
   readonly hint?: string;
-  readonly faults?: ErrorItem[];
+  readonly items?: ErrorItem[];
   readonly retryAfterS?: number;
   readonly allow?: string[];
 

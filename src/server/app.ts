@@ -8,12 +8,11 @@ import type { Committer } from "../platform/db/group-commit.ts";
 import type { Db } from "../platform/db/open.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { InstanceOptions } from "./bootstrap.ts";
+import type { CoreOptions } from "./core.ts";
 import type { ModuleOptions, Modules } from "./modules.ts";
 import type { Stores } from "./stores.ts";
 
-export interface AppOptions extends InstanceOptions, ModuleOptions {
-  /** 32 bytes, see platform/keyring. */
-  instanceKey: Uint8Array;
+export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions {
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
   /** A domain that can be sent from, for the examples in the API docs; default: example.com. */

@@ -15,10 +15,10 @@ import { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import { CATEGORIES } from "../protocols/smtp/replies/rules.ts";
 import { openStores, type Stores } from "./stores.ts";
 
-// The ground of the composition root, on which all parts stand: the stores of an open database, the key that
-// unseals it, the one writer and the guard of its disk.
+// The core of the composition root: the stores of an open database, the key that unseals it, the one writer and the guard of
+// its disk.
 
-export interface GroundOptions {
+export interface CoreOptions {
   config: Config;
   /** 32 bytes, see platform/keyring. */
   instanceKey: Uint8Array;
@@ -52,7 +52,7 @@ export function openBodies({ http }: Config, { clock, steady = clock, memory = u
 }
 
 /** Throws StartError when the key is another one than that of the database, or there is none in it yet. */
-export function openCore({ config, instanceKey, environment }: GroundOptions, db: Db): Core {
+export function openCore({ config, instanceKey, environment }: CoreOptions, db: Db): Core {
   const { clock, random, log } = environment;
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);

@@ -1,7 +1,6 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
-import type { Config } from "../config/config.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
@@ -17,20 +16,18 @@ import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
-import type { Context, Environment } from "../platform/context.ts";
+import type { Context } from "../platform/context.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import type { Db } from "../platform/db/open.ts";
 import { createPurge } from "../platform/db/purge.ts";
 import { redact } from "../platform/log.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
-import type { Core } from "./core.ts";
+import type { Core, CoreOptions } from "./core.ts";
 import { emitRateEvent, emitStoreEvents } from "./event-sources.ts";
 import type { Resolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
 
-export interface ModuleOptions {
-  config: Config;
-  environment: Environment;
+export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment"> {
   /** For a domain that is registered; default: new ones. */
   makeKeys?: () => Promise<KeyPairs>;
   /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
@@ -150,7 +147,7 @@ export function createOperatorRoutes(modules: ForOperator, operator: OperatorDep
   const { workspaces, suppressions, domains, inboundMail, sms } = modules;
   return [
     ...[workspaces, suppressions, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
-    ...operatorRoutes(operator),
+    operatorRoutes(operator),
     ...sms.operatorRoutes(),
   ];
 }

@@ -1,5 +1,6 @@
-import { and, count, desc, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { prepare } from "../../platform/db/statement.ts";
 import { apiKeys, domains } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
@@ -64,18 +65,8 @@ export function openKeyStore(db: Db) {
         .select({ ...shown, domainUid: domains.uid })
         .from(apiKeys)
         .leftJoin(domains, eq(domains.id, apiKeys.domainId))
-        .where(
-          and(
-            eq(apiKeys.workspaceId, workspaceId),
-            before === null
-              ? undefined
-              : or(
-                  lt(apiKeys.createdAt, before.createdAt),
-                  and(eq(apiKeys.createdAt, before.createdAt), lt(apiKeys.id, before.id)),
-                ),
-          ),
-        )
-        .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id))
+        .where(and(eq(apiKeys.workspaceId, workspaceId), isOlder(apiKeys, before)))
+        .orderBy(...newestFirst(apiKeys))
         .limit(limit + 1)
         .all(),
 

@@ -3,11 +3,10 @@
 import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/schema.ts";
-import { removeOldest } from "../../platform/db/batches.ts";
+import { removeOldest, prepareInsert } from "../../platform/db/batches.ts";
 import { prepare } from "../../platform/db/statement.ts";
 
 export type EventRow = typeof events.$inferSelect;
-export type NewEventRow = Omit<EventRow, "id">;
 
 export type EventStore = ReturnType<typeof openEventStore>;
 
@@ -15,16 +14,6 @@ export type EventStore = ReturnType<typeof openEventStore>;
 export function openEventStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const insert = prepare(
-    orm.insert(events).values({
-      uid: p("uid"),
-      workspaceId: p("workspaceId"),
-      type: p("type"),
-      resource: p("resource"),
-      body: p("body"),
-      createdAt: p("createdAt"),
-    }),
-  );
   const selectById = prepare(
     orm
       .select()
@@ -50,7 +39,7 @@ export function openEventStore(db: Db) {
 
   return {
     /** Writes an event, inside the transaction that makes it true; its integer id. */
-    insert: (row: NewEventRow): number => Number(insert.run({ ...row }).lastInsertRowid),
+    insert: prepareInsert(orm, events),
     byId: (id: number): EventRow | undefined => selectById.get({ id }),
     /** A workspace's events after an id (0: from the first that is stored), oldest first. */
     after: (workspaceId: number, after: number, limit: number): EventRow[] =>

@@ -30,10 +30,12 @@ export function inboxRoutes(deps: InboxDeps) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const rows = deps.inbox.list(before, limit).map((mail) => ({ ...mail, createdAt: mail.receivedAt }));
-        const page = deps.pages.page(rows, limit, LIST);
-        return { data: page.rows.map(showInList), meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.inbox.list(before, limit).map((mail) => ({ ...mail, createdAt: mail.receivedAt })),
+          showInList,
+        );
       },
       {
         query: CursorQuery,

@@ -6,7 +6,7 @@ import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe, buildEnvelope, limitedAnswer } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { type Channel, readAddress, requireAddress } from "./address.ts";
 import {
   AddressInPath,
@@ -38,10 +38,13 @@ export function suppressionRoutes(deps: SuppressionDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const rows = deps.suppressions.list({ workspaceId, channel: query.channel ?? null }, before, limit);
-        const page = deps.pages.page(rows, limit, LIST);
-        return { data: page.rows.map(showSuppression), meta: page.meta };
+        const of = { workspaceId, channel: query.channel ?? null };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.suppressions.list(of, before, limit),
+          showSuppression,
+        );
       },
       {
         query: SuppressionQuery,
@@ -73,8 +76,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
         return { data: showSuppression(row) };
       },
       {
-        body: requestBody(SuppressionCreate),
-        parse: "json",
+        ...jsonBody(SuppressionCreate),
         detail: describe({
           id: "createSuppression",
           tag: TAG,

@@ -2,7 +2,8 @@ import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { matches, prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { heldSuppressions, suppressions } from "../../platform/db/schema/schema.ts";
-import { NEWEST, type Position } from "../../platform/http/pagination.ts";
+import { NEWEST } from "../../platform/db/batches.ts";
+import type { Position } from "../../platform/http/pagination.ts";
 import type { Channel, Reason } from "./address.ts";
 
 export type SuppressionRow = typeof suppressions.$inferSelect;

@@ -1,8 +1,9 @@
 // The webhooks, and which events they want.
 
-import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, isNotNull, or, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { goneWebhooks, webhooks } from "../../platform/db/schema/schema.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { prepare } from "../../platform/db/statement.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";
@@ -106,8 +107,8 @@ export function openWebhookStore(db: Db) {
       orm
         .select()
         .from(webhooks)
-        .where(and(eq(webhooks.workspaceId, workspaceId), before === null ? undefined : isBefore(before)))
-        .orderBy(desc(webhooks.createdAt), desc(webhooks.id))
+        .where(and(eq(webhooks.workspaceId, workspaceId), isOlder(webhooks, before)))
+        .orderBy(...newestFirst(webhooks))
         .limit(limit + 1)
         .all(),
 
@@ -160,8 +161,4 @@ export function isSubscribed(names: readonly string[], type: EventType): boolean
   return names.some(
     (name) => name === "*" || name === type || (name.endsWith(".*") && type.startsWith(name.slice(0, -1))),
   );
-}
-
-function isBefore({ createdAt, id }: Position) {
-  return or(lt(webhooks.createdAt, createdAt), and(eq(webhooks.createdAt, createdAt), lt(webhooks.id, id)));
 }

@@ -1,9 +1,10 @@
-import { asc, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { asc, desc, getTableColumns, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "./open.ts";
 import { prepare } from "./statement.ts";
 
-// Work on more rows than one transaction or one turn of the event loop should touch goes in batches.
+// Statements that many stores have: batches, keyset pages, the insertion of a row. Work on more rows than one transaction or
+// one turn of the event loop should touch goes in batches.
 
 /** Rows that one transaction of a clean-up removes. */
 export const PURGE_ROWS = 1_000;
@@ -63,4 +64,35 @@ export function removeOldest(orm: Orm, table: Dated, notBefore: number): boolean
     .where(edge === undefined ? isOld : lte(table.createdAt, edge.at))
     .run();
   return edge !== undefined;
+}
+
+interface Listed {
+  id: SQLiteColumn;
+  createdAt: SQLiteColumn;
+}
+
+interface Place {
+  createdAt: number;
+  id: number;
+}
+
+/** Newer than everything: before the first page. */
+export const NEWEST: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+
+/** Rows older than the place where the previous page ended; null: all. One statement for both: one index for both. */
+export function isOlder(table: Listed, before: Place | null): SQL {
+  const { createdAt, id } = before ?? NEWEST;
+  return sql`(${table.createdAt}, ${table.id}) < (${createdAt}, ${id})`;
+}
+
+export function newestFirst(table: Listed): SQL[] {
+  return [desc(table.createdAt), desc(table.id)];
+}
+
+/** Prepares the insertion of rows with every column but the id, which SQLite gives out; answers with it. */
+export function prepareInsert<T extends SQLiteTable & { id: SQLiteColumn }>(orm: Orm, table: T) {
+  const names = Object.keys(getTableColumns(table)).filter((name) => name !== "id");
+  const values = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]));
+  const insert = prepare(orm.insert(table).values(values as T["$inferInsert"]));
+  return (row: Omit<T["$inferSelect"], "id">): number => Number(insert.run(row).lastInsertRowid);
 }

@@ -16,9 +16,9 @@ export const ERROR_CODES = Object.keys(ERROR_STATUS);
 /** For a 503 that says nothing better. */
 const UNAVAILABLE_RETRY_S = 5;
 
-export function errorBody({ code, message, field, path, hint, faults }: AppError) {
+export function errorBody({ code, message, field, path, hint, items }: AppError) {
   // Undefined members are left out of the JSON.
-  return { errors: faults?.map((fault) => ({ code, ...fault })) ?? [{ code, message, field, path, hint }] };
+  return { errors: items?.map((item) => ({ code, ...item })) ?? [{ code, message, field, path, hint }] };
 }
 
 export function errorResponse(error: AppError): Response {
@@ -91,8 +91,8 @@ export function notFound(message: string, hint?: string): AppError {
 }
 
 /** 422 with one item per fault. */
-export function validationError(faults: readonly FieldError[]): AppError {
-  return new AppError("VALIDATION_ERROR", "The request is not valid", { faults: faults.map(toItem) });
+export function validationError(errors: readonly FieldError[]): AppError {
+  return new AppError("VALIDATION_ERROR", "The request is not valid", { items: errors.map(toItem) });
 }
 
 /** A member's name in an answer; the client made it up and may have made it long. */

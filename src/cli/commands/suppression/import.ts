@@ -67,7 +67,7 @@ function check(lines: readonly ImportLine[]): { items: Item[]; faults: Fault[] }
     const body = { suppressions: batch.map(({ item }) => item) };
     const found = checker.Check(body)
       ? []
-      : toFaults(validationError(findFieldErrors(checker, body)).faults ?? [], batch);
+      : toFaults(validationError(findFieldErrors(checker, body)).items ?? [], batch);
     if (found === null) throw new Error("a fault of an import that belongs to no line");
     const faulty = findLines(found);
     for (const item of batch) if (!faulty.has(item.line)) items.push(item);

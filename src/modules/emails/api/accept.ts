@@ -131,7 +131,7 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], deps: Accep
   const { workspaceId, domainId } = request.caller;
   const byName = new Map<string, DomainRow | null>();
   const chosen: DomainRow[] = [];
-  const faults: ErrorItem[] = [];
+  const items: ErrorItem[] = [];
   for (const [index, { from }] of prepared.entries()) {
     let domain = byName.get(from.domain);
     if (domain === undefined) {
@@ -146,9 +146,9 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], deps: Accep
     }
     if (domain !== null && isSending(domain)) chosen.push(domain);
     else
-      faults.push({ message: "Domain not verified", ...getPlace(request, index, "from"), hint: hintFor(domain, from) });
+      items.push({ message: "Domain not verified", ...getPlace(request, index, "from"), hint: hintFor(domain, from) });
   }
-  if (faults.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { faults });
+  if (items.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { items });
   return chosen;
 }
 
@@ -161,18 +161,18 @@ function hintFor(domain: DomainRow | null, from: Mailbox): string {
 }
 
 function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps): void {
-  const faults: ErrorItem[] = [];
+  const items: ErrorItem[] = [];
   for (const [index, { to }] of prepared.entries()) {
     const address = comparableAddress(to);
     const reason = deps.suppressions.reasonFor(request.caller.workspaceId, address);
     if (reason === null) continue;
-    faults.push({
+    items.push({
       message: `The recipient is suppressed (${reason})`,
       ...getPlace(request, index, "to"),
       hint: `Mail to it bounced or caused a complaint, or it was suppressed by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
     });
   }
-  if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });
+  if (items.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { items });
 }
 
 function getPlace(request: AcceptRequest, index: number, field: string): { field: string; path?: string } {

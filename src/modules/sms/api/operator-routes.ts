@@ -5,7 +5,7 @@ import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import type { LinkError } from "../gateway/link-status.ts";
 import type { LinkTest } from "../link-test/link-test.ts";
 import type { LinkTests } from "../link-test/link-tests.ts";
@@ -88,8 +88,7 @@ export function linkTestRoutes({ tests, prefixes }: LinkTestRouteDeps) {
         return { data: showTest(test, 0, tests.findError(test)) };
       },
       {
-        body: requestBody(linkTestBody(prefixes)),
-        parse: "json",
+        ...jsonBody(linkTestBody(prefixes)),
         detail: describe({
           id: "startSmsLinkTest",
           tag: TAG,

@@ -6,7 +6,7 @@ import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
@@ -41,8 +41,7 @@ export function smsRoutes(deps: SmsDeps) {
         return answerSend(await acceptSms({ caller, item: body, idempotency: readIdempotency(request) }, deps), set);
       },
       {
-        body: requestBody(smsSend(prefixes)),
-        parse: "json",
+        ...jsonBody(smsSend(prefixes)),
         detail: describe({
           id: "sendSms",
           tag: TAG,
@@ -67,8 +66,7 @@ export function smsRoutes(deps: SmsDeps) {
         return { data: preview(body.body, { coding, folding: workspace.smsFolding }) };
       },
       {
-        body: requestBody(smsPreview(prefixes)),
-        parse: "json",
+        ...jsonBody(smsPreview(prefixes)),
         detail: describe({
           id: "previewSms",
           tag: TAG,
@@ -83,10 +81,12 @@ export function smsRoutes(deps: SmsDeps) {
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const { status = null, to = null } = query;
-        const { before, limit } = deps.pages.of(query, MESSAGE_LIST);
-        const rows = deps.sms.messages.list(workspaceId, { status, to }, before, limit);
-        const page = deps.pages.page(rows, limit, MESSAGE_LIST);
-        return { data: page.rows.map(showMessage), meta: page.meta };
+        return deps.pages.list(
+          query,
+          MESSAGE_LIST,
+          (before, limit) => deps.sms.messages.list(workspaceId, { status, to }, before, limit),
+          showMessage,
+        );
       },
       {
         query: smsQuery(prefixes),
@@ -103,12 +103,13 @@ export function smsRoutes(deps: SmsDeps) {
       "/inbound",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, INBOUND_LIST);
-        const rows = deps.sms.inbound
-          .list(workspaceId, before, limit)
-          .map((row) => ({ ...row, createdAt: row.receivedAt }));
-        const page = deps.pages.page(rows, limit, INBOUND_LIST);
-        return { data: page.rows.map(showInbound), meta: page.meta };
+        return deps.pages.list(
+          query,
+          INBOUND_LIST,
+          (before, limit) =>
+            deps.sms.inbound.list(workspaceId, before, limit).map((row) => ({ ...row, createdAt: row.receivedAt })),
+          showInbound,
+        );
       },
       {
         query: CursorQuery,

@@ -3,8 +3,7 @@
 // never reached the SMSC are given back, and its events are emitted. The store of the segments calls it for each change,
 // once.
 
-import { changeCredits } from "../../workspaces/credits.ts";
-import type { CreditStore } from "../../workspaces/credit-store.ts";
+import { changeCredits, type CreditStore } from "../../workspaces/credit-store.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import { type MessageState, deriveMessageState } from "./status.ts";
 import type { SegmentStore } from "./segment-store.ts";

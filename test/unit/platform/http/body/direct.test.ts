@@ -8,13 +8,13 @@ import { createBodyBudget } from "../../../../../src/platform/http/body/budget.t
 import { bodyPlugin } from "../../../../../src/platform/http/body/read.ts";
 import { findDirectRoutes, createHandler } from "../../../../../src/platform/http/direct-routes.ts";
 import { errorsPlugin } from "../../../../../src/platform/http/errors.ts";
-import { requestBody } from "../../../../../src/platform/http/body/validate.ts";
+import { jsonBody } from "../../../../../src/platform/http/body/validate.ts";
 
 // Past Elysia's router a request comes to the same answer as through it.
 
 const LIMITS = { batchBytes: 1_000, sendBytes: 1_000, otherBytes: 1_000 };
 const BODIES = { clock: systemClock, getOwner: () => "one", budget: createBodyBudget(100_000, systemClock) };
-const Said = requestBody(Type.Object({ say: Type.String() }, { additionalProperties: false }));
+const { body: Said } = jsonBody(Type.Object({ say: Type.String() }, { additionalProperties: false }));
 
 /** An API like pombo's, and what its parts were told, in their order. */
 function api() {
