@@ -259,7 +259,7 @@ function createSupervisor(
     spawn: (line) => spawnDaemon(tools, line),
     restorable: new RestorableCheck({
       inspect: () => lineages.inspect(),
-      settle: () => lineages.settle(),
+      settle: (lineage) => lineages.settle(lineage),
       ...environment,
     }),
     control: openControl(places.socket),

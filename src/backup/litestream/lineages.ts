@@ -90,19 +90,22 @@ export class Lineages {
     return transaction === 0 || listLocalSteps(places, this.#current?.id ?? "", "database").includes(transaction);
   }
 
-  /** The current lineage can be restored, and those before it are deleted when no restore needs them. False: to be repeated. */
-  settle(): Promise<boolean> {
+  /**
+   * Records that the lineage `whole` can be restored, and deletes those that no restore needs any more. It need not be
+   * the current one: another may have begun since it was inspected. False: to be repeated.
+   */
+  settle(whole: string): Promise<boolean> {
     return this.#inTurn(async () => {
       const { tools, limitMs, clock } = this.#deps;
       const catalog = await readCatalog(tools, limitMs);
       if (catalog.kind !== "read") return false;
       this.#known = catalog.lineages;
       const now = clock.now();
-      const others = catalog.lineages.filter(({ id }) => id !== this.#current?.id);
-      const own = catalog.lineages.find(({ id }) => id === this.#current?.id) ?? this.#current;
+      const current = this.#current;
       // Where two wrote the catalog at once, the one lineage may have replaced the other.
-      const lineages =
-        own === null ? others : [...others, { ...own, wholeAt: own.wholeAt ?? now }].toSorted(compareIds);
+      const isListed = current === null || catalog.lineages.some(({ id }) => id === current.id);
+      const listed = isListed ? catalog.lineages : [...catalog.lineages, current].toSorted(compareIds);
+      const lineages = listed.map((each) => (each.id === whole ? { ...each, wholeAt: each.wholeAt ?? now } : each));
       const gone = new Set<string>();
       for (const { id } of findExpired(lineages, now, tools.replication.retentionMs))
         if (await this.#delete(id)) gone.add(id);

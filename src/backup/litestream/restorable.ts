@@ -19,8 +19,8 @@ const SETTLE_EVERY_MS = 6 * 3_600_000;
 interface RestorableDeps {
   /** What a restore would find of the current lineage. */
   inspect: () => Promise<ReplicaState>;
-  /** Records that the current lineage is whole; false: to be repeated. */
-  settle: () => Promise<boolean>;
+  /** Records that this lineage is whole; false: to be repeated. */
+  settle: (lineage: string) => Promise<boolean>;
   clock: Pick<Clock, "now">;
   log: Log;
   /** For tests. */
@@ -70,10 +70,11 @@ export class RestorableCheck {
     const daemon = this.#daemon;
     this.#isChecking = true;
     try {
-      const reason = this.#findFault(await inspect(), state.lastSyncAt);
+      const found = await inspect();
+      const reason = this.#findFault(found, state.lastSyncAt);
       if (daemon !== this.#daemon || reason === undefined) return null;
       if (reason !== null) return this.#isRenewalDue(reason) ? reason : null;
-      await this.#succeed();
+      if (found.kind === "backup") await this.#succeed(found.lineage);
       return null;
     } finally {
       this.#isChecking = false;
@@ -109,7 +110,7 @@ export class RestorableCheck {
     }
   }
 
-  async #succeed(): Promise<void> {
+  async #succeed(lineage: string): Promise<void> {
     const { clock, log, settle } = this.#deps;
     const now = clock.now();
     this.#failures = 0;
@@ -120,7 +121,7 @@ export class RestorableCheck {
       this.#nextRenewalAt = 0;
     }
     const isDue = this.#settledAt === null || Math.abs(now - this.#settledAt) >= SETTLE_EVERY_MS;
-    if (isDue && (await settle())) this.#settledAt = now;
+    if (isDue && (await settle(lineage))) this.#settledAt = now;
   }
 
   #isRenewalDue(reason: string): boolean {

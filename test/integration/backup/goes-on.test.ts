@@ -81,7 +81,7 @@ async function makeDirectory(syncIntervalMs = 100) {
       const supervisor = new Supervisor({
         restorable: new RestorableCheck({
           inspect: () => lineages.inspect(),
-          settle: () => lineages.settle(),
+          settle: (lineage) => lineages.settle(lineage),
           ...{ clock: systemClock, log, everyMs: 500, recheckEveryMs: 500 },
         }),
         lineages,

@@ -66,10 +66,11 @@ async function makeReplicated() {
       made.run("CREATE TABLE t (v TEXT)");
     }
     const deps = { tools, instance: "i", boot: name, limitMs: LIMIT_MS, clock, random: systemRandom, log };
+    const lineages = new Lineages(deps);
     return {
       tools,
       dataDir,
-      lineages: new Lineages(deps),
+      lineages,
       /** One change, copied as the daemon does it. */
       async copy(value: string) {
         using file = new Database(tools.places.database);
@@ -79,6 +80,8 @@ async function makeReplicated() {
         const { code, err } = await tools.run(["replicate", "-once"], [], { config, limitMs: LIMIT_MS });
         expect({ code, err }).toMatchObject({ code: 0 });
       },
+      /** As the check each minute does when it finds the current lineage whole. */
+      settle: () => lineages.settle(findLocalLineage(tools.places) ?? ""),
       async catalog() {
         const catalog = await readCatalog(tools, LIMIT_MS);
         return catalog.kind === "read" ? catalog.lineages : [];
@@ -107,7 +110,7 @@ test.skipIf(!hasDaemon)("a restore takes the lineage before until the new one is
   await old.copy("old");
   // Not recorded as whole yet: what a restore would find counts.
   expect(await old.restored()).toEqual(["old"]);
-  expect(await old.lineages.settle()).toBe(true);
+  expect(await old.settle()).toBe(true);
   const restored = await at.open("restored");
   expect(await restored.lineages.prepare(null)).toBeNull();
   expect(await old.restored()).toEqual(["old"]);
@@ -141,7 +144,7 @@ test.skipIf(!hasDaemon)("a time is looked for in all lineages, from the newest t
   expect(await found(hoursAgo(1))).toMatchObject({ kind: "backup", lineage: older });
   expect(await found(hoursAgo(3))).toEqual({ kind: "empty" });
   // One that began later is damaged: it does not stand in the way.
-  await pombo.lineages.settle();
+  await pombo.settle();
   for (const name of readdirSync(join(at.url, newer!), { recursive: true, encoding: "utf8" }))
     if (/\/0{15}1-[0-9a-f]+\.ltx$/.test(name)) rmSync(join(at.url, newer!, name));
   expect(await found(null)).toMatchObject({ kind: "broken", lineage: newer });
@@ -153,12 +156,23 @@ test.skipIf(!hasDaemon)("a lineage that was whole and lost its files is not pass
   const first = await at.open("first");
   await first.lineages.prepare(null);
   await first.copy("1");
-  await first.lineages.settle();
+  await first.settle();
   await first.lineages.prepare("for the test");
   await first.copy("2");
-  await first.lineages.settle();
+  await first.settle();
   rmSync(join(at.url, findLocalLineage(first.tools.places) ?? ""), { recursive: true });
   expect(await first.restored()).toBe("broken");
+});
+
+test.skipIf(!hasDaemon)("a lineage that began while the one before was inspected is not marked as whole", async () => {
+  using at = await makeReplicated();
+  const pombo = await at.open("data");
+  await pombo.lineages.prepare(null);
+  await pombo.copy("1");
+  const inspected = await pombo.lineages.inspect();
+  await pombo.lineages.prepare("for the test");
+  await pombo.lineages.settle(inspected.kind === "backup" ? inspected.lineage : "");
+  expect(await pombo.catalog()).toMatchObject([{ wholeAt: at.clock.now() }, { wholeAt: null }]);
 });
 
 test.skipIf(!hasDaemon)("a lineage that another writer of the catalog has dropped is listed again", async () => {
@@ -171,7 +185,7 @@ test.skipIf(!hasDaemon)("a lineage that another writer of the catalog has droppe
   const both = await pombo.catalog();
   expect(await writeCatalog(pombo.tools, before, LIMIT_MS)).toBeNull();
   expect(await pombo.restored()).toBe("empty");
-  await pombo.lineages.settle();
+  await pombo.settle();
   expect((await pombo.catalog()).map(({ id }) => id)).toEqual(both.map(({ id }) => id));
   expect(await pombo.restored()).toEqual(["1"]);
 });
@@ -201,15 +215,15 @@ test.skipIf(!hasDaemon)(
     const pombo = await at.open("data");
     await pombo.lineages.prepare(null);
     await pombo.copy("1");
-    await pombo.lineages.settle();
+    await pombo.settle();
     await pombo.lineages.prepare("for the test");
     at.clock.advance(2 * RETENTION_MS);
     const [older = "", newer = ""] = (await pombo.catalog()).map(({ id }) => id);
     await pombo.copy("2");
-    await pombo.lineages.settle();
+    await pombo.settle();
     expect(readdirSync(at.url).toSorted()).toEqual([older, newer, "catalog"].toSorted());
     at.clock.advance(RETENTION_MS);
-    await pombo.lineages.settle();
+    await pombo.settle();
     expect(readdirSync(at.url).toSorted()).toEqual([newer, "catalog"].toSorted());
     expect(await pombo.catalog()).toMatchObject([{ id: newer }]);
     expect(await pombo.restored()).toEqual(["1", "2"]);
@@ -247,7 +261,7 @@ for (const removed of ["ltx/0", "ltx/9", "ltx"]) {
       const pombo = await at.open("data");
       for (let count = 0; count < 3; count += 1) await pombo.lineages.prepare("for the test");
       await pombo.copy("1");
-      await pombo.lineages.settle();
+      await pombo.settle();
       rmSync(join(at.url, "catalog", removed), { recursive: true });
       expect(await pombo.lineages.prepare("for the test")).toBeNull();
       await pombo.copy("2");
