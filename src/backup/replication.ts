@@ -20,7 +20,7 @@ import {
   writeMarker,
 } from "./litestream/marker.ts";
 import { writeRecord } from "./litestream/record.ts";
-import { type Lineage, listLocalSteps, type Owner, readOwner } from "./litestream/replica.ts";
+import { listLocalSteps, type Owner, readOwner } from "./litestream/replica.ts";
 import { classifyForEmpty, classifyReplica } from "./litestream/replica-verdict.ts";
 import { RestorableCheck } from "./litestream/restorable.ts";
 import { describeSameDisk } from "./litestream/same-disk.ts";
@@ -223,7 +223,8 @@ async function compareWithReplica(
     owner,
     instance: settings.get("instance_id") ?? "",
     boots,
-    local: findLocal(tools, found.lineages),
+    newest: found.lineages.at(-1)?.id ?? "",
+    local: findLocal(tools),
     url: config.replication.url ?? "",
     startEmpty: choice.startEmpty ?? false,
     takeOver: (choice.takeOver ?? false) || isPutBack(config.dataDir),
@@ -232,10 +233,9 @@ async function compareWithReplica(
   return verdict.kind === "behind" ? verdict.reason : null;
 }
 
-function findLocal({ places }: DaemonTools, lineages: readonly Lineage[]) {
+function findLocal({ places }: DaemonTools) {
   const lineage = findLocalLineage(places);
-  if (lineage === null || lineages.every(({ id }) => id !== lineage)) return null;
-  return { lineage, transaction: listLocalSteps(places, lineage, "database").at(-1) ?? 0 };
+  return lineage === null ? null : { lineage, transaction: listLocalSteps(places, lineage, "database").at(-1) ?? 0 };
 }
 
 function createWeeklyDrill({ config, environment, openThread }: ReplicatorDeps): WeeklyDrill {

@@ -15,8 +15,9 @@ import type { DaemonTools } from "./tools.ts";
 //
 // The daemon numbers its steps. One that has lost its state, or has an older one, would give numbers out twice, and a
 // restore would bring back a mixture. In a lineage of its own it cannot, whatever the reason: so there is no repair.
-// The order makes each cut harmless: the lineage is in the catalog, then here, then it is written to; restores take
-// it when it is whole; the ones before it are deleted when they are past the retention after that.
+// The order makes each cut harmless: the lineage is here, then in the catalog, then it is written to; restores take
+// it when it is whole; the ones before it are deleted when they are past the retention after that. Where the catalog
+// lists a later one than is here, the state here is therefore of an earlier time (replica-verdict.ts).
 
 export interface LineagesDeps {
   tools: DaemonTools;
@@ -151,10 +152,15 @@ export class Lineages {
     const last = lineages.at(-1);
     const id = newId(Math.max(startedAt, last === undefined ? 0 : idTime(last.id) + 1), random);
     const lineage = { id, instance, boot, host: tools.host, startedAt, wholeAt: null };
+    const folder = join(tools.places.lineages, id);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const failure = await writeCatalog(tools, [...lineages, lineage], limitMs);
-    if (failure !== null) return failure;
-    rmSync(tools.places.lineages, { recursive: true, force: true });
-    mkdirSync(join(tools.places.lineages, id), { recursive: true, mode: 0o700 });
+    if (failure !== null) {
+      rmSync(folder, { recursive: true });
+      return failure;
+    }
+    for (const other of readdirSync(tools.places.lineages))
+      if (other !== id) rmSync(join(tools.places.lineages, other), { recursive: true });
     log.event("replication.lineage", { lineage: id, reason });
     return this.#use(lineage);
   }

@@ -81,7 +81,7 @@ async function makeDirectory(syncIntervalMs = 100) {
       const supervisor = new Supervisor({
         restorable: new RestorableCheck({
           inspect: () => lineages.inspect(),
-          settle: (lineage) => lineages.settle(lineage),
+          settle: (inspected) => lineages.settle(inspected),
           ...{ clock: systemClock, log, everyMs: 500, recheckEveryMs: 500 },
         }),
         lineages,

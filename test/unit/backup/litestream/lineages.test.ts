@@ -253,6 +253,23 @@ test.skipIf(!hasDaemon)(
   },
 );
 
+test.skipIf(!hasDaemon)("a begin that is cut off leaves nothing here that is older than the catalog says", async () => {
+  using at = await makeReplicated();
+  const pombo = await at.open("data");
+  await pombo.lineages.prepare(null);
+  const { run } = pombo.tools;
+  let isWritten = false;
+  pombo.tools.run = (words, ...rest) => {
+    if (isWritten) throw new Error("cut off");
+    isWritten = words[0] === "replicate";
+    return run(words, ...rest);
+  };
+  await expect(pombo.lineages.prepare("for the test")).rejects.toThrow("cut off");
+  pombo.tools.run = run;
+  const [, newest] = await pombo.catalog();
+  expect(findLocalLineage(pombo.tools.places)).toBe(newest?.id ?? "");
+});
+
 for (const removed of ["ltx/0", "ltx/9", "ltx"]) {
   test.skipIf(!hasDaemon)(
     `a catalog that lost ${removed} is read or written anew, and no restore finds an older one`,
