@@ -2,12 +2,13 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { getErrorMessage } from "../../platform/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { HealthIssue } from "../../platform/health-issue.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Random } from "../../platform/random.ts";
 import { idTime, isId, newId } from "../../platform/uuid.ts";
-import { listCatalog, readCatalog, writeCatalog } from "./catalog.ts";
+import { listCatalog, readCatalog, rewriteCatalog, writeCatalog } from "./catalog.ts";
 import { formatDaemonConfig, type Places } from "./config.ts";
-import { deleteLineage } from "./delete-lineage.ts";
+import { deletePrefix } from "./delete-prefix.ts";
 import { findGap, inspectLineage, type Lineage, listLocalSteps, type ReplicaState } from "./replica.ts";
 import type { DaemonTools } from "./tools.ts";
 
@@ -30,16 +31,26 @@ export interface LineagesDeps {
   log: Log;
 }
 
-/** Reads in a row, a launch each, after which a catalog that cannot be read counts as damaged. */
+/** Reads in a row after which a catalog that cannot be read counts as damaged. */
 const BROKEN_READS = 3;
+/** How often the catalog is read where nobody else writes it: lineages expire, and its files may be damaged. */
+const SETTLE_EVERY_MS = 3_600_000;
 
 export class Lineages {
   readonly #deps: LineagesDeps;
   #current: Lineage | null = null;
-  /** As the catalog was last read: what a damaged one is written anew from. */
+  /** As the catalog was last read or written: what a damaged one is written anew from. */
   #known: readonly Lineage[] = [];
-  /** Reads in a row that found the catalog damaged. */
-  #brokenReads = 0;
+  /** Those that were there when this process read the catalog first. */
+  #first: ReadonlySet<string> | null = null;
+  /** The last one that another has begun since; null: none has. */
+  #foreign: Lineage | null = null;
+  /** The number of the catalog's last file, as `inspect` saw it. */
+  #catalogEnd = 0;
+  /** That number, and the lineage, at the last settle that succeeded. */
+  #settled: { whole: string; catalogEnd: number; at: number } | null = null;
+  /** Reads in a row that found the catalog damaged, and when the first was; null: the last one did not. */
+  #damage: { reads: number; since: number } | null = null;
   /** One write of the catalog at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -53,22 +64,31 @@ export class Lineages {
    */
   prepare(reason: string | null): Promise<string | null> {
     return this.#inTurn(async () => {
-      const { tools, limitMs } = this.#deps;
-      const catalog = await readCatalog(tools, limitMs);
-      if (catalog.kind === "unreachable") return catalog.reason;
-      if (catalog.kind === "broken") {
-        // One failed read looks the same as a damaged catalog: only a lasting one is written anew.
-        this.#brokenReads += 1;
-        if (this.#brokenReads < BROKEN_READS) return `its catalog cannot be read: ${catalog.reason}`;
-        return this.#begin(this.#known, `the catalog cannot be read: ${catalog.reason}`);
-      }
-      this.#brokenReads = 0;
-      this.#known = catalog.lineages;
-      const doubt = await this.#findDoubt(catalog.lineages);
+      const listed = await this.#read();
+      if ("reason" in listed) return listed.reason;
+      const doubt = await this.#findDoubt(listed.lineages);
       if (doubt instanceof Object) return doubt.unreachable;
       const why = reason ?? doubt;
-      return why === null ? this.#use(catalog.lineages.at(-1)) : this.#begin(catalog.lineages, why);
+      return why === null ? this.#use(listed.lineages.at(-1)) : this.#begin(listed.lineages, why);
     });
+  }
+
+  /** A catalog that cannot be written anew, or another that writes to the same replica. */
+  get issue(): HealthIssue | null {
+    const { tools, instance } = this.#deps;
+    const foreign = this.#foreign;
+    const url = tools.replication.url ?? "";
+    if (this.#damage !== null && this.#damage.reads >= BROKEN_READS) {
+      const reason = `Nothing can be restored from the replica: its catalog is damaged and cannot be written anew. Delete the folder or prefix catalog at ${url}, but nothing else; pombo then writes it anew within a few minutes.`;
+      return { component: "replication", reason, since: this.#damage.since, isAdvisory: true };
+    }
+    if (foreign === null) return null;
+    const where = `(on ${foreign.host})`;
+    const reason =
+      foreign.instance === instance
+        ? `Another copy of this instance ${where} runs and writes to the replica at ${url}: the same messages may be sent twice. Stop one of the two for good. If this one remains, start it again with pombo serve --take-over.`
+        : `Another instance of pombo ${where} writes to the replica at ${url}: a restore would bring back its database, and not this one. Give that one a [replication] url of its own, then start this one again with pombo serve --take-over; or give this one a url of its own.`;
+    return { component: "replication", reason, since: foreign.startedAt, isAdvisory: true };
   }
 
   /** Whether a restore would find the current lineage, and what it would bring back. */
@@ -79,6 +99,7 @@ export class Lineages {
     const listed = await listCatalog(tools, limitMs);
     if ("reason" in listed) return { kind: "unreachable", ...listed };
     if (listed.last === 0) return { kind: "empty" };
+    this.#catalogEnd = listed.last;
     const state = await inspectLineage(tools, current, { limitMs });
     if (state.kind !== "backup") return state;
     const reason = findGap(listLocalSteps(tools.places, current, "database"), state.transaction);
@@ -93,33 +114,68 @@ export class Lineages {
 
   /**
    * Records that the lineage `whole` can be restored, and deletes those that no restore needs any more. It need not be
-   * the current one: another may have begun since it was inspected. False: to be repeated.
+   * the current one: another may have begun since it was inspected. Called after each `inspect` that succeeded; only
+   * reads the catalog when somebody has written it since, or each hour.
    */
-  settle(whole: string): Promise<boolean> {
-    return this.#inTurn(async () => {
-      const { tools, limitMs, clock } = this.#deps;
-      const catalog = await readCatalog(tools, limitMs);
-      if (catalog.kind !== "read") return false;
-      this.#known = catalog.lineages;
-      const now = clock.now();
-      const current = this.#current;
-      // Where two wrote the catalog at once, the one lineage may have replaced the other.
-      const isListed = current === null || catalog.lineages.some(({ id }) => id === current.id);
-      const listed = isListed ? catalog.lineages : [...catalog.lineages, current].toSorted(compareIds);
-      const lineages = listed.map((each) => (each.id === whole ? { ...each, wholeAt: each.wholeAt ?? now } : each));
-      const gone = new Set<string>();
-      for (const { id } of findExpired(lineages, now, tools.replication.retentionMs))
-        if (await this.#delete(id)) gone.add(id);
-      const left = lineages.filter(({ id }) => !gone.has(id));
-      return Bun.deepEquals(left, catalog.lineages) || (await writeCatalog(tools, left, limitMs)) === null;
-    });
+  async settle(whole: string): Promise<void> {
+    const [now, catalogEnd, settled] = [this.#deps.clock.now(), this.#catalogEnd, this.#settled];
+    const isSettled = settled?.whole === whole && settled.catalogEnd === catalogEnd;
+    if (isSettled && Math.abs(now - settled.at) < SETTLE_EVERY_MS) return;
+    if (await this.#inTurn(() => this.#settle(whole, now))) this.#settled = { whole, catalogEnd, at: now };
+  }
+
+  async #settle(whole: string, now: number): Promise<boolean> {
+    const { tools, limitMs } = this.#deps;
+    const read = await this.#read();
+    if ("reason" in read) return false;
+    const current = this.#current;
+    // Where two wrote the catalog at once, the one lineage may have replaced the other.
+    const isListed = current === null || read.lineages.some(({ id }) => id === current.id);
+    const listed = isListed ? read.lineages : [...read.lineages, current].toSorted(compareIds);
+    const lineages = listed.map((each) => (each.id === whole ? { ...each, wholeAt: each.wholeAt ?? now } : each));
+    const gone = new Set<string>();
+    // While another writes here too, its lineages say nothing of what this one needs.
+    const expired = this.#foreign === null ? findExpired(lineages, now, tools.replication.retentionMs) : [];
+    for (const { id } of expired) if (id !== current?.id && (await this.#delete(id))) gone.add(id);
+    const left = lineages.filter(({ id }) => !gone.has(id));
+    if (!Bun.deepEquals(left, read.lineages) && (await writeCatalog(tools, left, limitMs)) !== null) return false;
+    this.#known = left;
+    return true;
+  }
+
+  /** Reads the catalog; one that is damaged for good is written anew from the list last read. Or why there is none. */
+  async #read(): Promise<{ lineages: readonly Lineage[] } | { reason: string }> {
+    const { tools, boot, limitMs, clock, log } = this.#deps;
+    const catalog = await readCatalog(tools, limitMs);
+    if (catalog.kind === "unreachable") return catalog;
+    if (catalog.kind === "broken" || (catalog.lineages.length === 0 && this.#known.length > 0)) {
+      const reason = catalog.kind === "broken" ? catalog.reason : "it is empty";
+      // One failed read looks the same as a damaged catalog: only a lasting one is written anew.
+      const damage = (this.#damage ??= { reads: 0, since: clock.now() });
+      damage.reads += 1;
+      if (damage.reads < BROKEN_READS) return { reason: `its catalog cannot be read: ${reason}` };
+      log.event("replication.catalog_damaged", { reason, words: "it is written anew" }, "warn");
+      const failure = await rewriteCatalog(tools, [...this.#known], limitMs);
+      if (failure !== null) return { reason: `its catalog is damaged and cannot be written anew: ${failure}` };
+      this.#damage = null;
+      return { lineages: this.#known };
+    }
+    this.#damage = null;
+    const { lineages } = catalog;
+    this.#known = lineages;
+    const first = (this.#first ??= new Set(lineages.map(({ id }) => id)));
+    const foreign = lineages.findLast(({ id, boot: by }) => by !== boot && !first.has(id)) ?? null;
+    if (foreign !== null && foreign.id !== this.#foreign?.id)
+      log.event("replication.second_writer", { lineage: foreign.id, host: foreign.host }, "warn");
+    this.#foreign = foreign;
+    return { lineages };
   }
 
   /** False: it is still there. */
   async #delete(lineage: string): Promise<boolean> {
     const { tools, log } = this.#deps;
     try {
-      const isDeleted = await deleteLineage(tools, lineage);
+      const isDeleted = await deletePrefix(tools, lineage);
       const words = isDeleted ? {} : { words: "pombo cannot delete there: delete this prefix of the replica" };
       log.event("replication.lineage_expired", { lineage, ...words }, isDeleted ? "info" : "warn");
       return true;
@@ -154,11 +210,13 @@ export class Lineages {
     const lineage = { id, instance, boot, host: tools.host, startedAt, wholeAt: null };
     const folder = join(tools.places.lineages, id);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const failure = await writeCatalog(tools, [...lineages, lineage], limitMs);
+    const known = [...lineages, lineage];
+    const failure = await writeCatalog(tools, known, limitMs);
     if (failure !== null) {
       rmSync(folder, { recursive: true });
       return failure;
     }
+    this.#known = known;
     for (const other of readdirSync(tools.places.lineages))
       if (other !== id) rmSync(join(tools.places.lineages, other), { recursive: true });
     log.event("replication.lineage", { lineage: id, reason });

@@ -13,14 +13,12 @@ const CHECK_EVERY_MS = 60_000;
 const RECHECK_EVERY_MS = 10_000;
 /** The first copy of a large database takes its time. The wait doubles, so that one of any size comes to its end. */
 const FIRST_RENEWAL_WAIT_MS = 10 * 60_000;
-/** How often the catalog is looked at for lineages that have expired. */
-const SETTLE_EVERY_MS = 6 * 3_600_000;
 
 interface RestorableDeps {
   /** What a restore would find of the current lineage. */
   inspect: () => Promise<ReplicaState>;
-  /** Records that this lineage is whole; false: to be repeated. */
-  settle: (lineage: string) => Promise<boolean>;
+  /** Called whenever this lineage was found whole. */
+  settle: (lineage: string) => Promise<void>;
   clock: Pick<Clock, "now">;
   log: Log;
   /** For tests. */
@@ -40,8 +38,6 @@ export class RestorableCheck {
   #renewalWaitMs = FIRST_RENEWAL_WAIT_MS;
   /** Counts daemons: the finding about one says nothing of the next. */
   #daemon = 0;
-  /** Of this daemon's lineage; null: not yet. */
-  #settledAt: number | null = null;
 
   constructor(deps: RestorableDeps) {
     this.#deps = deps;
@@ -56,7 +52,6 @@ export class RestorableCheck {
   startDaemon(): void {
     this.#daemon += 1;
     this.#noted = null;
-    this.#settledAt = null;
     this.#nextAt = this.#deps.clock.now() + this.#everyMs;
   }
 
@@ -120,8 +115,7 @@ export class RestorableCheck {
       this.#renewalWaitMs = FIRST_RENEWAL_WAIT_MS;
       this.#nextRenewalAt = 0;
     }
-    const isDue = this.#settledAt === null || Math.abs(now - this.#settledAt) >= SETTLE_EVERY_MS;
-    if (isDue && (await settle(lineage))) this.#settledAt = now;
+    await settle(lineage);
   }
 
   #isRenewalDue(reason: string): boolean {

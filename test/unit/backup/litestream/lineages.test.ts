@@ -1,7 +1,16 @@
 // Lineages, with the real daemon's commands and a folder as the replica.
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspectReplica, readCatalog, writeCatalog } from "../../../../src/backup/litestream/catalog.ts";
@@ -10,6 +19,7 @@ import { findExpired, findLocalLineage, Lineages } from "../../../../src/backup/
 import { findGap, type Lineage, restoreLineage } from "../../../../src/backup/litestream/replica.ts";
 import { openTools } from "../../../../src/backup/litestream/tools.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
+import { newId } from "../../../../src/platform/uuid.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 
 setDefaultTimeout(60_000);
@@ -80,8 +90,11 @@ async function makeReplicated() {
         const { code, err } = await tools.run(["replicate", "-once"], [], { config, limitMs: LIMIT_MS });
         expect({ code, err }).toMatchObject({ code: 0 });
       },
-      /** As the check each minute does when it finds the current lineage whole. */
-      settle: () => lineages.settle(findLocalLineage(tools.places) ?? ""),
+      /** As the check each minute does, here with the current lineage whole. */
+      async settle() {
+        await lineages.inspect();
+        await lineages.settle(findLocalLineage(tools.places) ?? "");
+      },
       async catalog() {
         const catalog = await readCatalog(tools, LIMIT_MS);
         return catalog.kind === "read" ? catalog.lineages : [];
@@ -110,7 +123,7 @@ test.skipIf(!hasDaemon)("a restore takes the lineage before until the new one is
   await old.copy("old");
   // Not recorded as whole yet: what a restore would find counts.
   expect(await old.restored()).toEqual(["old"]);
-  expect(await old.settle()).toBe(true);
+  await old.settle();
   const restored = await at.open("restored");
   expect(await restored.lineages.prepare(null)).toBeNull();
   expect(await old.restored()).toEqual(["old"]);
@@ -121,7 +134,8 @@ test.skipIf(!hasDaemon)("a restore takes the lineage before until the new one is
   expect(await old.restored()).toEqual(["new"]);
   // Its next start finds that the replica went on elsewhere.
   expect(await old.lineages.prepare(null)).toBeNull();
-  expect(at.events.map(({ fields }) => fields["reason"])).toEqual([
+  const begun = at.events.filter(({ name }) => name === "replication.lineage");
+  expect(begun.map(({ fields }) => fields["reason"])).toEqual([
     "the replica is empty",
     "nothing here leads on from what is in the replica",
     "nothing here leads on from what is in the replica",
@@ -270,6 +284,92 @@ test.skipIf(!hasDaemon)("a begin that is cut off leaves nothing here that is old
   expect(findLocalLineage(pombo.tools.places)).toBe(newest?.id ?? "");
 });
 
+test.skipIf(!hasDaemon)("a catalog damaged while pombo runs is written anew from the list last read", async () => {
+  using at = await makeReplicated();
+  const pombo = await at.open("data");
+  await pombo.lineages.prepare(null);
+  await pombo.copy("1");
+  await pombo.settle();
+  const listed = await pombo.catalog();
+  const folder = join(at.url, "catalog");
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }))
+    if (name.endsWith(".ltx")) truncateSync(join(folder, name), 100);
+  expect(await pombo.restored()).toBe("broken");
+  at.clock.advance(HOUR_MS);
+  // One failed read may be a moment's.
+  for (let minute = 0; minute < 2; minute += 1) await pombo.settle();
+  expect([await pombo.restored(), pombo.lineages.issue]).toEqual(["broken", null]);
+  // Where the daemon may not write, the operator is asked.
+  const { run } = pombo.tools;
+  pombo.tools.run = (words, ...rest) =>
+    words[0] === "replicate" ? Promise.resolve({ code: 1, out: "", err: "Error: no space left" }) : run(words, ...rest);
+  await pombo.settle();
+  expect(pombo.lineages.issue?.reason).toContain("Delete the folder or prefix catalog");
+  pombo.tools.run = run;
+  await pombo.settle();
+  expect(await pombo.catalog()).toEqual(listed);
+  expect(await pombo.restored()).toEqual(["1"]);
+  expect(pombo.lineages.issue).toBeNull();
+});
+
+test.skipIf(!hasDaemon)("the catalog is read each hour, and when another has written it", async () => {
+  using at = await makeReplicated();
+  const pombo = await at.open("data");
+  await pombo.lineages.prepare(null);
+  await pombo.copy("1");
+  for (let minute = 0; minute < 3; minute += 1) await pombo.settle();
+  const { run } = pombo.tools;
+  let reads = 0;
+  pombo.tools.run = (words, ...rest) => {
+    if (words.includes("-if-replica-exists")) reads += 1;
+    return run(words, ...rest);
+  };
+  const readsOf = async () => {
+    reads = 0;
+    await pombo.settle();
+    return reads;
+  };
+  expect(await readsOf()).toBe(0);
+  at.clock.advance(HOUR_MS);
+  expect([await readsOf(), await readsOf()]).toEqual([1, 0]);
+  expect(await writeCatalog((await at.open("other")).tools, await pombo.catalog(), LIMIT_MS)).toBeNull();
+  expect([await readsOf(), await readsOf()]).toEqual([1, 0]);
+});
+
+for (const [who, words] of [
+  ["another instance", "Another instance of pombo (on vm2) writes to the replica"],
+  ["another copy of this instance", "Another copy of this instance (on vm2) runs"],
+] as const) {
+  test.skipIf(!hasDaemon)(
+    `${who} that begins to write to the replica is an issue, and nothing is deleted`,
+    async () => {
+      using at = await makeReplicated();
+      const pombo = await at.open("data");
+      await pombo.lineages.prepare(null);
+      await pombo.copy("1");
+      await pombo.settle();
+      expect(pombo.lineages.issue).toBeNull();
+      const [own] = await pombo.catalog();
+      const instance = who === "another instance" ? "j" : "i";
+      const id = newId(at.clock.now() + 1, systemRandom);
+      const other = { ...own!, id, instance, boot: "x", host: "vm2", wholeAt: at.clock.now() };
+      expect(await writeCatalog(pombo.tools, [own!, other], LIMIT_MS)).toBeNull();
+      await pombo.settle();
+      expect(pombo.lineages.issue).toMatchObject({ component: "replication", isAdvisory: true });
+      expect(pombo.lineages.issue?.reason).toContain(words);
+      expect(pombo.lineages.issue?.reason).toContain("pombo serve --take-over");
+      at.clock.advance(2 * RETENTION_MS);
+      await pombo.settle();
+      expect(await pombo.catalog()).toEqual([own!, other]);
+      expect(readdirSync(at.url)).toContain(own!.id);
+      // The other one is gone from the list: nothing is wrong any more.
+      expect(await writeCatalog(pombo.tools, [own!], LIMIT_MS)).toBeNull();
+      await pombo.settle();
+      expect(pombo.lineages.issue).toBeNull();
+    },
+  );
+}
+
 for (const removed of ["ltx/0", "ltx/9", "ltx"]) {
   test.skipIf(!hasDaemon)(
     `a catalog that lost ${removed} is read or written anew, and no restore finds an older one`,
@@ -280,7 +380,11 @@ for (const removed of ["ltx/0", "ltx/9", "ltx"]) {
       await pombo.copy("1");
       await pombo.settle();
       rmSync(join(at.url, "catalog", removed), { recursive: true });
+      // Where all its files are gone it is read three times, and then written anew with all that it listed.
+      for (let read = 0; read < 2 && removed === "ltx"; read += 1)
+        expect(await pombo.lineages.prepare("for the test")).toContain("it is empty");
       expect(await pombo.lineages.prepare("for the test")).toBeNull();
+      expect(await pombo.catalog()).toHaveLength(4);
       await pombo.copy("2");
       expect(await pombo.restored()).toEqual(["1", "2"]);
     },

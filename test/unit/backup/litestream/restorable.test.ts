@@ -11,15 +11,15 @@ const well = (transaction: number): ReplicaState => ({ kind: "backup", lineage: 
 function checked() {
   const clock = fakeClock();
   const events: string[] = [];
-  const at = { replica: well(1), looks: 0, transaction: 1, settled: 0, canSettle: true };
+  const at = { replica: well(1), looks: 0, transaction: 1, settled: [] as string[] };
   const check = new RestorableCheck({
     inspect() {
       at.looks += 1;
       return Promise.resolve(at.replica);
     },
-    settle() {
-      at.settled += 1;
-      return Promise.resolve(at.canSettle);
+    settle(lineage) {
+      at.settled.push(lineage);
+      return Promise.resolve();
     },
     clock,
     log: { event: (name) => void events.push(name), error: () => undefined },
@@ -132,7 +132,7 @@ test("the finding about a daemon that has ended meanwhile says nothing of the ne
   const { promise, resolve } = Promise.withResolvers<ReplicaState>();
   const check = new RestorableCheck({
     inspect: () => promise,
-    settle: () => Promise.resolve(true),
+    settle: () => Promise.resolve(),
     clock,
     log: { event: () => undefined, error: () => undefined },
   });
@@ -145,20 +145,14 @@ test("the finding about a daemon that has ended meanwhile says nothing of the ne
   expect(check.fault).toBeNull();
 });
 
-test("a lineage that was seen whole is recorded once for each daemon, and looked at again after hours", async () => {
+test("the lineage that was seen whole is settled, and none that was not", async () => {
   const { check, at, pass } = checked();
   check.startDaemon();
-  at.canSettle = false;
-  await pass(3 * MINUTE_MS);
-  expect(at.settled).toBe(3);
-  at.canSettle = true;
-  await pass(10 * MINUTE_MS);
-  expect(at.settled).toBe(4);
-  check.startDaemon();
+  at.replica = { kind: "backup", lineage: "a", transaction: 1, at: 0 };
   await pass(2 * MINUTE_MS);
-  expect(at.settled).toBe(5);
-  await pass(6 * 60 * MINUTE_MS);
-  expect(at.settled).toBe(6);
+  at.replica = { kind: "empty" };
+  await pass(MINUTE_MS);
+  expect(at.settled).toEqual(["a", "a"]);
 });
 
 test("a replica that nothing can be restored from: a new lineage is begun, and it is an issue until that is whole", async () => {
@@ -181,6 +175,8 @@ test("a replica that nothing can be restored from: a new lineage is begun, and i
   at.replica = { kind: "backup", lineage: "", transaction: 7, at: 0 };
   await live(30_000);
   expect([supervisor.issue, at.settled]).toEqual([null, 2]);
+  at.lineagesIssue = { component: "replication", reason: "another writes", since: 0 };
+  expect(supervisor.issue?.reason).toBe("another writes");
   await live(10 * 60_000);
   expect(renewals).toHaveLength(2);
 });

@@ -2,16 +2,16 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DaemonTools } from "./tools.ts";
 
-// Deletes all files of a lineage, which the daemon has no command for: in a folder, and in S3 with an access key.
+// Deletes all files below a prefix of the replica, which the daemon has no command for: in a folder, and in S3 with an access key.
 
 const PAGE = 1_000;
 const PARALLEL = 20;
 
 /** False: pombo cannot delete there (sftp, S3 by a machine's role), and the operator has to. Throws when it fails. */
-export async function deleteLineage({ replication, environment }: DaemonTools, lineage: string): Promise<boolean> {
+export async function deletePrefix({ replication, environment }: DaemonTools, prefix: string): Promise<boolean> {
   const url = replication.url ?? "";
   if (url.startsWith("/")) {
-    await rm(join(url, lineage), { recursive: true, force: true });
+    await rm(join(url, prefix), { recursive: true, force: true });
     return true;
   }
   const [, bucket, path = ""] = /^s3:\/\/([^/]+)\/?(.*)$/i.exec(url) ?? [];
@@ -27,7 +27,7 @@ export async function deleteLineage({ replication, environment }: DaemonTools, l
     ...(region === "" ? {} : { region }),
   });
   for (;;) {
-    const { contents = [] } = await client.list({ prefix: `${join(path, lineage)}/`, maxKeys: PAGE });
+    const { contents = [] } = await client.list({ prefix: `${join(path, prefix)}/`, maxKeys: PAGE });
     if (contents.length === 0) return true;
     for (let from = 0; from < contents.length; from += PARALLEL)
       await Promise.all(contents.slice(from, from + PARALLEL).map(({ key }) => client.delete(key)));
