@@ -253,14 +253,18 @@ function createSupervisor(
 ): Supervisor {
   const { places } = tools;
   const { instance, boot } = owner;
-  const lineages = new Lineages({ tools, instance, boot, limitMs: INSPECT_LIMIT_MS, ...environment });
+  const { clock, random, log } = environment;
+  const steady = environment.steady ?? clock;
+  const lineages = new Lineages({ tools, instance, boot, limitMs: INSPECT_LIMIT_MS, clock, steady, random, log });
   return new Supervisor({
     lineages,
     spawn: (line) => spawnDaemon(tools, line),
     restorable: new RestorableCheck({
       inspect: () => lineages.inspect(),
       settle: (lineage) => lineages.settle(lineage),
-      ...environment,
+      isRenewalDue: () => lineages.renewalWaitMs === 0,
+      clock,
+      log,
     }),
     control: openControl(places.socket),
     databases: { main: places.database, owner: places.owner },
@@ -269,8 +273,8 @@ function createSupervisor(
       take: () => enableCheckpoints(db),
       walBytes: () => getWalBytes(databaseFile),
     },
-    clock: environment.clock,
-    steady: environment.steady ?? environment.clock,
-    log: environment.log,
+    clock,
+    steady,
+    log,
   });
 }

@@ -68,7 +68,7 @@ export async function writeCatalog(tools: DaemonTools, lineages: Lineage[], limi
 export async function rewriteCatalog(tools: DaemonTools, lineages: Lineage[], limitMs: number): Promise<string | null> {
   const failure = await writeCatalog(tools, lineages, limitMs);
   if (failure === null) return null;
-  const isDeleted = await deletePrefix(tools, CATALOG).catch(() => false);
+  const isDeleted = await deletePrefix(tools, CATALOG, limitMs).catch(() => false);
   return isDeleted ? writeCatalog(tools, lineages, limitMs) : failure;
 }
 

@@ -27,6 +27,8 @@ export interface LineagesDeps {
   boot: string;
   limitMs: number;
   clock: Pick<Clock, "now">;
+  /** For the waits between new lineages. */
+  steady: Pick<Clock, "now">;
   random: Random;
   log: Log;
 }
@@ -35,6 +37,14 @@ export interface LineagesDeps {
 const BROKEN_READS = 3;
 /** How often the catalog is read where nobody else writes it: lineages expire, and its files may be damaged. */
 const SETTLE_EVERY_MS = 3_600_000;
+/**
+ * Between new lineages; each is a whole copy. The first copy of a large database takes its time: the wait doubles, so
+ * that one of any size comes to its end, and a fault that remains does not fill the replica.
+ */
+const FIRST_RENEWAL_WAIT_MS = 10 * 60_000;
+const MAX_RENEWAL_WAIT_MS = 48 * 3_600_000;
+/** For the deletion of one lineage; what is left then is deleted in the next hour. */
+const DELETE_LIMIT_MS = 10 * 60_000;
 
 export class Lineages {
   readonly #deps: LineagesDeps;
@@ -51,6 +61,9 @@ export class Lineages {
   #settled: { whole: string; catalogEnd: number; at: number } | null = null;
   /** Reads in a row that found the catalog damaged, and when the first was; null: the last one did not. */
   #damage: { reads: number; since: number } | null = null;
+  /** Lineages begun since one outlived its wait, when that of the last is over (steady clock), and whether it was whole. */
+  #begun = { count: 0, waitUntil: 0, isWhole: false };
+  #isCleaning = false;
   /** One write of the catalog at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -69,8 +82,17 @@ export class Lineages {
       const doubt = await this.#findDoubt(listed.lineages);
       if (doubt instanceof Object) return doubt.unreachable;
       const why = reason ?? doubt;
-      return why === null ? this.#use(listed.lineages.at(-1)) : this.#begin(listed.lineages, why);
+      if (why === null) return this.#use(listed.lineages.at(-1));
+      const minutes = Math.ceil(this.renewalWaitMs / 60_000);
+      if (minutes > 0) return `a new lineage is begun in ${minutes} minutes, later each time: ${why}`;
+      return this.#begin(listed.lineages, why);
     });
+  }
+
+  /** How long until a new lineage may be begun. The first one after a lineage that was whole does not wait. */
+  get renewalWaitMs(): number {
+    const { count, waitUntil, isWhole } = this.#begun;
+    return count === 0 || (count === 1 && isWhole) ? 0 : Math.max(0, waitUntil - this.#deps.steady.now());
   }
 
   /** A catalog that cannot be written anew, or another that writes to the same replica. */
@@ -120,12 +142,17 @@ export class Lineages {
   async settle(whole: string): Promise<void> {
     const [now, catalogEnd, settled] = [this.#deps.clock.now(), this.#catalogEnd, this.#settled];
     const isSettled = settled?.whole === whole && settled.catalogEnd === catalogEnd;
+    if (whole === this.#current?.id) {
+      const isStable = this.#deps.steady.now() >= this.#begun.waitUntil;
+      this.#begun = { ...this.#begun, count: isStable ? 0 : this.#begun.count, isWhole: true };
+    }
     if (isSettled && Math.abs(now - settled.at) < SETTLE_EVERY_MS) return;
-    if (await this.#inTurn(() => this.#settle(whole, now))) this.#settled = { whole, catalogEnd, at: now };
+    if (!(await this.#inTurn(() => this.#settle(whole, now)))) return;
+    this.#settled = { whole, catalogEnd, at: now };
+    void this.#clean();
   }
 
   async #settle(whole: string, now: number): Promise<boolean> {
-    const { tools, limitMs } = this.#deps;
     const read = await this.#read();
     if ("reason" in read) return false;
     const current = this.#current;
@@ -133,14 +160,45 @@ export class Lineages {
     const isListed = current === null || read.lineages.some(({ id }) => id === current.id);
     const listed = isListed ? read.lineages : [...read.lineages, current].toSorted(compareIds);
     const lineages = listed.map((each) => (each.id === whole ? { ...each, wholeAt: each.wholeAt ?? now } : each));
-    const gone = new Set<string>();
+    return Bun.deepEquals(lineages, read.lineages) || (await this.#write(lineages)) === null;
+  }
+
+  /** Deletes what no restore needs, beside the turn: no daemon waits for it. */
+  async #clean(): Promise<void> {
+    if (this.#isCleaning) return;
+    this.#isCleaning = true;
+    try {
+      const gone = new Set<string>();
+      for (const lineage of await this.#findNeedless()) if (await this.#delete(lineage)) gone.add(lineage.id);
+      if (gone.size === 0) return;
+      await this.#inTurn(async () => {
+        const read = await this.#read();
+        // Otherwise they are still listed, and deleted again.
+        if ("lineages" in read) await this.#write(read.lineages.filter(({ id }) => !gone.has(id)));
+      });
+    } catch (error) {
+      this.#deps.log.error("replication", error);
+    } finally {
+      this.#isCleaning = false;
+    }
+  }
+
+  /** Lineages past the retention, and those of this instance that it left before they held a whole copy. */
+  async #findNeedless(): Promise<Lineage[]> {
+    const { tools, instance, limitMs, clock } = this.#deps;
+    const current = this.#current?.id ?? "";
     // While another writes here too, its lineages say nothing of what this one needs.
-    const expired = this.#foreign === null ? findExpired(lineages, now, tools.replication.retentionMs) : [];
-    for (const { id } of expired) if (id !== current?.id && (await this.#delete(id))) gone.add(id);
-    const left = lineages.filter(({ id }) => !gone.has(id));
-    if (!Bun.deepEquals(left, read.lineages) && (await writeCatalog(tools, left, limitMs)) !== null) return false;
-    this.#known = left;
-    return true;
+    if (this.#foreign !== null) return [];
+    const known = this.#known.filter(({ id }) => id <= current);
+    const found = findExpired(known, clock.now(), tools.replication.retentionMs);
+    const isAnyWhole = known.some(({ wholeAt }) => wholeAt !== null);
+    for (const lineage of known.slice(found.length, -1)) {
+      if (lineage.wholeAt !== null || lineage.instance !== instance) continue;
+      const { kind } = await inspectLineage(tools, lineage.id, { limitMs });
+      // A broken one may be all that there is to save.
+      if (kind === "empty" || (kind === "broken" && isAnyWhole)) found.push(lineage);
+    }
+    return found;
   }
 
   /** Reads the catalog; one that is damaged for good is written anew from the list last read. Or why there is none. */
@@ -172,16 +230,18 @@ export class Lineages {
   }
 
   /** False: it is still there. */
-  async #delete(lineage: string): Promise<boolean> {
+  async #delete({ id, wholeAt }: Lineage): Promise<boolean> {
     const { tools, log } = this.#deps;
+    const about = { lineage: id, wholeAt };
     try {
-      const isDeleted = await deletePrefix(tools, lineage);
-      const words = isDeleted ? {} : { words: "pombo cannot delete there: delete this prefix of the replica" };
-      log.event("replication.lineage_expired", { lineage, ...words }, isDeleted ? "info" : "warn");
+      const isDeleted = await deletePrefix(tools, id, DELETE_LIMIT_MS);
+      const place = `${tools.replication.url}/${id}`;
+      const words = isDeleted ? {} : { words: `pombo cannot delete there: delete the folder or prefix ${place}` };
+      log.event("replication.lineage_expired", { ...about, ...words }, isDeleted ? "info" : "warn");
       return true;
     } catch (error) {
       const words = `it cannot be deleted: ${getErrorMessage(error)}`;
-      log.event("replication.lineage_expired", { lineage, words }, "warn");
+      log.event("replication.lineage_expired", { ...about, words }, "warn");
       return false;
     }
   }
@@ -203,24 +263,34 @@ export class Lineages {
   }
 
   async #begin(lineages: readonly Lineage[], reason: string): Promise<string | null> {
-    const { tools, instance, boot, limitMs, clock, random, log } = this.#deps;
+    const { tools, instance, boot, clock, steady, random, log } = this.#deps;
     const startedAt = clock.now();
     const last = lineages.at(-1);
     const id = newId(Math.max(startedAt, last === undefined ? 0 : idTime(last.id) + 1), random);
     const lineage = { id, instance, boot, host: tools.host, startedAt, wholeAt: null };
     const folder = join(tools.places.lineages, id);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const known = [...lineages, lineage];
-    const failure = await writeCatalog(tools, known, limitMs);
+    const failure = await this.#write([...lineages, lineage]);
     if (failure !== null) {
       rmSync(folder, { recursive: true });
       return failure;
     }
-    this.#known = known;
+    const { count } = this.#begun;
+    const waitMs = Math.min(FIRST_RENEWAL_WAIT_MS * 2 ** count, MAX_RENEWAL_WAIT_MS);
+    this.#begun = { count: count + 1, waitUntil: steady.now() + waitMs, isWhole: false };
     for (const other of readdirSync(tools.places.lineages))
       if (other !== id) rmSync(join(tools.places.lineages, other), { recursive: true });
     log.event("replication.lineage", { lineage: id, reason });
-    return this.#use(lineage);
+    this.#use(lineage);
+    void this.#clean();
+    return null;
+  }
+
+  async #write(lineages: Lineage[]): Promise<string | null> {
+    const { tools, limitMs } = this.#deps;
+    const failure = await writeCatalog(tools, lineages, limitMs);
+    if (failure === null) this.#known = lineages;
+    return failure;
   }
 
   #use(lineage: Lineage | undefined): null {

@@ -11,14 +11,14 @@ import type { ReplicaState } from "./replica.ts";
 const CHECK_EVERY_MS = 60_000;
 /** A replica that cannot be restored from is checked more often: a first finding must repeat itself to be believed. */
 const RECHECK_EVERY_MS = 10_000;
-/** The first copy of a large database takes its time. The wait doubles, so that one of any size comes to its end. */
-const FIRST_RENEWAL_WAIT_MS = 10 * 60_000;
 
 interface RestorableDeps {
   /** What a restore would find of the current lineage. */
   inspect: () => Promise<ReplicaState>;
   /** Called whenever this lineage was found whole. */
   settle: (lineage: string) => Promise<void>;
+  /** Whether a new lineage may be begun. */
+  isRenewalDue: () => boolean;
   clock: Pick<Clock, "now">;
   log: Log;
   /** For tests. */
@@ -34,8 +34,6 @@ export class RestorableCheck {
   #noted: { transaction: number; lastSyncAt: number; at: number } | null = null;
   #failures = 0;
   #fault: { reason: string; since: number } | null = null;
-  #nextRenewalAt = 0;
-  #renewalWaitMs = FIRST_RENEWAL_WAIT_MS;
   /** Counts daemons: the finding about one says nothing of the next. */
   #daemon = 0;
 
@@ -112,8 +110,6 @@ export class RestorableCheck {
     if (this.#fault !== null) {
       log.event("replication.restorable", { forMs: now - this.#fault.since });
       this.#fault = null;
-      this.#renewalWaitMs = FIRST_RENEWAL_WAIT_MS;
-      this.#nextRenewalAt = 0;
     }
     await settle(lineage);
   }
@@ -128,11 +124,6 @@ export class RestorableCheck {
       log.event("replication.not_restorable", { reason, words }, "warn");
     }
     this.#fault = { reason, since: this.#fault?.since ?? now };
-    // Not before the last one: the clock may have been set back, and the wait would be as long as that.
-    const lastAt = this.#nextRenewalAt - this.#renewalWaitMs / 2;
-    if (now >= lastAt && now < this.#nextRenewalAt) return false;
-    this.#nextRenewalAt = now + this.#renewalWaitMs;
-    this.#renewalWaitMs *= 2;
-    return true;
+    return this.#deps.isRenewalDue();
   }
 }

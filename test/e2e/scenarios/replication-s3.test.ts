@@ -159,7 +159,7 @@ async function deleteFirstLineage(world: World, endpoint: string): Promise<void>
   const tools = await openTools({ ...replication, ...keys }, { dataDir, database: join(dataDir, "pombo.db") });
   const before = await keysIn(endpoint);
   const [lineage = ""] = before.flatMap((key) => /^pombo\/([0-9a-f-]{36})\//.exec(key)?.[1] ?? []).toSorted();
-  expect(await deletePrefix(tools, lineage)).toBe(true);
+  expect(await deletePrefix(tools, lineage, LIMIT_MS)).toBe(true);
   const left = before.filter((key) => !key.startsWith(`pombo/${lineage}/`));
   expect([await keysIn(endpoint), left.length]).toEqual([left, expect.any(Number)]);
   expect(left.length).toBeLessThan(before.length);

@@ -91,6 +91,8 @@ export function supervised() {
     log,
     restorable: new RestorableCheck({
       inspect: () => Promise.resolve(at.replica),
+      // The first daemon's lineage, and one more.
+      isRenewalDue: () => renewals.length < 2,
       settle() {
         at.settled += 1;
         return Promise.resolve();
