@@ -1,7 +1,7 @@
-import { asc, desc, getTableColumns, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { asc, desc, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "./open.ts";
-import { prepare } from "./statement.ts";
+import { prepare, toPlaceholders } from "./statement.ts";
 
 // Statements that many stores have: batches, keyset pages, the insertion of a row. Work on more rows than one transaction or
 // one turn of the event loop should touch goes in batches.
@@ -91,8 +91,7 @@ export function newestFirst(table: Listed): SQL[] {
 
 /** Prepares the insertion of rows with every column but the id, which SQLite gives out; answers with it. */
 export function prepareInsert<T extends SQLiteTable & { id: SQLiteColumn }>(orm: Orm, table: T) {
-  const names = Object.keys(getTableColumns(table)).filter((name) => name !== "id");
-  const values = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]));
+  const { id: _, ...values }: Record<string, unknown> = toPlaceholders(table);
   const insert = prepare(orm.insert(table).values(values as T["$inferInsert"]));
   return (row: Omit<T["$inferSelect"], "id">): number => Number(insert.run(row).lastInsertRowid);
 }
