@@ -53,7 +53,7 @@ export class RestorableCheck {
     this.#nextAt = this.#deps.clock.now() + this.#everyMs;
   }
 
-  /** Called with each state of a daemon that is well; checks when it is time. Why a new lineage is needed; null: it is not. */
+  /** Called with each state of a daemon; checks when it is time. Why a new lineage is needed; null: it is not. */
   async observe(state: DaemonState): Promise<string | null> {
     const { inspect, clock } = this.#deps;
     const now = clock.now();

@@ -288,10 +288,10 @@ export class Supervisor {
     this.#copiedAt = steady.now() - Math.min(Math.max(0, clock.now() - at), sinceAnswerMs);
   }
 
-  /** Checks whether a restore would succeed, while the daemon is well; otherwise the lag is reported. */
+  /** Checks whether a restore would succeed, a daemon with a fault included: it may stand at a step that was lost here. */
   async #checkReplica(state: DaemonState): Promise<void> {
     const child = this.#child;
-    if (child === null || state.fault !== null || state.isAtIt) return;
+    if (child === null || state.isAtIt) return;
     const reason = await this.#deps.restorable.observe(state);
     if (reason !== null && child === this.#child) this.#renew(reason);
   }
