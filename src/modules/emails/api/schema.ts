@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { ATTEMPT_OUTCOMES } from "../../../platform/db/schema/schema.ts";
-import { REPORT_KINDS } from "../../../platform/db/schema/schema.ts";
+import { ATTEMPT_OUTCOMES, ENDED_STATUSES, REPORT_KINDS, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
 import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
 import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/request-schemas.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../../../protocols/mime/address.ts";
@@ -137,18 +136,7 @@ export const Accepted = namedObject("AcceptedEmail", {
 });
 export const AcceptedBatch = Type.Array(Accepted);
 
-export const EMAIL_STATUSES = [
-  "queued",
-  "sending",
-  "delivery_delayed",
-  "sent",
-  "delivered",
-  "bounced",
-  "failed",
-  "complained",
-  "suppressed",
-  "canceled",
-] as const;
+export const EMAIL_STATUSES = [...WAITING_STATES, ...ENDED_STATUSES] as const;
 
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 

@@ -73,17 +73,11 @@ export const apiKeys = sqliteTable("api_key", {
   lastUsedAt: integer("last_used_at"),
 });
 
+/** An email that is sent, or over. */
+export const ENDED_STATUSES = ["sent", "delivered", "bounced", "failed", "complained", "suppressed", "canceled"] as const;
+
 /** What the email row itself says; `sending` and `delivery_delayed` follow from its queue row. */
-export const STORED_STATUSES = [
-  "queued",
-  "sent",
-  "delivered",
-  "bounced",
-  "failed",
-  "complained",
-  "suppressed",
-  "canceled",
-] as const;
+export const STORED_STATUSES = ["queued", ...ENDED_STATUSES] as const;
 
 export const emails = sqliteTable("email", {
   id: integer().primaryKey(),
