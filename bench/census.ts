@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../src/platform/db/open.ts";
 import { QueueDepthSampler } from "../src/modules/emails/queue/depth-sampler.ts";
-import { openCensusStore } from "../src/modules/emails/queue/depth-store.ts";
+import { openEmailAdminStore } from "../src/modules/emails/queue/admin-store.ts";
 
 const rows = Number(process.argv[2] ?? 1_000_000);
 const lanes = Number(process.argv[3] ?? 1_000);
@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "pombo-census-"));
 const db = openDatabase(join(folder, "bench.db"));
 try {
   fill();
-  const store = openCensusStore(db);
+  const store = openEmailAdminStore(db);
   const slices: number[] = [];
   const timed: typeof store = {
     ...store,
@@ -29,7 +29,7 @@ try {
       return slice;
     },
   };
-  const census = new QueueDepthSampler({ store: timed, siteOf: (laneId) => store.destinationOf(laneId), clock: Date });
+  const census = new QueueDepthSampler({ store: timed, findSite: () => null, clock: Date });
   const watch = watchTurns();
   const startedAt = performance.now();
   await census.refresh();

@@ -64,7 +64,14 @@ export async function writeSuppressions(dataFolder: string, rows: number, lifts:
 /** As the list gives it out behind that row. */
 function cursorAt(pages: ListPages, createdAt: number, id: number): string {
   const row = { createdAt, id };
-  return pages.page([row, row], 1, "suppressions").meta.next_cursor ?? "";
+  return (
+    pages.list(
+      { limit: "1" },
+      "suppressions",
+      () => [row, row],
+      () => null,
+    ).meta.next_cursor ?? ""
+  );
 }
 
 /** Measures them; `ask` runs an order with the workspace's key. */

@@ -1,6 +1,5 @@
 import { runCommand } from "./cli/command-table.ts";
-import type { Terminal } from "./cli/framework/terminal.ts";
-import { CommandError } from "./cli/framework/failure.ts";
+import { CommandError, type Terminal } from "./cli/framework/definition.ts";
 import { plainLines } from "./cli/framework/text.ts";
 import { FinalStartError, StartError } from "./platform/errors.ts";
 import { errorText } from "./platform/log.ts";

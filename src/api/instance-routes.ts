@@ -1,32 +1,30 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { isReadyWith, type HealthIssue } from "../platform/health-issue.ts";
-import { describe, jsonAnswer, named } from "../platform/http/openapi.ts";
+import { describe, jsonAnswer, namedObject } from "../platform/http/openapi.ts";
 import { timeOf } from "../platform/http/times.ts";
+import { dateTime, oneOf, orNull } from "../platform/http/answer-schemas.ts";
 
 const TAG = "Instance";
 
-const Health = named("Health", Type.Object({ status: Type.Literal("alive") }));
-const Readiness = named(
-  "Readiness",
-  Type.Object({
-    status: Type.Union([Type.Literal("ready"), Type.Literal("not ready")]),
-    reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work now." }),
-    issues: Type.Array(
-      Type.Object({
-        component: Type.String({
-          examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms", "clock"],
-        }),
-        reason: Type.String({ description: "The problem, and what to do or what happens automatically." }),
-        since: Type.String({ format: "date-time" }),
+const Health = namedObject("Health", { status: Type.Literal("alive") });
+const Readiness = namedObject("Readiness", {
+  status: oneOf(["ready", "not ready"]),
+  reason: orNull(Type.String(), "Why it cannot work now."),
+  issues: Type.Array(
+    Type.Object({
+      component: Type.String({
+        examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms", "clock"],
       }),
-      {
-        description:
-          "The components that keep it from working; while it is ready, issues that the operator should solve.",
-      },
-    ),
-  }),
-);
+      reason: Type.String({ description: "The problem, and what to do or what happens automatically." }),
+      since: dateTime(),
+    }),
+    {
+      description:
+        "The components that keep it from working; while it is ready, issues that the operator should solve.",
+    },
+  ),
+});
 
 const READY = { status: "ready", reason: null, issues: [] };
 const FULL_DISK = "The disk is nearly full: 100 MiB are free. Sends are refused until there is room.";

@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from "node:fs";
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { countChanges, disableCheckpoints, enableCheckpoints, getWalBytes } from "../platform/db/wal.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
@@ -20,7 +20,7 @@ import {
   writeMarker,
 } from "./litestream/marker.ts";
 import { writeRecord } from "./litestream/record.ts";
-import { type Lineage, listLocalSteps, type Owner, readOwner } from "./litestream/replica.ts";
+import { listLocalSteps, type Owner, readOwner } from "./litestream/replica.ts";
 import { classifyForEmpty, classifyReplica } from "./litestream/replica-verdict.ts";
 import { RestorableCheck } from "./litestream/restorable.ts";
 import { describeSameDisk } from "./litestream/same-disk.ts";
@@ -223,7 +223,8 @@ async function compareWithReplica(
     owner,
     instance: settings.get("instance_id") ?? "",
     boots,
-    local: findLocal(tools, found.lineages),
+    newest: found.lineages.at(-1)?.id ?? "",
+    local: findLocal(tools),
     url: config.replication.url ?? "",
     startEmpty: choice.startEmpty ?? false,
     takeOver: (choice.takeOver ?? false) || isPutBack(config.dataDir),
@@ -232,10 +233,9 @@ async function compareWithReplica(
   return verdict.kind === "behind" ? verdict.reason : null;
 }
 
-function findLocal({ places }: DaemonTools, lineages: readonly Lineage[]) {
+function findLocal({ places }: DaemonTools) {
   const lineage = findLocalLineage(places);
-  if (lineage === null || lineages.every(({ id }) => id !== lineage)) return null;
-  return { lineage, transaction: listLocalSteps(places, lineage, "database").at(-1) ?? 0 };
+  return lineage === null ? null : { lineage, transaction: listLocalSteps(places, lineage, "database").at(-1) ?? 0 };
 }
 
 function createWeeklyDrill({ config, environment, openThread }: ReplicatorDeps): WeeklyDrill {
@@ -253,14 +253,18 @@ function createSupervisor(
 ): Supervisor {
   const { places } = tools;
   const { instance, boot } = owner;
-  const lineages = new Lineages({ tools, instance, boot, limitMs: INSPECT_LIMIT_MS, ...environment });
+  const { clock, random, log } = environment;
+  const steady = environment.steady ?? clock;
+  const lineages = new Lineages({ tools, instance, boot, limitMs: INSPECT_LIMIT_MS, clock, steady, random, log });
   return new Supervisor({
     lineages,
     spawn: (line) => spawnDaemon(tools, line),
     restorable: new RestorableCheck({
       inspect: () => lineages.inspect(),
-      settle: () => lineages.settle(),
-      ...environment,
+      settle: (lineage) => lineages.settle(lineage),
+      isRenewalDue: () => lineages.renewalWaitMs === 0,
+      clock,
+      log,
     }),
     control: openControl(places.socket),
     databases: { main: places.database, owner: places.owner },
@@ -269,8 +273,8 @@ function createSupervisor(
       take: () => enableCheckpoints(db),
       walBytes: () => getWalBytes(databaseFile),
     },
-    clock: environment.clock,
-    steady: environment.steady ?? environment.clock,
-    log: environment.log,
+    clock,
+    steady,
+    log,
   });
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { type DatabaseMarks, readMarks, readSchemaState } from "../platform/db/inspect-file.ts";
 import { createFreeSpaceReader } from "../platform/db/disk-guard.ts";

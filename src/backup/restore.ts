@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import { lockHeld } from "../platform/instance-lock.ts";
 import type { Config } from "../config/config.ts";
 import {
@@ -17,7 +17,7 @@ import { openDomainStore } from "../modules/domains/store.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { newId } from "../platform/uuid.ts";
-import { readInstanceKey, writeInstanceKey } from "../platform/keyring/key-file.ts";
+import { loadInstanceKey, writeInstanceKey } from "../platform/keyring/key-file.ts";
 import { createInstanceKey, openKeyring, parseInstanceKey } from "../platform/keyring/keyring.ts";
 import { inspectReplica } from "./litestream/catalog.ts";
 import { openControl } from "./litestream/control.ts";
@@ -208,7 +208,11 @@ function requireEmpty(dataDir: string): void {
 function requireFreeKeyFile({ config, recoveryKey, isKeyOfEnvironment }: RestoreOptions): void {
   const { instanceKeyFile: file } = config.secrets;
   if (isKeyOfEnvironment || !existsSync(file)) return;
-  if (recoveryKey !== null && Buffer.from(parseKey(recoveryKey)).equals(Buffer.from(readInstanceKey(file)))) return;
+  if (
+    recoveryKey !== null &&
+    Buffer.from(parseKey(recoveryKey)).equals(Buffer.from(loadInstanceKey({ file, env: {} })))
+  )
+    return;
   throw new StartError(`${file} holds another instance key, which is never overwritten: move it away first.`);
 }
 

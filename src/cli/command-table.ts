@@ -1,8 +1,14 @@
 import { backup } from "./commands/backup.ts";
 import { CREDITS_COMMANDS } from "./commands/credits.ts";
-import { type Command, type Arguments, parseArguments } from "./framework/definition.ts";
+import {
+  type Arguments,
+  type Command,
+  CommandError,
+  parseArguments,
+  type Terminal,
+  UsageError,
+} from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain.ts";
-import { CommandError, UsageError } from "./framework/failure.ts";
 import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview } from "./framework/help.ts";
 import { INBOX_COMMANDS } from "./commands/inbox.ts";
@@ -16,7 +22,6 @@ import { SENDER_COMMANDS } from "./commands/sender.ts";
 import { SMS_COMMANDS } from "./commands/sms/sms.ts";
 import { serve } from "./commands/serve.ts";
 import { SUPPRESSION_COMMANDS } from "./commands/suppression/suppression.ts";
-import type { Terminal } from "./framework/terminal.ts";
 import { trace } from "./commands/trace.ts";
 import { update } from "./commands/update/update.ts";
 import { versionRecord, versionText } from "./commands/version.ts";
@@ -29,7 +34,6 @@ const HELP = ["help", "--help", "-h"];
 const DEFAULT_API = "http://127.0.0.1:8080";
 const JSON_OPTION = { about: "print one line of JSON, for programs" };
 
-/** Every command. */
 const COMMANDS: readonly Command[] = [
   {
     name: "dev",
@@ -43,7 +47,7 @@ const COMMANDS: readonly Command[] = [
     async run(args, terminal) {
       // Imported here, so that an instance does not load the sandbox.
       const { dev } = await import("./commands/dev/dev.ts");
-      await dev({ port: portOf(args), data: args.text("data"), json: args.isSet("json") }, terminal);
+      await dev(args, terminal);
     },
   },
   {
@@ -72,54 +76,12 @@ const COMMANDS: readonly Command[] = [
         terminal,
       ),
   },
-  {
-    name: "init",
-    arguments: [],
-    options: {
-      hostname: { value: "NAME", about: "the full name of this server, as in the reverse DNS of its address" },
-      "data-dir": { value: "DIR", about: "the data directory (/var/lib/pombo)" },
-      listen: { value: "ADDRESS", about: "the API's address and port (127.0.0.1:8080); in a container 0.0.0.0:8080" },
-      config: { value: "FILE", about: "the configuration to write (pombo.toml)" },
-      json: JSON_OPTION,
-    },
-    about: "Set up an instance: write its configuration, and show its keys once.",
-    run: (args, terminal) =>
-      init(
-        {
-          config: args.text("config"),
-          dataDir: args.text("data-dir"),
-          hostname: args.text("hostname"),
-          listen: args.text("listen"),
-          json: args.isSet("json"),
-        },
-        terminal,
-      ),
-  },
+  init,
   serve,
   restore,
   backup,
   health,
-  {
-    name: "update",
-    arguments: ["FILE|URL"],
-    options: {
-      sha256: { value: "HEX", about: "its checksum; for a URL, pombo also verifies the signature at URL.minisig" },
-      "allow-downgrade": { about: "for a URL: accept an older version too" },
-      config: { value: "FILE", about: "the configuration, as for serve" },
-    },
-    about:
-      "Replace this pombo with another one. The new one is tried first; if it fails before it has accepted or sent anything, the old one is put back.",
-    run: (args, terminal) =>
-      update(
-        {
-          from: args.argument("FILE|URL"),
-          sha256: args.text("sha256"),
-          allowDowngrade: args.isSet("allow-downgrade"),
-          config: args.text("config"),
-        },
-        terminal,
-      ),
-  },
+  update,
   {
     name: "version",
     arguments: [],
@@ -169,7 +131,7 @@ function findCommand(words: string[]): Command | null {
   return found.find(({ name }) => name.includes(" ")) ?? found[0] ?? null;
 }
 
-function groupOf(words: string[]): Command[] {
+function findGroup(words: string[]): Command[] {
   return COMMANDS.filter(({ name }) => name.split(" ")[0] === words[0]);
 }
 
@@ -180,7 +142,7 @@ function asksForHelp(words: string[]): boolean {
 
 /** A command that is also the first word of others. */
 function isOfGroup({ name }: Command): boolean {
-  return !name.includes(" ") && groupOf([name]).length > 1;
+  return !name.includes(" ") && findGroup([name]).length > 1;
 }
 
 function helpOn(words: string[]): string {
@@ -189,7 +151,7 @@ function helpOn(words: string[]): string {
   if (first === "exit-codes") return exitCodes();
   const command = findCommand(words);
   if (command !== null && !isOfGroup(command)) return commandHelp(command);
-  const group = groupOf(words);
+  const group = findGroup(words);
   if (group.length > 0) return groupHelp(group);
   throw unknownCommand(words);
 }
@@ -204,7 +166,7 @@ const FORMER_COMMANDS: Record<string, string> = {
 function unknownCommand([first = "", second]: string[]): CommandError {
   const renamed = FORMER_COMMANDS[`${first} ${second ?? ""}`];
   if (renamed !== undefined) return new CommandError(`pombo ${first} ${second} is now called ${renamed}.`, 2);
-  const group = groupOf([first]);
+  const group = findGroup([first]);
   if (group.length === 0) {
     const names = [...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))];
     const fault = `pombo has no command ${plain(first)}.${suggest(first, names)}`;
@@ -224,19 +186,9 @@ function suggest(word: string, known: readonly string[]): string {
   return guess === null ? "" : ` Did you mean ${guess}?`;
 }
 
-const DEV_PORT = 8080;
-
 /** An option that names an http or https address. Throws UsageError. */
 function readWebUrl(args: Arguments, name: string): string | undefined {
   const given = args.text(name);
   if (given === undefined || /^https?:$/.test(URL.parse(given)?.protocol ?? "")) return given;
   throw new UsageError(`--${name} must be an address such as http://127.0.0.1:3000/hook, not ${plain(given)}.`);
-}
-
-function portOf(args: Arguments): number {
-  const value = args.text("port");
-  if (value === undefined) return DEV_PORT;
-  const port = Number(value);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new UsageError(`--port must be a number from 0 to 65535, not ${plain(value)}.`);
 }

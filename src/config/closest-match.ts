@@ -1,16 +1,11 @@
 // Suggests a known word for a misspelled one: a key of the configuration, or a command.
 
-/** Close enough for a typing error: one edit in a short word, up to three in a long one. */
-function isSimilar(word: string, candidate: string): boolean {
-  const allowed = candidate.length <= 4 ? 1 : candidate.length <= 8 ? 2 : 3;
-  return Math.abs(word.length - candidate.length) <= allowed && editDistance(word.toLowerCase(), candidate) <= allowed;
-}
-
-/** The closest word; null: none is similar. */
+/** The closest word; null: none is close enough for a typing error, one edit in a short word, up to three in a long one. */
 export function nearest(word: string, known: readonly string[]): string | null {
-  const distance = (candidate: string) => editDistance(word.toLowerCase(), candidate);
-  const similar = known.filter((candidate) => isSimilar(word, candidate));
-  return similar.toSorted((a, b) => distance(a) - distance(b))[0] ?? null;
+  const measured = known.map((candidate) => ({ candidate, edits: editDistance(word.toLowerCase(), candidate) }));
+  const allowed = ({ length }: string) => (length <= 4 ? 1 : length <= 8 ? 2 : 3);
+  const similar = measured.filter(({ candidate, edits }) => edits <= allowed(candidate));
+  return similar.toSorted((a, b) => a.edits - b.edits)[0]?.candidate ?? null;
 }
 
 /** Levenshtein distance. */

@@ -4,7 +4,7 @@ import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.t
 import { checkSms, completeSms } from "./sms-rules.ts";
 import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./replication.ts";
 import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./sms.ts";
-import { choice, derived, duration, integer, list, size, special, tables, text } from "./fields.ts";
+import { choice, derived, duration, flag, integer, list, optional, size, special, tables, text } from "./fields.ts";
 import { type ConfigError, parseToml, showText, type Table } from "./toml.ts";
 import { TEXT_FORMATS } from "./formats.ts";
 import type { HostPort } from "../platform/ip/address.ts";
@@ -18,6 +18,8 @@ const BATCH_MAX = 1000;
 const RATE_MAX = 1_000_000;
 const PLAN_NUMBER_MAX = 1_000_000_000;
 const BODY_SIZES: [string, string] = ["1KiB", "256MiB"];
+
+const ranges = (description: string) => list(text("range", "One range."), [0, 100], description, []);
 
 const planNumber = (description: string) => integer([-1, PLAN_NUMBER_MAX], description);
 
@@ -54,7 +56,7 @@ const SiteSchema = Type.Object({
   mx: list(text("hostname", "One name."), [1, 50], "Names of its mail servers, or their endings.", []),
   maxSessions: integer([0, 1000], "Open connections; 0 = as for others.", 0),
   messagesPerSession: integer([0, 100_000], "Messages over one connection; 0 = no limit.", 0),
-  tlsRequired: Type.Boolean({ description: "Whether mail to it requires TLS.", default: false }),
+  tlsRequired: flag("Whether mail to it requires TLS.", false),
 });
 
 /** One `[[site]]` as the file has it. */
@@ -74,12 +76,7 @@ export const ConfigSchema = Type.Object({
       "32MiB",
     ),
     maxBodyDefaultBytes: size(BODY_SIZES, "Maximal size of any other request.", "64KiB"),
-    trustedProxies: list(
-      text("range", "One range."),
-      [0, 100],
-      "Address ranges of reverse proxies whose X-Forwarded-For is trusted; none = it is ignored.",
-      [],
-    ),
+    trustedProxies: ranges("Address ranges of reverse proxies whose X-Forwarded-For is trusted; none = it is ignored."),
   }),
   rateLimits: Type.Object({
     sendsPerSecond: rate("Sends of one workspace a second, a batch counts as one; 0 = no limit, here and below.", 100),
@@ -109,11 +106,10 @@ export const ConfigSchema = Type.Object({
       { default: "direct" },
     ),
     bounceHost: derived("hostname", "The host that receives bounces; default: hostname.", "hostname"),
-    sourceIpv4: special<string | null>("source_ipv4", "The IPv4 to send from; empty = the system's choice.", ""),
-    sourceIpv6: special<string | null>(
+    sourceIpv4: optional("source_ipv4", "The IPv4 to send from; empty = the system's choice."),
+    sourceIpv6: optional(
       "source_ipv6",
       "The IPv6 to send from, once it has a PTR and is in SPF; empty = IPv6 only to servers without IPv4.",
-      "",
     ),
     destinationPort: integer([1, 65_535], "Port of the recipients' servers; 25 except in tests.", 25),
     lifetimeMs: duration(["1ms", "30d"], "How long delivery of an email is attempted.", "72h"),
@@ -128,19 +124,10 @@ export const ConfigSchema = Type.Object({
       "How long html and text of a final email are kept; its record stays.",
       "30d",
     ),
-    allowPrivateRanges: list(
-      text("range", "One range."),
-      [0, 100],
-      "Private address ranges that mail may be sent to; for tests.",
-      [],
-    ),
+    allowPrivateRanges: ranges("Private address ranges that mail may be sent to; for tests."),
     maxSessions: integer([1, 10_000], "Open connections to mail servers.", 200),
     sessionsPerDestination: integer([1, 1000], "Open connections to one destination; at most max_sessions.", 20),
-    dmarcRua: special<string | null>(
-      "report_address",
-      "The address for reports (rua) in the suggested DMARC records; empty = none.",
-      "",
-    ),
+    dmarcRua: optional("report_address", "The address for reports (rua) in the suggested DMARC records; empty = none."),
   }),
   inbound: Type.Object({
     listen: special<HostPort | null>(
@@ -148,12 +135,11 @@ export const ConfigSchema = Type.Object({
       "Address and port for incoming bounces and complaints, which arrive at port 25. Port 0 = any free one, empty = none.",
       "0.0.0.0:25",
     ),
-    certificateFile: special<string | null>(
+    certificateFile: optional(
       "optional_path",
       "The certificate for STARTTLS with its chain, a PEM file, read again when it changes; empty = pombo creates one.",
-      "",
     ),
-    keyFile: special<string | null>("optional_path", "The certificate's private key, a PEM file.", ""),
+    keyFile: optional("optional_path", "The certificate's private key, a PEM file."),
   }),
   workspaces: Type.Object({
     creation: choice(
@@ -192,16 +178,8 @@ export const ConfigSchema = Type.Object({
     ),
   }),
   webhooks: Type.Object({
-    allowHttp: Type.Boolean({
-      description: "Whether webhooks may be called without TLS, so that events are not encrypted.",
-      default: false,
-    }),
-    allowPrivateRanges: list(
-      text("range", "One range."),
-      [0, 100],
-      "Private address ranges that webhooks may call: receivers in your own network.",
-      [],
-    ),
+    allowHttp: flag("Whether webhooks may be called without TLS, so that events are not encrypted.", false),
+    allowPrivateRanges: ranges("Private address ranges that webhooks may call: receivers in your own network."),
     retentionMs: duration(["8d", "365d"], "How long events and deliveries are kept.", "30d"),
   }),
   sms: SmsSchema,

@@ -46,6 +46,15 @@ export function special<T>(format: string, description: string, initial?: string
   return Type.Unsafe<T>({ type: "string", format, description, ...initially(initial) });
 }
 
+/** A text that may be left out: "" is read as null. */
+export function optional(format: string, description: string) {
+  return special<string | null>(format, description, "");
+}
+
+export function flag(description: string, initial: boolean) {
+  return Type.Boolean({ description, default: initial });
+}
+
 /** Never shown in errors; "" is read as null. */
 export function secret(description: string) {
   return Type.Unsafe<string | null>({ type: "string", format: "secret", description, default: "", isSecret: true });

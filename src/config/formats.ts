@@ -62,6 +62,10 @@ export function parseHostPort(text: string): HostPort | null {
   return v4 !== undefined && isIPv4(v4) ? { address: v4, port } : null;
 }
 
+function matching(pattern: RegExp, expected: string) {
+  return { expected, read: (text) => (pattern.test(text) ? text : undefined) } satisfies TextFormat;
+}
+
 /** The reader of each `format` in the schema of config.ts. */
 export const TEXT_FORMATS = {
   hostname: {
@@ -134,36 +138,27 @@ export const TEXT_FORMATS = {
     expected: 'a URL such as "https://s3.example.net", or "" for Amazon\'s',
     read: (text) => (text === "" ? null : /^https?:\/\/[a-z0-9.[\]:-]+\/?$/i.test(text) ? text : undefined),
   },
-  region: {
-    expected: 'a region such as "eu-central-1", or "" to detect it',
-    read: (text) => (/^[a-z0-9-]{0,64}$/.test(text) ? text : undefined),
-  },
-  sms_name: {
-    expected: 'a name of 1 to 40 lower-case letters, digits, - and _, such as "vodacom-1"',
-    read: (text) => (/^[a-z0-9][a-z0-9_-]{0,39}$/.test(text) ? text : undefined),
-  },
-  number_prefix: {
-    expected: 'the first digits of numbers with country code and without +, such as "25884"',
-    read: (text) => (/^2588\d{0,8}$/.test(text) ? text : undefined),
-  },
+  region: matching(/^[a-z0-9-]{0,64}$/, 'a region such as "eu-central-1", or "" to detect it'),
+  sms_name: matching(
+    /^[a-z0-9][a-z0-9_-]{0,39}$/,
+    'a name of 1 to 40 lower-case letters, digits, - and _, such as "vodacom-1"',
+  ),
+  number_prefix: matching(
+    /^2588\d{0,8}$/,
+    'the first digits of numbers with country code and without +, such as "25884"',
+  ),
   optional_host: {
     expected: 'a host name such as "smsc.example.net", or "" for none',
     read: (text) => (text === "" ? null : readRelayHost(text)),
   },
   // SMPP 3.4 §5.2.1, §5.2.3: C-octet strings, less their NUL.
-  system_id: {
-    expected: "1 to 15 ASCII characters",
-    read: (text) => (/^[\x20-\x7e]{1,15}$/.test(text) ? text : undefined),
-  },
-  system_type: {
-    expected: "at most 12 ASCII characters",
-    read: (text) => (/^[\x20-\x7e]{0,12}$/.test(text) ? text : undefined),
-  },
+  system_id: matching(/^[\x20-\x7e]{1,15}$/, "1 to 15 ASCII characters"),
+  system_type: matching(/^[\x20-\x7e]{0,12}$/, "at most 12 ASCII characters"),
   // As src/modules/workspaces/sender-kind.ts has them.
-  sender_id: {
-    expected: 'a name of 1 to 11 letters, digits and spaces with a letter in it, or a number such as "84000"',
-    read: (text) => (/^(?=.*[A-Za-z])[A-Za-z0-9 \-._&]{1,11}$|^\+?\d{3,15}$/.test(text) ? text : undefined),
-  },
+  sender_id: matching(
+    /^(?=.*[A-Za-z])[A-Za-z0-9 \-._&]{1,11}$|^\+?\d{3,15}$/,
+    'a name of 1 to 11 letters, digits and spaces with a letter in it, or a number such as "84000"',
+  ),
   ton_npi: {
     expected: 'a type of number from 0 to 6 and a numbering plan from 0 to 18, such as "1/1"',
     read: readTonNpi,
@@ -172,10 +167,7 @@ export const TEXT_FORMATS = {
     expected: 'a status other than 0 in hexadecimal such as "0x0000040B"',
     read: (text) => (/^0x0*[1-9a-f][0-9a-f]{0,7}$/i.test(text) ? Number(text) : undefined),
   },
-  receipt_error: {
-    expected: 'an error of 1 to 10 letters and digits such as "069"',
-    read: (text) => (/^[A-Za-z0-9]{1,10}$/.test(text) ? text : undefined),
-  },
+  receipt_error: matching(/^[A-Za-z0-9]{1,10}$/, 'an error of 1 to 10 letters and digits such as "069"'),
   optional_text: {
     expected: 'a text of at most 160 characters without control characters, or "" for none',
     read: (text) => (/\p{Cc}/u.test(text) || text.length > 160 ? undefined : text || null),

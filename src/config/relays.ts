@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { type Static, Type } from "@sinclair/typebox";
-import { choice, derivedInteger, list, secret, special, text } from "./fields.ts";
+import { choice, derivedInteger, flag, list, optional, secret, text } from "./fields.ts";
 import type { ConfigError } from "./toml.ts";
 import { isLoopback } from "../platform/ip/address.ts";
 
@@ -22,18 +22,11 @@ export const RelaySchema = Type.Object({
     "starttls = TLS before anything is sent, implicit = TLS from the first byte, none = no TLS.",
     { default: "starttls" },
   ),
-  verify: Type.Boolean({
-    description: "Whether its certificate must be valid for its name; false only in tests.",
-    default: true,
-  }),
-  caFile: special<string | null>(
-    "optional_path",
-    "Trusted certificate authorities, a PEM file; empty = the public ones.",
-    "",
-  ),
-  username: special<string | null>("account", "For AUTH PLAIN or LOGIN; empty = no authentication.", ""),
+  verify: flag("Whether its certificate must be valid for its name; false only in tests.", true),
+  caFile: optional("optional_path", "Trusted certificate authorities, a PEM file; empty = the public ones."),
+  username: optional("account", "For AUTH PLAIN or LOGIN; empty = no authentication."),
   password: secret("The password; better in a file, or in the variable POMBO_RELAY_PASSWORD."),
-  passwordFile: special<string | null>("optional_path", "A file with the password, instead of password.", ""),
+  passwordFile: optional("optional_path", "A file with the password, instead of password."),
   domains: list(
     text("hostname", "One domain."),
     [0, DOMAINS_MAX],

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { duration, special, text } from "./fields.ts";
+import { duration, optional, text } from "./fields.ts";
 import { type ConfigError, showText } from "./toml.ts";
 
 // `[replication]`: the continuous copy of the database. Secrets are in files or in the environment.
@@ -10,25 +10,19 @@ const SECRET_ACCESS_KEY_VARIABLE = "POMBO_REPLICATION_SECRET_ACCESS_KEY";
 const NETWORK_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 export const ReplicationSchema = Type.Object({
-  url: special<string | null>(
+  url: optional(
     "replica_url",
     "The replica of the database: s3://bucket/path, sftp://user@host/path or a folder on another disk; empty = none.",
-    "",
   ),
-  endpoint: special<string | null>("endpoint", "The URL of an S3 service other than Amazon's.", ""),
+  endpoint: optional("endpoint", "The URL of an S3 service other than Amazon's."),
   region: text("region", "The region of the bucket; empty = detected.", ""),
-  accessKeyId: special<string | null>(
-    "account",
-    "The id of the S3 access key; or the variable POMBO_REPLICATION_ACCESS_KEY_ID.",
-    "",
-  ),
-  secretAccessKeyFile: special<string | null>(
+  accessKeyId: optional("account", "The id of the S3 access key; or the variable POMBO_REPLICATION_ACCESS_KEY_ID."),
+  secretAccessKeyFile: optional(
     "optional_path",
     "The file with its secret; or the variable POMBO_REPLICATION_SECRET_ACCESS_KEY.",
-    "",
   ),
-  sftpKeyFile: special<string | null>("optional_path", "The private key for SFTP, in OpenSSH's format.", ""),
-  sftpHostKey: special<string | null>("account", 'The public key of the SFTP server, such as "ssh-ed25519 AAAA…".', ""),
+  sftpKeyFile: optional("optional_path", "The private key for SFTP, in OpenSSH's format."),
+  sftpHostKey: optional("account", 'The public key of the SFTP server, such as "ssh-ed25519 AAAA…".'),
   syncIntervalMs: duration(
     ["100ms", "1h"],
     "How often changes are copied. If the disk is lost, so are the changes since the last copy; under load a few seconds more.",

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { getErrorMessage } from "../platform/errors.ts";
 
 // Reads files that the configuration names, once, at start. `key`: the table that names one. Problems are added to
 // `faults`, in sentences for the operator.
@@ -53,8 +54,9 @@ function readFile(file: string, options: { key: string; maxBytes: number; faults
     if (found.isFile() && found.size <= maxBytes) return readFileSync(file, "utf8");
     faults.push(`${file} (${key}) is not usable: it must be a regular file of at most ${maxBytes} bytes.`);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    faults.push(`${file} (${key}) cannot be read (${reason}): name another file, or let pombo's user read this one.`);
+    faults.push(
+      `${file} (${key}) cannot be read (${getErrorMessage(error)}): name another file, or let pombo's user read this one.`,
+    );
   }
   return null;
 }

@@ -129,7 +129,7 @@ function checkFailover(
       const names = routes.flatMap(({ value }) => (value.name === undefined || value === route ? [] : [value.name]));
       const expected = names.length === 0 ? "another [[sms.routes]] of that name" : `once, one of: ${names.join(", ")}`;
       errors.push({ key: place, found: JSON.stringify(name), expected });
-    } else if (cutOf(route) !== cutOf(other)) {
+    } else if (getCut(route) !== getCut(other)) {
       const expected = `a route that cuts long texts as this one does: segmentation "udh16", shift_tables and default_charset must be the same on both`;
       errors.push({ key: place, found: JSON.stringify(name), expected });
     }
@@ -137,6 +137,6 @@ function checkFailover(
 }
 
 /** udh8, sar and payload are cut alike, and know no other tables where there is no header. */
-function cutOf({ segmentation, shiftTables, defaultCharset }: Found<SmsRouteConfig>): string {
+function getCut({ segmentation, shiftTables, defaultCharset }: Found<SmsRouteConfig>): string {
   return `${segmentation === "udh16"} ${shiftTables} ${defaultCharset}`;
 }

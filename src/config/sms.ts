@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { REFUSAL_CATEGORIES } from "../protocols/smpp/pdu/status-table.ts";
 import { choice, duration, integer, list, secret, special, tables, text } from "./fields.ts";
 
 // `[sms]` and `[[sms.routes]]`. A route is one SMSC, or one account at an aggregator, with the peculiarities of its
@@ -12,20 +13,14 @@ const PREFIXES_MAX = 200;
 /** Mobile numbers of Mozambique: +258 8, a digit from 2 to 7, and seven digits. */
 export const DEFAULT_SMS_PREFIXES = ["25882", "25883", "25884", "25885", "25886", "25887"];
 
-/** The categories of an SMSC's refusal, as in src/protocols/smpp/pdu/status-table.ts. */
-const REFUSALS = [
-  "invalid_destination",
-  "blocked",
-  "sender_rejected",
-  "content_rejected",
-  "throttled",
-  "provider_auth",
-  "provider_unavailable",
-  "provider_error",
-  "protocol_error",
-] as const;
 /** With those of the network's errors, see src/modules/sms/receipts/failure.ts. */
-const NETWORK_ERRORS = [...REFUSALS, "unknown_subscriber", "absent_subscriber", "handset_error", "expired"] as const;
+const NETWORK_ERRORS = [
+  ...REFUSAL_CATEGORIES,
+  "unknown_subscriber",
+  "absent_subscriber",
+  "handset_error",
+  "expired",
+] as const;
 
 const LinkSchema = Type.Object({
   name: text("sms_name", "A unique name."),
@@ -67,7 +62,7 @@ const StatusSchema = Type.Object({
     "retry = later on the same route, reroute = once on a failover route, fail = the message fails.",
     { default: "fail" },
   ),
-  category: choice([...REFUSALS], "Its value in failureCategory.", { default: "provider_error" }),
+  category: choice([...REFUSAL_CATEGORIES], "Its value in failureCategory.", { default: "provider_error" }),
 });
 
 const ErrorSchema = Type.Object({

@@ -1,3 +1,5 @@
+import { getErrorMessage } from "../platform/errors.ts";
+
 // TOML text → table, and what can be said of a text or value that is wrong.
 
 export type Table = Record<string, unknown>;
@@ -76,8 +78,11 @@ function tomlFault(text: string): string | null {
     Bun.TOML.parse(text);
     return null;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return escapeControls(message.replace(/^TOML Parse error: /, "").slice(0, FAULT_MAX));
+    return escapeControls(
+      getErrorMessage(error)
+        .replace(/^TOML Parse error: /, "")
+        .slice(0, FAULT_MAX),
+    );
   }
 }
 

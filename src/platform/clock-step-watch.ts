@@ -77,24 +77,23 @@ export class ClockStepWatch {
   }
 
   #reportSetForward(fromMs: number, toMs: number): void {
-    const { steady, log } = this.#deps;
-    const [from, to] = [formatTime(fromMs), formatTime(toMs)];
-    const reason =
-      `The machine's clock was set forward from ${from} to ${to}, or the machine slept. For an hour no email expires ` +
-      "because of that. If the time is wrong, correct it before then (timedatectl).";
-    this.#lastStep = { since: toMs, seenAt: steady.now(), reason };
-    log.event("clock.set_forward", { from, to, byS: Math.round((toMs - fromMs) / 1_000) }, "warn");
+    this.#report("clock.set_forward", { fromMs, toMs }, (words) => {
+      return `The machine's clock was set forward ${words}, or the machine slept. For an hour no email expires because of that. If the time is wrong, correct it before then (timedatectl).`;
+    });
   }
 
   async #followSetBack(step: SetBack, isStart: boolean): Promise<void> {
-    const { steady, log, follow } = this.#deps;
-    await follow(step, isStart);
-    const [from, to] = [formatTime(step.fromMs), formatTime(step.toMs)];
-    const reason =
-      `The machine's clock was set back from ${from} to ${to}. Messages and calls that ` +
-      "wait keep the waits they had. Find out what set the clock (timedatectl); records may show the time in between twice.";
-    this.#lastStep = { since: step.toMs, seenAt: steady.now(), reason };
-    log.event("clock.set_back", { from, to, byS: Math.round((step.fromMs - step.toMs) / 1_000) }, "warn");
+    await this.#deps.follow(step, isStart);
+    this.#report("clock.set_back", step, (words) => {
+      return `The machine's clock was set back ${words}. Messages and calls that wait keep the waits they had. Find out what set the clock (timedatectl); records may show the time in between twice.`;
+    });
+  }
+
+  #report(event: string, { fromMs, toMs }: SetBack, explain: (words: string) => string): void {
+    const { steady, log } = this.#deps;
+    const [from, to] = [formatTime(fromMs), formatTime(toMs)];
+    this.#lastStep = { since: toMs, seenAt: steady.now(), reason: explain(`from ${from} to ${to}`) };
+    log.event(event, { from, to, byS: Math.round(Math.abs(toMs - fromMs) / 1_000) }, "warn");
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import type { ReadFree } from "./db/disk-guard.ts";
 import type { Commit } from "./db/group-commit.ts";
 import type { HealthIssue } from "./health-issue.ts";
 import type { Log } from "./log.ts";
@@ -12,6 +13,19 @@ export interface StorageGuard {
   readonly failure: string | null;
   /** Calls `run` when they can again; the returned function ends that. */
   whenOpen(run: () => void): () => void;
+}
+
+/** The outside world, as an argument. */
+export interface Environment {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Measures spans, and never jumps; default: `clock`. */
+  steady?: Clock;
+  /** Free space of the data directory's file system; default: the real one. */
+  readFree?: ReadFree;
+  /** In bytes, for the bodies of requests and for messages in delivery; default: what the machine and its cgroup allow. */
+  memory?: number;
 }
 
 export interface Context {
@@ -32,6 +46,5 @@ export interface Component {
   drain?(graceMs: number): Promise<number>;
   /** Ends everything at once. */
   stop?(): Promise<void> | void;
-  /** Its current health issues. */
   issues?(): HealthIssue[];
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 
 // Reads small files that pombo itself writes into its data directory. Anything else in such a place is refused: a link
 // leads elsewhere, a pipe would block, a large file would fill the memory.
@@ -21,4 +21,9 @@ export function readPlainFile(file: string, maxBytes: number): string | null {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** In bytes; 0: there is none. */
+export function getFileSize(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

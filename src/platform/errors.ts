@@ -1,33 +1,36 @@
-/** Every code that an API answer can carry. The status of each is in platform/http/errors.ts. */
-export type ErrorCode =
-  | "INVALID_JSON"
-  | "MISSING_API_KEY"
-  | "INVALID_API_KEY"
-  | "DAILY_QUOTA_EXCEEDED"
-  | "MONTHLY_QUOTA_EXCEEDED"
-  | "PLAN_UPGRADE_REQUIRED"
-  | "INSUFFICIENT_SMS_CREDITS"
-  | "PLAN_LIMIT_REACHED"
-  | "SENDING_BLOCKED"
-  | "API_KEY_RESTRICTED"
-  | "NOT_FOUND"
-  | "METHOD_NOT_ALLOWED"
-  | "REQUEST_TIMEOUT"
-  | "PAYLOAD_TOO_LARGE"
-  | "UNSUPPORTED_MEDIA_TYPE"
-  | "DOMAIN_ALREADY_EXISTS"
-  | "IDEMPOTENCY_KEY_REUSED"
-  | "NOT_CANCELABLE"
-  | "NOT_RETRYABLE"
-  | "LAST_KEY"
-  | "VALIDATION_ERROR"
-  | "RECIPIENT_SUPPRESSED"
-  | "BATCH_LIMIT_EXCEEDED"
-  | "SENDER_NOT_ALLOWED"
-  | "RATE_LIMITED"
-  | "HEADERS_TOO_LARGE"
-  | "INTERNAL_ERROR"
-  | "UNAVAILABLE";
+/** Every code that an API answer can carry, and its HTTP status. */
+export const ERROR_STATUS = {
+  INVALID_JSON: 400,
+  MISSING_API_KEY: 401,
+  INVALID_API_KEY: 401,
+  DAILY_QUOTA_EXCEEDED: 402,
+  MONTHLY_QUOTA_EXCEEDED: 402,
+  PLAN_UPGRADE_REQUIRED: 402,
+  INSUFFICIENT_SMS_CREDITS: 402,
+  PLAN_LIMIT_REACHED: 402,
+  SENDING_BLOCKED: 403,
+  API_KEY_RESTRICTED: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  DOMAIN_ALREADY_EXISTS: 409,
+  IDEMPOTENCY_KEY_REUSED: 409,
+  NOT_CANCELABLE: 409,
+  NOT_RETRYABLE: 409,
+  LAST_KEY: 409,
+  REQUEST_TIMEOUT: 408,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  VALIDATION_ERROR: 422,
+  RECIPIENT_SUPPRESSED: 422,
+  BATCH_LIMIT_EXCEEDED: 422,
+  SENDER_NOT_ALLOWED: 422,
+  RATE_LIMITED: 429,
+  HEADERS_TOO_LARGE: 431,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /** One invalid part of a request: `field` is the item's member (`from`), `path` its place in a batch (`emails[3].from`). */
 export interface ErrorItem {
@@ -45,8 +48,8 @@ export interface ErrorDetails {
   field?: string;
   path?: string;
   hint?: string;
-  /** Several faults answered at once; then they are the answer's items, and this error's own message is only logged. */
-  faults?: ErrorItem[];
+  /** Several errors answered at once: the items of the answer; this error's own message is only logged. */
+  items?: ErrorItem[];
   /** Whole seconds ≥ 1, for the header Retry-After. */
   retryAfterS?: number;
   /** The methods that the path knows, for the header Allow of METHOD_NOT_ALLOWED. */
@@ -60,7 +63,7 @@ export class AppError extends Error implements ErrorDetails {
   readonly field?: string;
   readonly path?: string;
   readonly hint?: string;
-  readonly faults?: ErrorItem[];
+  readonly items?: ErrorItem[];
   readonly retryAfterS?: number;
   readonly allow?: string[];
 
@@ -84,12 +87,6 @@ export class FinalStartError extends StartError {
   override readonly name = "FinalStartError";
 }
 
-/** For what this user may not read or write: only a person can change that, so that it is final. */
-export function createAccessError(error: unknown, message: string): StartError {
-  return ["EACCES", "EPERM"].includes(getErrorCode(error)) ? new FinalStartError(message) : new StartError(message);
-}
-
-/** The message of whatever was thrown. */
 export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -97,4 +94,9 @@ export function getErrorMessage(error: unknown): string {
 /** The code of an error of the system or of SQLite, as ENOENT; "": it has none. */
 export function getErrorCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** For what this user may not read or write: only a person can change that, so that it is final. */
+export function createAccessError(error: unknown, message: string): StartError {
+  return ["EACCES", "EPERM"].includes(getErrorCode(error)) ? new FinalStartError(message) : new StartError(message);
 }

@@ -150,8 +150,10 @@ function unusable(path: string, error: unknown): StartError {
   );
 }
 
-/** The message for a data directory that another pombo holds. */
+export function describeHolder(pid: number | null): string {
+  return pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
+}
+
 export function lockHeld(dataDir: string, pid: number | null): string {
-  const holder = pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
-  return `${holder} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;
+  return `${describeHolder(pid)} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;
 }

@@ -25,7 +25,6 @@ function takeBytes(count: number): Uint8Array {
   return taken;
 }
 
-/** The machine's source of randomness. */
 export const systemRandom: Random = {
   bytes: takeBytes,
   unit: () => Math.random(),

@@ -19,7 +19,7 @@ export function openPlayDatabase(file: string, { version, table, make }: Layout)
     if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
     chmodSync(file, 0o600);
   }
-  const database = new Database(file, { create: true, strict: false });
+  const database = new Database(file, { create: true, strict: true });
   // What is played with needs no survival of a power cut, and without the syncs thousands of messages a
   // second fit in one thread. secure_delete off for the same reason.
   database.run("PRAGMA journal_mode = WAL");

@@ -9,12 +9,11 @@ import type { Db } from "../platform/db/open.ts";
 import type { OnRefused } from "../platform/http/errors.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { InstanceOptions } from "./bootstrap.ts";
+import type { CoreOptions } from "./core.ts";
 import type { ModuleOptions, Modules } from "./modules.ts";
 import type { Stores } from "./stores.ts";
 
-export interface AppOptions extends InstanceOptions, ModuleOptions {
-  /** 32 bytes, see platform/keyring. */
-  instanceKey: Uint8Array;
+export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions {
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
   /** Sees each request to the API that is answered with an error: the sandbox shows them. */

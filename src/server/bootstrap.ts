@@ -1,13 +1,10 @@
-import type { Config } from "../config/config.ts";
-
 import { findDamageAtStart } from "../platform/db/page-damage.ts";
 import { getWalBytes, rewriteWal } from "../platform/db/wal.ts";
 import { type Db, openDatabase } from "../platform/db/open.ts";
-import type { Environment } from "../platform/environment.ts";
 import { FinalStartError, getErrorMessage, StartError } from "../platform/errors.ts";
 import { requireDatabaseFile, toStartError } from "../platform/db/unusable-file.ts";
 import { databaseFile } from "../platform/db/open.ts";
-import { notSetUp } from "./core.ts";
+import { type CoreOptions, notSetUp } from "./core.ts";
 import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
 import { takeLock } from "../platform/instance-lock.ts";
 import { describeRemedy } from "../platform/db/page-check.ts";
@@ -17,9 +14,7 @@ import { settleUpdate, hashFile } from "../platform/update/recover.ts";
 // What a start does before there is a database: an update that was cut off is brought to its end, and a directory
 // that was never set up is left as it is.
 
-export interface InstanceOptions {
-  config: Config;
-  environment: Environment;
+export interface InstanceOptions extends Pick<CoreOptions, "config" | "environment"> {
   /** The update whose probe this is; default: it is none. */
   updateId?: string | null;
   /** What to do about the replica. */

@@ -1,5 +1,5 @@
 import { ClockStepWatch } from "../platform/clock-step-watch.ts";
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import type { Sms } from "../modules/sms/index.ts";
 import type { Webhooks } from "../modules/webhooks/index.ts";

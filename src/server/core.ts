@@ -1,4 +1,4 @@
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { Committer } from "../platform/db/group-commit.ts";
 import { DiskGuard, createFreeSpaceReader } from "../platform/db/disk-guard.ts";
@@ -15,10 +15,10 @@ import { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import { CATEGORIES } from "../protocols/smtp/replies/rules.ts";
 import { openStores, type Stores } from "./stores.ts";
 
-// The ground of the composition root, on which all parts stand: the stores of an open database, the key that
-// unseals it, the one writer and the guard of its disk.
+// The core of the composition root: the stores of an open database, the key that unseals it, the one writer and the guard of
+// its disk.
 
-export interface GroundOptions {
+export interface CoreOptions {
   config: Config;
   /** 32 bytes, see platform/keyring. */
   instanceKey: Uint8Array;
@@ -52,7 +52,7 @@ export function openBodies({ http }: Config, { clock, steady = clock, memory = u
 }
 
 /** Throws StartError when the key is another one than that of the database, or there is none in it yet. */
-export function openCore({ config, instanceKey, environment }: GroundOptions, db: Db): Core {
+export function openCore({ config, instanceKey, environment }: CoreOptions, db: Db): Core {
   const { clock, random, log } = environment;
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);
@@ -73,6 +73,7 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
     committer,
     probe: (padding) => stores.settings.set("last_write", `${clock.now()} ${padding}`),
     clock,
+    log,
     limits: config.disk,
     readFree: environment.readFree ?? createFreeSpaceReader(config.dataDir),
     changed: (reason) => (reason === null ? log.event("disk.recovered") : log.event("disk.failed", { reason }, "warn")),

@@ -3,13 +3,13 @@ import { plainKeyReader } from "../protocols/dkim/keys.ts";
 import { openLibcrypto } from "../protocols/dkim/libcrypto.ts";
 import { poolSigner } from "../protocols/dkim/sign.ts";
 import { composeAndSign, type ComposeInput } from "../modules/emails/content/compose.ts";
-import { type GivenContent, prepareContent } from "../modules/emails/content/prepare.ts";
+import { type GivenContent, prepareContent } from "../modules/emails/content/body.ts";
 import { readReport } from "../protocols/dsn/parse-report.ts";
 import type { GivenReport } from "../modules/inbound-mail/read-report.ts";
 import { answerCalls, type Answers, type Calls } from "../platform/worker-threads/worker-thread.ts";
 
 // The second entry of the executable: a thread that prepares emails when they are accepted
-// (src/modules/emails/content/prepare-thread.ts), composes and signs them when they are sent (src/modules/emails/content/compose-thread.ts) or reads what
+// (src/modules/emails/content/prepare-thread.ts), composes and signs them when they are sent (src/modules/emails/content/compose.ts) or reads what
 // comes back about them (src/modules/inbound-mail/read-report.ts), or looks for damaged pages (src/platform/db/page-check.ts).
 
 declare const self: {

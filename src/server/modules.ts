@@ -1,13 +1,11 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
-import type { Config } from "../config/config.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
 import { createEvents } from "../modules/events/index.ts";
-import { createAnswerPurge } from "../modules/idempotency/purge.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
@@ -19,19 +17,17 @@ import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
 import type { Context } from "../platform/context.ts";
-import type { Environment } from "../platform/environment.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import type { Db } from "../platform/db/open.ts";
+import { createPurge } from "../platform/db/purge.ts";
 import { redact } from "../platform/log.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
-import type { Core } from "./core.ts";
+import type { Core, CoreOptions } from "./core.ts";
 import { emitRateEvent, emitStoreEvents } from "./event-sources.ts";
 import type { Resolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
 
-export interface ModuleOptions {
-  config: Config;
-  environment: Environment;
+export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment"> {
   /** For a domain that is registered; default: new ones. */
   makeKeys?: () => Promise<KeyPairs>;
   /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
@@ -112,7 +108,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const suppressions = createSuppressions(context, stores, shared);
   const apiKeys = createApiKeys(context, stores, { ...shared, planOf });
-  const idempotency = createAnswerPurge({ ...context, ...stores, retentionMs: config.idempotency.retentionMs });
+  const { retentionMs } = config.idempotency;
+  const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   return {
     plans,
     events,
@@ -150,7 +147,7 @@ export function createOperatorRoutes(modules: ForOperator, operator: OperatorDep
   const { workspaces, suppressions, domains, inboundMail, sms } = modules;
   return [
     ...[workspaces, suppressions, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
-    ...operatorRoutes(operator),
+    operatorRoutes(operator),
     ...sms.operatorRoutes(),
   ];
 }

@@ -4,7 +4,6 @@ import type { OperatorDeps, Replication } from "../modules/operator/index.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
 import { createSmsQueueAdmin } from "../modules/sms/queue/admin.ts";
 import { createWebhookQueueAdmin } from "../modules/webhooks/delivery/admin.ts";
-import { openOperatorWorkspaceStore } from "../modules/workspaces/operator/store.ts";
 import { BUILD } from "../platform/build-info.ts";
 import { type Db, databaseFile } from "../platform/db/open.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
@@ -62,7 +61,6 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
         random,
       }),
     },
-    flagged: openOperatorWorkspaceStore(db),
     workspaces,
     suppressions,
     pause,

@@ -1,4 +1,4 @@
-import type { Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { createResolver, type DnsClient, systemServers } from "../protocols/dns/client.ts";
 import { createWatchedResolver } from "../protocols/dns/resolver-health.ts";

@@ -11,16 +11,16 @@ import { createHandler } from "../platform/http/direct-routes.ts";
 import { listen } from "../platform/http/listen.ts";
 import { getSocketFile, listenOnSocket } from "../platform/http/unix-socket.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "../platform/instance-lock.ts";
+import type { Log } from "../platform/log.ts";
 import type { App, AppOptions } from "./app.ts";
 import { openInstance } from "./bootstrap.ts";
 import { getLastTime, watchClock } from "./clock-watch.ts";
 import { openBodies, openCore } from "./core.ts";
-import { openMetrics } from "./metrics/open.ts";
+import { serveMetrics } from "./metrics/serve.ts";
 import { createModules } from "./modules.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
-import { reportUnrecorded } from "./unrecorded.ts";
 
 // The composition root: opens the database, starts everything in the order in which it may begin to act, and stops it in
 // reverse. Lock → database → modules → replication → API → delivery.
@@ -149,7 +149,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       }
     };
     await begin(inboundMail);
-    const metrics = openMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
+    const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     await begin(modules.idempotency, emails, sms, modules.workspaces, domains, webhooks);
@@ -198,4 +198,14 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     await endAll();
     throw toStartError(error, file) ?? error;
   }
+}
+
+/** Logs how many outcomes are not recorded: the storage failed until the end of a stop. */
+function reportUnrecorded(counts: { emails: number; webhooks: number; texts: number }, log: Log): void {
+  if (counts.emails + counts.webhooks + counts.texts === 0) return;
+  const words =
+    "The database could not be written: the outcome of these emails, webhook calls and SMS is not recorded. The next " +
+    "start continues with them. Emails that may have been delivered go out again, marked possibleDuplicate; calls are made again; " +
+    "SMS are treated as if their responses were lost.";
+  log.event("pombo.unrecorded", { ...counts, words }, "warn");
 }

@@ -1,19 +1,17 @@
 // src/platform/db/schema/schema.ts is what queries and types are made from, migrations/*.sql is what the database is
-// made from. Nothing but these tests holds the two equal.
+// made from. Nothing but these tests holds their columns equal. Keys, constraints and indexes are only in migrations.
 
 import { expect, test } from "bun:test";
-import { getTableName, is, type SQL, type Table } from "drizzle-orm";
-import { getTableConfig, SQLiteSyncDialect, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { getTableName, is, type Table } from "drizzle-orm";
+import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { MIGRATIONS } from "../../src/platform/db/schema/migrations.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import * as schema from "../../src/platform/db/schema/schema.ts";
-import * as schemaOfEvents from "../../src/platform/db/schema/events.ts";
-import * as schemaOfInbound from "../../src/platform/db/schema/inbound.ts";
 import * as schemaOfSms from "../../src/platform/db/schema/sms.ts";
 import { sourcesOf } from "./tidy/sources.ts";
 
 const { sqlite } = openDatabase(":memory:");
-const modules = { ...schema, ...schemaOfEvents, ...schemaOfInbound, ...schemaOfSms };
+const modules = { ...schema, ...schemaOfSms };
 const tables = Object.values<unknown>(modules).filter((value): value is SQLiteTable => is(value, SQLiteTable));
 
 interface ColumnRow {
@@ -24,48 +22,23 @@ interface ColumnRow {
   pk: number;
 }
 
-interface IndexRow {
-  name: string;
-  unique: number;
-  /** c: CREATE INDEX, u: UNIQUE, pk: PRIMARY KEY. */
-  origin: string;
-}
-
 const columnsOf = (table: string) =>
   sqlite.query<ColumnRow, [string]>("SELECT * FROM pragma_table_xinfo(?) ORDER BY cid").all(table);
-const indexesOf = (table: string) => sqlite.query<IndexRow, [string]>("SELECT * FROM pragma_index_list(?)").all(table);
-const indexedColumns = (index: string) =>
-  sqlite
-    .query<{ name: string | null }, [string]>("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
-    .all(index)
-    .map(({ name }) => name ?? "(expression)");
 const sqlOf = (name: string) =>
   sqlite.query<{ sql: string | null }, [string]>("SELECT sql FROM sqlite_master WHERE name = ?").get(name)?.sql ?? "";
 
 const inWords = (sql: string) => sql.replace(/\s+/g, " ").trim();
-const dialect = new SQLiteSyncDialect();
-const written = (where: SQL | undefined) => (where === undefined ? "" : inWords(dialect.sqlToQuery(where).sql));
-
-function keyColumns(table: SQLiteTable): string[] {
-  const config = getTableConfig(table);
-  const together = config.primaryKeys[0]?.columns.map((column) => column.name);
-  return together ?? config.columns.filter((column) => column.primary).map((column) => column.name);
-}
-
 interface Column {
   name: string;
   type: string;
   isNotNull: boolean;
   default: string | null;
-  /** 1 for the first column of the key, 0 outside it. */
-  keyPlace: number;
 }
 
 /** One line a column, so that a failure shows the one that differs. */
 function described(column: Column): string {
   const notNull = column.isNotNull ? "not null" : "null";
-  const key = column.keyPlace > 0 ? `, key ${column.keyPlace}` : "";
-  return `${column.name} ${column.type} ${notNull}, default ${column.default ?? "none"}${key}`;
+  return `${column.name} ${column.type} ${notNull}, default ${column.default ?? "none"}`;
 }
 
 /** A default as SQLite writes it: 0 for false, a text in quotes. */
@@ -103,15 +76,13 @@ for (const table of tables) {
   const config = getTableConfig(table);
 
   test(`the columns of ${name} are those of the database`, () => {
-    const keys = keyColumns(table);
     // An integer key is never null, though SQLite does not say so of it.
     const inSchema = config.columns.map((column) =>
       described({
         name: column.name,
         type: column.getSQLType().toUpperCase(),
-        isNotNull: column.notNull || keys.includes(column.name),
+        isNotNull: column.notNull || column.primary,
         default: column.default === undefined ? null : defaultInSql(column.default),
-        keyPlace: keys.indexOf(column.name) + 1,
       }),
     );
     const inDatabase = columnsOf(name).map((column) =>
@@ -120,42 +91,9 @@ for (const table of tables) {
         type: column.type,
         isNotNull: column.notnull === 1 || column.pk > 0,
         default: column.dflt_value,
-        keyPlace: column.pk,
       }),
     );
     expect(inSchema).toEqual(inDatabase);
-  });
-
-  test(`the indexes of ${name} are those of the database`, () => {
-    const inSchema = config.indexes
-      .map(({ config: index }) => ({
-        name: index.name,
-        isUnique: index.unique,
-        columns: index.columns.map((column) => ("name" in column ? column.name : "(expression)")),
-        where: written(index.where),
-      }))
-      .toSorted((a, b) => a.name.localeCompare(b.name));
-    const inDatabase = indexesOf(name)
-      .filter(({ origin }) => origin === "c")
-      .map((index) => ({
-        name: index.name,
-        isUnique: index.unique === 1,
-        columns: indexedColumns(index.name),
-        where: inWords(/\bWHERE\b(.*)$/s.exec(sqlOf(index.name))?.[1] ?? ""),
-      }))
-      .toSorted((a, b) => a.name.localeCompare(b.name));
-    expect(inSchema).toEqual(inDatabase);
-  });
-
-  test(`the unique columns of ${name} are those of the database`, () => {
-    const inSchema = [
-      ...config.columns.filter((column) => column.isUnique).map((column) => column.name),
-      ...config.uniqueConstraints.map((unique) => unique.columns.map((column) => column.name).join(", ")),
-    ];
-    const inDatabase = indexesOf(name)
-      .filter(({ origin }) => origin === "u")
-      .map((index) => indexedColumns(index.name).join(", "));
-    expect(inSchema.toSorted()).toEqual(inDatabase.toSorted());
   });
 
   test(`the values that ${name} allows are those of the schema's types`, () => {

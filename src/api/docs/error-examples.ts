@@ -1,5 +1,6 @@
 // Examples of error answers for the API docs: most are the same on every route, some depend on it.
 
+import { planLimitReached } from "../../modules/plans/limit.ts";
 import { AppError } from "../../platform/errors.ts";
 import { domainKeyElsewhere, missingKey, notTheOperator, operatorElsewhere } from "../../platform/http/auth.ts";
 import { notJson } from "../../platform/http/body/json.ts";
@@ -31,7 +32,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [
     SMS,
     402,
-    new AppError("INSUFFICIENT_SMS_CREDITS", "The text needs 2 SMS credits and the balance is 1", {
+    new AppError("INSUFFICIENT_SMS_CREDITS", "The message needs 2 SMS credits and the balance is 1", {
       hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows the cost of a message.",
     }),
   ],
@@ -63,27 +64,9 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
     ),
   ],
   [READS_OF_EMAILS, 403, operatorElsewhere()],
-  [
-    /^POST .*\/domains$/,
-    402,
-    new AppError("PLAN_LIMIT_REACHED", "The plan allows 1 domain", {
-      hint: "Delete an unused domain, or ask the operator to raise the plan's limits.",
-    }),
-  ],
-  [
-    /^POST .*\/webhooks$/,
-    402,
-    new AppError("PLAN_LIMIT_REACHED", "The plan allows 1 webhook", {
-      hint: "Delete an unused webhook, or ask the operator to raise the plan's limits.",
-    }),
-  ],
-  [
-    /^POST .*\/auth\/keys$/,
-    402,
-    new AppError("PLAN_LIMIT_REACHED", "The plan allows 1 API key", {
-      hint: "Ask the operator to raise the plan's limits.",
-    }),
-  ],
+  [/^POST .*\/domains$/, 402, planLimitReached("domain", 1)],
+  [/^POST .*\/webhooks$/, 402, planLimitReached("webhook", 1)],
+  [/^POST .*\/auth\/keys$/, 402, planLimitReached("API key", 1)],
   [SEND, 409, new AppError("IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used with another body")],
   [SEND, 422, new AppError("VALIDATION_ERROR", "Domain not verified", { field: "from" })],
   [

@@ -3,39 +3,34 @@ import type { EventPayload, EventShape } from "./events.ts";
 import { DomainInList } from "../../modules/domains/schema.ts";
 import { EmailRecord } from "../../modules/emails/api/schema.ts";
 import type { EventType } from "../../modules/events/schema.ts";
-import { named } from "../../platform/http/openapi.ts";
+import { namedObject } from "../../platform/http/openapi.ts";
 import { InboundSms, SmsRecord } from "../../modules/sms/api/schema.ts";
 import { Suppression } from "../../modules/suppressions/schema.ts";
 import { Webhook } from "../../modules/webhooks/api/schema.ts";
+import { identifier, oneOf } from "../../platform/http/answer-schemas.ts";
 
 // The payload of each event, for the API docs. test/integration/api/event-payloads.test.ts compares real events with it.
 
 const { html: _html, text: _text, ...emailMembers } = EmailRecord.properties;
 const { body: _body, ...smsMembers } = SmsRecord.properties;
 
-const QuotaWarning = named(
-  "QuotaWarning",
-  Type.Object({
-    period: Type.Union([Type.Literal("day"), Type.Literal("month")], { description: "Of UTC." }),
-    percent: Type.Integer({ description: "How much of the quota is used: 80 or 100.", examples: [80] }),
-    used: Type.Integer({ description: "Emails accepted in the period.", examples: [80] }),
-    limit: Type.Integer({ description: "Emails that the plan allows in it.", examples: [100] }),
-  }),
-);
+const QuotaWarning = namedObject("QuotaWarning", {
+  period: oneOf(["day", "month"], "Of UTC."),
+  percent: Type.Integer({ description: "How much of the quota is used: 80 or 100.", examples: [80] }),
+  used: Type.Integer({ description: "Emails accepted in the period.", examples: [80] }),
+  limit: Type.Integer({ description: "Emails that the plan allows in it.", examples: [100] }),
+});
 
-const SendingNotice = named(
-  "SendingNotice",
-  Type.Object({
-    workspaceId: Type.String({ format: "uuid", description: "The workspace." }),
-    reason: Type.String({
-      description: "What was counted, in words.",
-      examples: ["22 of 240 emails answered in the last 7 days bounced hard (9.2 %; the limit is 8 %)"],
-    }),
+const SendingNotice = namedObject("SendingNotice", {
+  workspaceId: identifier("The workspace."),
+  reason: Type.String({
+    description: "What was counted, in words.",
+    examples: ["22 of 240 emails answered in the last 7 days bounced hard (9.2 %; the limit is 8 %)"],
   }),
-);
+});
 
-const EMAIL: EventShape = { name: "EmailEvent", data: named("EmailInEvent", Type.Object(emailMembers)) };
-const SMS: EventShape = { name: "SmsEvent", data: named("SmsInEvent", Type.Object(smsMembers)) };
+const EMAIL: EventShape = { name: "EmailEvent", data: namedObject("EmailInEvent", emailMembers) };
+const SMS: EventShape = { name: "SmsEvent", data: namedObject("SmsInEvent", smsMembers) };
 const SMS_RECEIVED: EventShape = { name: "SmsReceivedEvent", data: InboundSms };
 const DOMAIN: EventShape = { name: "DomainEvent", data: DomainInList };
 const SUPPRESSION: EventShape = { name: "SuppressionEvent", data: Suppression };

@@ -1,9 +1,10 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { isMembers, type Json, type Members } from "./json.ts";
+import { getMembers, type Json, type Members } from "./json.ts";
 import { simplifySchemas } from "./schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
 import { buildAnswerExample } from "./examples.ts";
 import { addDescriptions } from "./descriptions.ts";
+import { dateTime, identifier } from "../../platform/http/answer-schemas.ts";
 
 // The calls to webhooks, for the document: an entry for each type of event, and one schema for all of a shape.
 
@@ -59,9 +60,8 @@ export function buildEventOperations(payloads: EventPayloads): { webhooks: Membe
   const webhooks: Members = {};
   for (const [type, { shape, says, example = {} }] of Object.entries(payloads)) {
     const schema = schemas.get(shape) ?? {};
-    const event = buildAnswerExample(schema);
-    const data = isMembers(event) && isMembers(event["data"]) ? { ...event["data"], ...example } : example;
-    const body = { schema, example: { ...(isMembers(event) ? event : {}), type, data } };
+    const event = getMembers(buildAnswerExample(schema));
+    const body = { schema, example: { ...event, type, data: { ...getMembers(event["data"]), ...example } } };
     webhooks[type] = { post: buildOperation({ id: toOperationId(type), summary: type, description: says, body }) };
   }
   const all = {
@@ -88,8 +88,8 @@ function buildEventSchema({ name, data }: EventShape, types: string[]): Members 
   const type = Type.Unsafe<string>({ type: "string", enum: types, description: "What happened." });
   const envelope = Type.Object({
     type,
-    timestamp: Type.String({ format: "date-time", description: "When it happened." }),
-    workspaceId: Type.String({ format: "uuid", description: "The workspace of the event." }),
+    timestamp: dateTime("When it happened."),
+    workspaceId: identifier("The workspace of the event."),
     data,
   });
   return addDescriptions(simplifySchemas(JSON.parse(JSON.stringify(named(name, envelope))) as Json)) as Members;

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { formatCatalogConfig } from "./config.ts";
+import { CATALOG, formatCatalogConfig } from "./config.ts";
+import { deletePrefix } from "./delete-prefix.ts";
 import { readRecord, writeRecord } from "./record.ts";
 import {
   getReason,
@@ -60,7 +61,15 @@ export async function writeCatalog(tools: DaemonTools, lineages: Lineage[], limi
     if (read.kind === "unreachable") return read.reason;
     if (read.kind === "read" && Bun.deepEquals(read.lineages, lineages)) return null;
   }
-  return "its catalog is damaged: delete the folder or prefix `catalog` of the replica, and it is written anew";
+  return "older copies of it stand in the way";
+}
+
+/** The same where it is damaged: its last file may make every write fail, so that all of them are deleted then. */
+export async function rewriteCatalog(tools: DaemonTools, lineages: Lineage[], limitMs: number): Promise<string | null> {
+  const failure = await writeCatalog(tools, lineages, limitMs);
+  if (failure === null) return null;
+  const isDeleted = await deletePrefix(tools, CATALOG, limitMs).catch(() => false);
+  return isDeleted ? writeCatalog(tools, lineages, limitMs) : failure;
 }
 
 const SCRATCH = "catalog-";

@@ -58,12 +58,15 @@ export function formatDaemonConfig(replication: ReplicationConfig, places: Place
   });
 }
 
+/** The catalog's folder or prefix in the replica. */
+export const CATALOG = "catalog";
+
 /** The same for one write or reading of the catalog, whose database is `file` for the moment. */
 export function formatCatalogConfig(replication: ReplicationConfig, file: string): string {
   return format({
     logging: LOGGING,
     snapshot: { retention: milliseconds(CATALOG_RETENTION_MS) },
-    dbs: [{ path: file, "meta-path": `${file}-state`, replica: buildReplica(replication, "catalog") }],
+    dbs: [{ path: file, "meta-path": `${file}-state`, replica: buildReplica(replication, CATALOG) }],
   });
 }
 

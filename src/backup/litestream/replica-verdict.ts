@@ -10,7 +10,9 @@ export interface Findings {
   instance: string;
   /** The starts of this database, the newest first; empty: it was never started. */
   boots: readonly string[];
-  /** The lineage of the daemon's state here, and its number of the last transaction; null: there is none of this replica's. */
+  /** The newest lineage in the catalog; empty: there is none. */
+  newest: string;
+  /** The lineage of the daemon's state here, listed or not, and its number of the last transaction; null: there is none. */
   local: { lineage: string; transaction: number } | null;
   url: string;
   /** --ignore-existing-backup, --take-over */
@@ -27,19 +29,20 @@ export type Verdict =
 
 /** For a database that was in use, of which nothing may be lost. */
 export function classifyReplica(findings: Findings): Verdict {
-  const { replica, boots, url, startEmpty, local, owner } = findings;
+  const { replica, boots, url, startEmpty, local, newest, owner } = findings;
   if (boots.length === 0) return classifyForEmpty(replica, url, startEmpty);
   // Mail does not wait for the replica: its content is seen when it can be reached.
   if (replica.kind === "unreachable") return { kind: "go" };
   const refusal = owner === null ? null : refuseStranger(findings, owner);
   if (refusal !== null) return { kind: "refused", words: refusal };
   if (replica.kind === "empty") return { kind: "go" };
+  // Where one began after the one here, this state is of an earlier time, though its own may have left the catalog.
   // The daemon's files here may be lost (damage, an operator's hand) without anything being of an earlier time.
-  const isLast = local === null && owner?.boot === boots[0];
-  // A lineage that began here after the one that can be restored is on its way into the replica.
-  const isNewer = local !== null && local.lineage > replica.lineage;
-  const isAhead = local?.lineage !== replica.lineage || replica.transaction > local.transaction;
-  if (isAhead && !isLast && !isNewer) {
+  const isOld =
+    local === null
+      ? owner?.boot !== boots[0]
+      : local.lineage < newest || (local.lineage === replica.lineage && replica.transaction > local.transaction);
+  if (isOld) {
     const reason = `the replica holds more than this database, as after putting back a backup: what was delivered since would be sent again.`;
     return { kind: "behind", reason };
   }

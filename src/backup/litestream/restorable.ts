@@ -11,16 +11,14 @@ import type { ReplicaState } from "./replica.ts";
 const CHECK_EVERY_MS = 60_000;
 /** A replica that cannot be restored from is checked more often: a first finding must repeat itself to be believed. */
 const RECHECK_EVERY_MS = 10_000;
-/** The first copy of a large database takes its time. The wait doubles, so that one of any size comes to its end. */
-const FIRST_RENEWAL_WAIT_MS = 10 * 60_000;
-/** How often the catalog is looked at for lineages that have expired. */
-const SETTLE_EVERY_MS = 6 * 3_600_000;
 
 interface RestorableDeps {
   /** What a restore would find of the current lineage. */
   inspect: () => Promise<ReplicaState>;
-  /** Records that the current lineage is whole; false: to be repeated. */
-  settle: () => Promise<boolean>;
+  /** Called whenever this lineage was found whole. */
+  settle: (lineage: string) => Promise<void>;
+  /** Whether a new lineage may be begun. */
+  isRenewalDue: () => boolean;
   clock: Pick<Clock, "now">;
   log: Log;
   /** For tests. */
@@ -36,12 +34,8 @@ export class RestorableCheck {
   #noted: { transaction: number; lastSyncAt: number; at: number } | null = null;
   #failures = 0;
   #fault: { reason: string; since: number } | null = null;
-  #nextRenewalAt = 0;
-  #renewalWaitMs = FIRST_RENEWAL_WAIT_MS;
   /** Counts daemons: the finding about one says nothing of the next. */
   #daemon = 0;
-  /** Of this daemon's lineage; null: not yet. */
-  #settledAt: number | null = null;
 
   constructor(deps: RestorableDeps) {
     this.#deps = deps;
@@ -56,11 +50,10 @@ export class RestorableCheck {
   startDaemon(): void {
     this.#daemon += 1;
     this.#noted = null;
-    this.#settledAt = null;
     this.#nextAt = this.#deps.clock.now() + this.#everyMs;
   }
 
-  /** Called with each state of a daemon that is well; checks when it is time. Why a new lineage is needed; null: it is not. */
+  /** Called with each state of a daemon; checks when it is time. Why a new lineage is needed; null: it is not. */
   async observe(state: DaemonState): Promise<string | null> {
     const { inspect, clock } = this.#deps;
     const now = clock.now();
@@ -70,10 +63,11 @@ export class RestorableCheck {
     const daemon = this.#daemon;
     this.#isChecking = true;
     try {
-      const reason = this.#findFault(await inspect(), state.lastSyncAt);
+      const found = await inspect();
+      const reason = this.#findFault(found, state.lastSyncAt);
       if (daemon !== this.#daemon || reason === undefined) return null;
       if (reason !== null) return this.#isRenewalDue(reason) ? reason : null;
-      await this.#succeed();
+      if (found.kind === "backup") await this.#succeed(found.lineage);
       return null;
     } finally {
       this.#isChecking = false;
@@ -109,18 +103,15 @@ export class RestorableCheck {
     }
   }
 
-  async #succeed(): Promise<void> {
+  async #succeed(lineage: string): Promise<void> {
     const { clock, log, settle } = this.#deps;
     const now = clock.now();
     this.#failures = 0;
     if (this.#fault !== null) {
       log.event("replication.restorable", { forMs: now - this.#fault.since });
       this.#fault = null;
-      this.#renewalWaitMs = FIRST_RENEWAL_WAIT_MS;
-      this.#nextRenewalAt = 0;
     }
-    const isDue = this.#settledAt === null || Math.abs(now - this.#settledAt) >= SETTLE_EVERY_MS;
-    if (isDue && (await settle())) this.#settledAt = now;
+    await settle(lineage);
   }
 
   #isRenewalDue(reason: string): boolean {
@@ -133,11 +124,6 @@ export class RestorableCheck {
       log.event("replication.not_restorable", { reason, words }, "warn");
     }
     this.#fault = { reason, since: this.#fault?.since ?? now };
-    // Not before the last one: the clock may have been set back, and the wait would be as long as that.
-    const lastAt = this.#nextRenewalAt - this.#renewalWaitMs / 2;
-    if (now >= lastAt && now < this.#nextRenewalAt) return false;
-    this.#nextRenewalAt = now + this.#renewalWaitMs;
-    this.#renewalWaitMs *= 2;
-    return true;
+    return this.#deps.isRenewalDue();
   }
 }

@@ -50,7 +50,7 @@ export interface DaemonChild {
 }
 
 export interface SupervisorDeps {
-  lineages: Pick<Lineages, "prepare" | "hasStep">;
+  lineages: Pick<Lineages, "prepare" | "hasStep" | "issue">;
   /** Starts the daemon; `line` is called for each line of its output. */
   spawn: (line: (text: string) => void) => DaemonChild;
   restorable: RestorableCheck;
@@ -79,7 +79,7 @@ export interface ReplicationStatus {
   fault: string | null;
   /** Who checkpoints the WAL. */
   checkpointsBy: "litestream" | "pombo";
-  /** Whether the database could be restored from the replica when that was checked last. */
+  /** Whether this database could be restored from the replica when that was checked last. */
   isRestorable: boolean;
 }
 
@@ -138,14 +138,14 @@ export class Supervisor {
       lagMs: Math.round(this.#deps.steady.now() - this.#copiedAt),
       fault: this.#state === null ? this.#lastWords : this.#fault,
       checkpointsBy: this.#isOurs ? "pombo" : "litestream",
-      isRestorable: this.#deps.restorable.fault === null,
+      isRestorable: this.#deps.restorable.fault === null && this.#deps.lineages.issue === null,
     };
   }
 
   /** Mail goes on; what is accepted now would be lost with this machine's disk. */
   get issue(): HealthIssue | null {
     const { lagMs, isRunning, fault } = this.status;
-    if (lagMs <= LATE_MS) return this.#restoreIssue;
+    if (lagMs <= LATE_MS) return this.#restoreIssue ?? this.#deps.lineages.issue;
     const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
     const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : stopped;
     const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
@@ -288,10 +288,10 @@ export class Supervisor {
     this.#copiedAt = steady.now() - Math.min(Math.max(0, clock.now() - at), sinceAnswerMs);
   }
 
-  /** Checks whether a restore would succeed, while the daemon is well; otherwise the lag is reported. */
+  /** Checks whether a restore would succeed, a daemon with a fault included: it may stand at a step that was lost here. */
   async #checkReplica(state: DaemonState): Promise<void> {
     const child = this.#child;
-    if (child === null || state.fault !== null || state.isAtIt) return;
+    if (child === null || state.isAtIt) return;
     const reason = await this.#deps.restorable.observe(state);
     if (reason !== null && child === this.#child) this.#renew(reason);
   }

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { StartError } from "../../platform/errors.ts";
+import { getErrorMessage, StartError } from "../../platform/errors.ts";
 import { plain } from "../framework/text.ts";
 
 // Only the owner of a data directory works on it. The service's user could replace its files by links to root's files,
@@ -77,7 +77,7 @@ function formatUser(uid: number): string {
 
 /** The owner of a file or folder. The group is never root's. */
 function getOwner({ uid, gid }: Stats): Owner {
-  return { uid, gid: gid === 0 ? groupOfUser(uid) : gid };
+  return { uid, gid: gid === 0 ? getPrimaryGroup(uid) : gid };
 }
 
 /** For good: uid, gid, and none of root's other groups. Throws StartError if the system refuses. */
@@ -87,9 +87,8 @@ export function become({ uid, gid }: Owner): void {
     process.setgid?.(gid);
     process.setuid?.(uid);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `Root cannot become the owner of the data directory (uid ${uid}; ${reason}): run pombo as that user.`,
+      `Root cannot become the owner of the data directory (uid ${uid}; ${getErrorMessage(error)}): run pombo as that user.`,
     );
   }
   const isStill = process.getuid?.() !== uid || process.geteuid?.() !== uid || process.getegid?.() !== gid;
@@ -99,13 +98,13 @@ export function become({ uid, gid }: Owner): void {
 /** What is there of a path: its folder, or the one that it would be made in; or a link, to a folder or to nothing. */
 function nearest(path: string): { path: string; stats: Stats } {
   for (let at = path; ; at = dirname(at)) {
-    const stats = statsOf(at);
+    const stats = readStats(at);
     // Below a file nothing can be made: whoever tries says so.
     if (stats?.isDirectory() === true || stats?.isSymbolicLink() === true) return { path: at, stats };
   }
 }
 
-function statsOf(path: string): Stats | null {
+function readStats(path: string): Stats | null {
   try {
     return lstatSync(path);
   } catch (error) {
@@ -157,20 +156,19 @@ function isOpen(stats: Stats, owner: number, isLast: boolean): boolean {
 
 const NOBODYS_GROUP = 65_534;
 
-/** The user's primary group. */
-function groupOfUser(uid: number): number {
+function getPrimaryGroup(uid: number): number {
   const gid = Number(users().find((fields) => fields[2] === String(uid))?.[3] ?? NOBODYS_GROUP);
   return Number.isInteger(gid) && gid > 0 ? gid : NOBODYS_GROUP;
 }
 
 /** A user of this machine, with its primary group; null: there is none of that name. */
 export function findUser(name: string): Owner | null {
-  const uid = uidOfUser(name);
-  return uid === null ? null : { uid, gid: groupOfUser(uid) };
+  const uid = findUid(name);
+  return uid === null ? null : { uid, gid: getPrimaryGroup(uid) };
 }
 
 /** The uid for `User=` of a systemd unit, a name, a number or empty; null: there is no such user. */
-export function uidOfUser(name: string): number | null {
+export function findUid(name: string): number | null {
   if (name === "") return 0;
   const uid = /^\d+$/.test(name) ? name : users().find(([each]) => each === name)?.[2];
   return uid === undefined ? null : Number(uid);

@@ -1,5 +1,5 @@
 import { isId } from "../../platform/uuid.ts";
-import { CommandError } from "../framework/failure.ts";
+import { CommandError } from "../framework/definition.ts";
 import type { OperatorApi } from "./instance-client.ts";
 import { plain } from "../framework/text.ts";
 

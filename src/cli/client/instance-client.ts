@@ -6,9 +6,8 @@ import { loadInstanceKey } from "../../platform/keyring/key-file.ts";
 import { errorText, type Log } from "../../platform/log.ts";
 import { type Offline, openOffline } from "../../server/offline.ts";
 import { systemRandom } from "../../platform/random.ts";
-import type { Terminal } from "../framework/terminal.ts";
-import { takeLock } from "../../platform/instance-lock.ts";
-import { CommandError, type FailureCode } from "../framework/failure.ts";
+import { CommandError, type FailureCode, type Terminal } from "../framework/definition.ts";
+import { describeHolder, takeLock } from "../../platform/instance-lock.ts";
 import type { InstancePlace } from "./settings.ts";
 import { plain } from "../framework/text.ts";
 
@@ -28,9 +27,7 @@ const ANSWER_MS = 60_000;
 export interface OperatorApi {
   /** Returns the answer's `data`. `path` begins after /api/v1. */
   call<T>(method: string, path: string, body?: object): Promise<T>;
-  /** A list, in pages. */
   pages<Row>(path: string, query?: Query): AsyncGenerator<Row[]>;
-  /** A whole list. */
   all<Row>(path: string, query?: Query): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -49,7 +46,6 @@ interface AnswerBody {
   errors?: ErrorItem[];
 }
 
-/** An error answer of the API. */
 export class ApiError extends CommandError {
   readonly items: ErrorItem[];
 
@@ -68,7 +64,7 @@ export function openOperatorApi(
   clock: Clock = systemClock,
   needsInstance = false,
 ): OperatorApi {
-  const transport = new ApiTransport(place, terminal, { clock, needsInstance });
+  const transport = openTransport(place, terminal, clock, needsInstance);
   const ask = async (method: string, path: string, body?: object): Promise<AnswerBody> => {
     const answer = await transport.send(method, `/api/v1${path}`, body);
     const read = readAnswer(answer);
@@ -95,64 +91,57 @@ export function openOperatorApi(
   };
 }
 
-class ApiTransport {
-  readonly #place: InstancePlace;
-  readonly #terminal: Terminal;
-  readonly #clock: Clock;
-  readonly #needsInstance: boolean;
+/** Parts of a list, for requests that take at most `size` items. */
+export function toBatches<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size));
+}
+
+/** Sends requests over the socket. Without an instance it takes the lock and handles them itself. */
+function openTransport(place: InstancePlace, { env, err }: Terminal, clock: Clock, needsInstance: boolean) {
+  const { dataDir } = place;
   /** Keeps the lock until the command ends, so that no instance can start meanwhile. */
-  #offline: Extract<Offline, { kind: "open" }> | null = null;
-
-  constructor(place: InstancePlace, terminal: Terminal, options: { clock: Clock; needsInstance: boolean }) {
-    this.#place = place;
-    this.#terminal = terminal;
-    this.#clock = options.clock;
-    this.#needsInstance = options.needsInstance;
-  }
-
-  async send(method: string, path: string, body?: object): Promise<Answer> {
-    const init = {
-      method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-    };
-    const { dataDir } = this.#place;
-    const startedAt = this.#clock.now();
-    let hasWarned = false;
-    for (;;) {
-      if (this.#offline !== null) {
-        const response = await this.#offline.handle(new Request(`http://localhost${path}`, init));
-        return { status: response.status, text: await response.text() };
-      }
-      const answer = await askSocket(getSocketFile(dataDir), path, init);
-      if (answer !== null) return answer;
-      const opened = this.#needsInstance ? requireHolder(dataDir) : await this.#openOffline();
-      if (opened.kind === "open") continue;
-      const waitedMs = this.#clock.now() - startedAt;
-      if (waitedMs >= PATIENCE_MS) throw noAnswer(dataDir, opened.pid, this.#needsInstance ? 3 : 1);
-      if (waitedMs >= QUIET_MS && !hasWarned) {
-        hasWarned = true;
-        this.#terminal.err(`${describeHolder(dataDir, opened.pid)} and does not take commands yet: waiting …`);
-      }
-      await new Promise<void>((resolve) => this.#clock.after(RETRY_MS, resolve));
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#offline?.close();
-    this.#offline = null;
-  }
-
-  async #openOffline(): Promise<Offline> {
-    const config = this.#place.config();
-    const { env, err } = this.#terminal;
+  let offline: Extract<Offline, { kind: "open" }> | null = null;
+  const takeOver = async (): Promise<Offline> => {
+    const config = place.config();
     const opened = await openOffline({
       config,
       instanceKey: loadInstanceKey({ file: config.secrets.instanceKeyFile, env }),
       environment: { clock: systemClock, random: systemRandom, log: createErrorLog(err) },
     });
-    if (opened.kind === "open") this.#offline = opened;
+    if (opened.kind === "open") offline = opened;
     return opened;
-  }
+  };
+  return {
+    async send(method: string, path: string, body?: object): Promise<Answer> {
+      const init = {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      };
+      const startedAt = clock.now();
+      let hasWarned = false;
+      for (;;) {
+        if (offline !== null) {
+          const response = await offline.handle(new Request(`http://localhost${path}`, init));
+          return { status: response.status, text: await response.text() };
+        }
+        const answer = await askSocket(getSocketFile(dataDir), path, init);
+        if (answer !== null) return answer;
+        const opened = needsInstance ? requireHolder(dataDir) : await takeOver();
+        if (opened.kind === "open") continue;
+        const waitedMs = clock.now() - startedAt;
+        if (waitedMs >= PATIENCE_MS) throw noAnswer(dataDir, opened.pid, needsInstance ? 3 : 1);
+        if (waitedMs >= QUIET_MS && !hasWarned) {
+          hasWarned = true;
+          err(`${describeHolder(opened.pid)} uses ${dataDir} and does not take commands yet: waiting …`);
+        }
+        await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
+      }
+    },
+    async close(): Promise<void> {
+      await offline?.close();
+      offline = null;
+    },
+  };
 }
 
 /** Null: nothing listens there. Throws CommandError when no answer comes. */
@@ -227,13 +216,9 @@ function requireHolder(dataDir: string): { kind: "held"; pid: number | null } {
 
 function noAnswer(dataDir: string, pid: number | null, exitCode: FailureCode): CommandError {
   return new CommandError(
-    `${describeHolder(dataDir, pid)} and does not take commands: it is starting or stopping, or another command runs. Nothing was done; try again later.`,
+    `${describeHolder(pid)} uses ${dataDir} and does not take commands: it is starting or stopping, or another command runs. Nothing was done; try again later.`,
     exitCode,
   );
-}
-
-function describeHolder(dataDir: string, pid: number | null): string {
-  return `${pid === null ? "Another pombo" : `Another pombo (process ${pid})`} uses ${dataDir}`;
 }
 
 /** A log that prints only internal errors. */

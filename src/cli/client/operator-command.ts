@@ -1,6 +1,5 @@
 import { systemClock } from "../../platform/clock.ts";
-import type { Terminal } from "../framework/terminal.ts";
-import type { Command, Arguments, Option } from "../framework/definition.ts";
+import type { Arguments, Command, Option, Terminal } from "../framework/definition.ts";
 import { type OperatorApi, openOperatorApi } from "./instance-client.ts";
 import { becomeOwner } from "./data-owner.ts";
 import { findInstance } from "./settings.ts";
@@ -46,7 +45,6 @@ const COMMON: Readonly<Record<string, Option>> = {
   json: { about: "print the API's data as one line of JSON, for programs" },
 };
 
-/** The entry as a command of the table. */
 export function operatorCommand(entry: OperatorCommand): Command {
   return {
     name: entry.name,
@@ -67,12 +65,10 @@ export function operatorCommand(entry: OperatorCommand): Command {
   };
 }
 
-/** A list that is shown as a table. */
 export function list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): Shown {
   return { kind: "list", data: rows, lines: (width) => tableLines(rows, columns, width), empty };
 }
 
-/** One record as text. */
 export function record(data: unknown, words: string): Shown {
   return { kind: "words", data, words };
 }

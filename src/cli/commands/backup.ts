@@ -4,8 +4,7 @@ import { copyLiveDatabase } from "../../platform/db/live-copy.ts";
 import { databaseFile } from "../../platform/db/open.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { findInstance } from "../client/settings.ts";
-import type { Command } from "../framework/definition.ts";
-import { CommandError } from "../framework/failure.ts";
+import { type Command, CommandError } from "../framework/definition.ts";
 import { plain } from "../framework/text.ts";
 
 /** `pombo backup FILE`: a copy of the database, whether the instance runs or not. */

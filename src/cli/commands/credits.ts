@@ -1,5 +1,5 @@
 import type { CreditEntry, GrantedCredits } from "../../modules/workspaces/operator/schema.ts";
-import { UsageError } from "../framework/failure.ts";
+import { UsageError } from "../framework/definition.ts";
 import { findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";

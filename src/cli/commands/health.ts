@@ -1,7 +1,6 @@
 import { getSocketFile } from "../../platform/http/unix-socket.ts";
-import type { Command } from "../framework/definition.ts";
+import { type Command, CommandError } from "../framework/definition.ts";
 import { becomeOwner } from "../client/data-owner.ts";
-import { CommandError } from "../framework/failure.ts";
 import { findInstance } from "../client/settings.ts";
 
 const ASK_MS = 5_000;

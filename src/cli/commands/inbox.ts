@@ -1,7 +1,7 @@
 import { decodeWords, findValue } from "../../protocols/dsn/fields.ts";
 import { type Message, readMessage, decodePart } from "../../protocols/dsn/message.ts";
 import type { InboxEntry, InboxMail } from "../../modules/inbound-mail/operator-schema.ts";
-import { UsageError } from "../framework/failure.ts";
+import { UsageError } from "../framework/definition.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { labelledLines, plain, timeText } from "../framework/text.ts";

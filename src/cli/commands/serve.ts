@@ -6,8 +6,7 @@ import { loadInstanceKey } from "../../platform/keyring/key-file.ts";
 import { jsonLog } from "../../platform/log.ts";
 import { probeInstance } from "../../server/probe.ts";
 import { systemRandom } from "../../platform/random.ts";
-import type { Arguments, Command } from "../framework/definition.ts";
-import type { Terminal } from "../framework/terminal.ts";
+import type { Arguments, Command, Terminal } from "../framework/definition.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { readConfig } from "../client/settings.ts";
 

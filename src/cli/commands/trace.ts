@@ -2,7 +2,7 @@ import { isId } from "../../platform/uuid.ts";
 import type { Trace, TraceCandidate } from "../../modules/operator/trace-schema.ts";
 import { list, type OperatorCommand, record } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
-import { CommandError } from "../framework/failure.ts";
+import { CommandError } from "../framework/definition.ts";
 import { ApiError, formatError } from "../client/instance-client.ts";
 import { count, labelledLines, plain, say, timeCell, timeText } from "../framework/text.ts";
 
@@ -92,15 +92,9 @@ function emailRows(email: Email): Row[] {
   ];
 }
 
-function formatState({
-  status,
-  failedReason,
-  possibleDuplicate,
-}: {
-  status: string;
-  failedReason: string | null;
-  possibleDuplicate: boolean;
-}): string {
+type State = Record<"status", string> & Pick<Email, "failedReason" | "possibleDuplicate">;
+
+function formatState({ status, failedReason, possibleDuplicate }: State): string {
   const why = failedReason === null ? "" : `: ${plain(failedReason)}`;
   return `${plain(status)}${why}${possibleDuplicate ? " (may have been delivered twice)" : ""}`;
 }

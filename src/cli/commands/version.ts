@@ -3,23 +3,10 @@ import { BUILD } from "../../platform/build-info.ts";
 import { MIGRATIONS } from "../../platform/db/schema/migrations.ts";
 import { getDaemonVersion } from "../../backup/litestream/executable.ts";
 
-/** `pombo version --json`; `pombo update` asks the new executable for it. */
-export interface VersionRecord {
-  version: string;
-  commit: string;
-  bun: string;
-  sqlite: string;
-  /** Null: it has none. */
-  litestream: string | null;
-  /** "x64", "arm64". */
-  arch: string;
-  /** How many migrations it knows: it does not open a database with more. */
-  schema: number;
-  /** Verifies downloaded updates, as minisign prints it; null: it takes local files only. */
-  releaseKey: string | null;
-}
+export type VersionRecord = ReturnType<typeof versionRecord>;
 
-export function versionRecord(): VersionRecord {
+/** `pombo version --json`; `pombo update` asks the new executable for it. */
+export function versionRecord() {
   const { version, commit } = BUILD;
   const sqlite = new Database(":memory:").query<{ version: string }, []>("SELECT sqlite_version() AS version").get();
   return {
@@ -27,14 +14,16 @@ export function versionRecord(): VersionRecord {
     commit,
     bun: Bun.version,
     sqlite: sqlite?.version ?? "unknown",
+    /** Null: it has none. */
     litestream: getDaemonVersion(),
     arch: process.arch,
+    /** How many migrations it knows: it does not open a database with more. */
     schema: MIGRATIONS.length,
+    /** Verifies downloaded updates, as minisign prints it; null: it takes local files only. */
     releaseKey: BUILD.releaseKey,
   };
 }
 
-/** `pombo version`. */
 export function versionText(): string {
   const record = versionRecord();
   const parts = [`Bun ${record.bun}`, `SQLite ${record.sqlite}`, `Litestream ${record.litestream ?? "none"}`];

@@ -1,6 +1,6 @@
 import type { OperatorWorkspace } from "../../modules/workspaces/operator/schema.ts";
 import type { CreatedWorkspace } from "../../modules/workspaces/schema.ts";
-import { CommandError } from "../framework/failure.ts";
+import { CommandError } from "../framework/definition.ts";
 import { findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";

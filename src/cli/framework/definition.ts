@@ -1,8 +1,52 @@
 import { parseArgs } from "node:util";
-import type { Terminal } from "./terminal.ts";
-import { CommandError, UsageError } from "./failure.ts";
 
-// The definition of a command, from which its arguments are parsed and its help is written.
+// A command: its definition, from which its arguments are parsed and its help is written, its terminal, its errors.
+
+/** 1: refused or failed, 2: wrong usage; help.ts lists the others. */
+export type FailureCode = 1 | 2 | 3 | 4 | 130;
+
+/** A command failed. Only the message is shown, so it says what to do. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly exitCode: FailureCode;
+
+  constructor(message: string, exitCode: FailureCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The command line is wrong; the command's help is added to the message. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** The process around a command: arguments, environment, streams and signals. */
+export interface Terminal {
+  env: Record<string, string | undefined>;
+  args: readonly string[];
+  /** One line, or several, to standard output. */
+  out: (text: string) => void;
+  /** Bytes to standard output, as they are. */
+  write: (bytes: Uint8Array) => void;
+  /** Lines to standard error. */
+  err: (text: string) => void;
+  /** Resolves when the output was read: a long list waits for its reader. */
+  flushed: () => Promise<void>;
+  /** Columns of the screen that standard output is; null: another program reads it. */
+  width: number | null;
+  /** Standard input and output are a terminal, so a person can be asked. */
+  isInteractive: boolean;
+  /** For a command that does not fail, and still ends with this code. */
+  setExitCode: (exitCode: number) => void;
+  input: () => AsyncIterable<Uint8Array>;
+  /** Resolves with the signal that asks the process to end. */
+  stopSignal: () => Promise<string>;
+  /** From now on unhandled rejections go to `report` instead of standard error. */
+  onUnhandledRejection: (report: (error: unknown) => void) => void;
+  /** From now on the command goes on when its terminal is gone, as with a lost connection. */
+  outliveSession: () => void;
+}
 
 export type Option = ShownOption | RefusedOption;
 
@@ -30,7 +74,6 @@ export interface Command {
   run(args: Arguments, terminal: Terminal): Promise<void> | void;
 }
 
-/** The parsed arguments and options of a command line. */
 export interface Arguments {
   /** A required argument. */
   argument(name: string): string;
@@ -38,7 +81,6 @@ export interface Arguments {
   optional(name: string): string | undefined;
   /** An argument that may be repeated. */
   several(name: string): string[];
-  /** An option's value. */
   text(option: string): string | undefined;
   isSet(option: string): boolean;
 }

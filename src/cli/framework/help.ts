@@ -44,7 +44,6 @@ const EXIT_CODES = [
   [141, "the reader of the output closed it"],
 ] as const;
 
-/** `pombo help exit-codes`. */
 export function exitCodes(): string {
   const lines = EXIT_CODES.map(([code, meaning]) => `${INDENT}${String(code).padStart(3)}${INDENT}${meaning}`);
   return ["Exit codes of pombo's commands:", "", ...lines].join("\n");
@@ -62,11 +61,8 @@ export function groupHelp(members: readonly Command[]): string {
   ].join("\n");
 }
 
-/** One command with all its options. */
 export function commandHelp(command: Command): string {
-  const options = shownOptions(command).map(
-    ([name, { value, about }]) => [`--${name}${value === undefined ? "" : ` ${value}`}`, about] as const,
-  );
+  const options = shownOptions(command).map((option) => [formatOption(option), option[1].about] as const);
   const width = Math.max(0, ...options.map(([name]) => name.length));
   return [
     `Usage: ${synopsis(command)}`,
@@ -77,38 +73,29 @@ export function commandHelp(command: Command): string {
   ].join("\n");
 }
 
+/** `--reason TEXT`. */
+function formatOption([name, { value }]: ReturnType<typeof shownOptions>[number], space = " "): string {
+  return `--${name}${value === undefined ? "" : space + value}`;
+}
+
 function shownOptions(command: Command) {
   return Object.entries(command.options).flatMap(([name, option]) =>
     "about" in option ? [[name, option] as const] : [],
   );
 }
 
-/** `pombo workspace block WORKSPACE [options]`. */
-function synopsis(command: Command): string {
-  return ["pombo", command.name, ...command.arguments, ...(hasOwnOptions(command) ? [ownOptions(command)] : [])].join(
-    " ",
-  );
-}
-
 /** The options of every operator's command, left out of a synopsis. */
 const EVERYWHERE = new Set(["config", "data-dir", "json"]);
 
-function hasOwnOptions(command: Command): boolean {
-  return Object.keys(command.options).some((name) => !EVERYWHERE.has(name));
-}
-
-function ownOptions(command: Command): string {
-  return shownOptions(command)
-    .filter(([name]) => !EVERYWHERE.has(name))
-    .map(([name, { value }]) => `[--${name}${value === undefined ? "" : ` ${value}`}]`)
-    .join(" ");
+/** `pombo workspace block WORKSPACE [--hold]`. */
+function synopsis(command: Command): string {
+  const own = shownOptions(command).filter(([name]) => !EVERYWHERE.has(name));
+  return ["pombo", command.name, ...command.arguments, ...own.map((option) => `[${formatOption(option)}]`)].join(" ");
 }
 
 /** In lines; an option and its value stay together. */
 function optionsInShort(command: Command): string[] {
-  const options = shownOptions(command).map(
-    ([name, { value }]) => `--${name}${value === undefined ? "" : `${TIED}${value}`}`,
-  );
+  const options = shownOptions(command).map((option) => formatOption(option, TIED));
   return options.length === 0
     ? []
     : wrap(options.join(` ${TIED}`), WIDTH).map((line) => line.replaceAll(TIED, " ").trim());

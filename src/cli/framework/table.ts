@@ -24,7 +24,7 @@ export function tableLines<Row>(rows: readonly Row[], columns: readonly Column<R
   const cells = rows.map((row) => columns.map((column) => shownCell(column, row)));
   const last = columns.length - 1;
   const widths = titles.map((title, index) => {
-    const widest = cells.reduce((most, line) => Math.max(most, widthOf(line[index])), widthOf(title));
+    const widest = cells.reduce((most, line) => Math.max(most, getWidth(line[index])), getWidth(title));
     return index === last ? widest : Math.min(widest, MAX_CELL);
   });
   const before = widths.slice(0, last).reduce((sum, each) => sum + each + GAP.length, 0);
@@ -48,23 +48,23 @@ function shownCell<Row>(column: Column<Row>, row: Row): string {
   return typeof value === "string" && column.isTime === true ? timeCell(value) : plainCell(value);
 }
 
-function widthOf(text: string | undefined): number {
+function getWidth(text: string | undefined): number {
   return Bun.stringWidth(text ?? "");
 }
 
 function fit(text: string, { width, isRight }: { width: number; isRight: boolean }): string {
   const shown = cut(text, width);
-  const padding = " ".repeat(Math.max(0, width - widthOf(shown)));
+  const padding = " ".repeat(Math.max(0, width - getWidth(shown)));
   return isRight ? padding + shown : shown + padding;
 }
 
 /** At most `width` columns of a screen, never half a letter. */
 function cut(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
+  if (getWidth(text) <= width) return text;
   const letters = new Intl.Segmenter("en", { granularity: "grapheme" });
   let shown = "";
   for (const { segment } of letters.segment(text)) {
-    if (widthOf(shown) + widthOf(segment) > width - 1) break;
+    if (getWidth(shown) + getWidth(segment) > width - 1) break;
     shown += segment;
   }
   return `${shown}…`;

@@ -19,22 +19,9 @@ export function insertKey(
   deps: { keys: KeyStore; clock: Clock; random: Random },
 ): typeof CreatedKey.static {
   const now = deps.clock.now();
-  const made = createKey(deps.random);
-  const row = deps.keys.insert({
-    uid: newId(now, deps.random),
-    workspaceId: request.workspaceId,
-    domainId: request.domain?.id ?? null,
-    name: request.name,
-    prefix: made.prefix,
-    hash: made.hash,
-    createdAt: now,
-  });
-  return {
-    id: row.uid,
-    name: row.name,
-    domainId: request.domain?.uid ?? null,
-    createdAt: timeOf(now),
-    lastUsedAt: null,
-    key: made.key,
-  };
+  const { key, ...stored } = createKey(deps.random);
+  const { workspaceId, name, domain } = request;
+  const uid = newId(now, deps.random);
+  deps.keys.insert({ uid, workspaceId, domainId: domain?.id ?? null, name, ...stored, createdAt: now });
+  return { id: uid, name, domainId: domain?.uid ?? null, createdAt: timeOf(now), lastUsedAt: null, key };
 }

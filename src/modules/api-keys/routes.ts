@@ -8,11 +8,11 @@ import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
+import { requireBelowLimit } from "../plans/limit.ts";
 import { insertKey } from "./create.ts";
-import { deleteKey } from "./delete.ts";
 import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
 import type { KeyStore, ListedKey } from "./store.ts";
 
@@ -39,15 +39,15 @@ export function keyRoutes(deps: KeyDeps) {
               ? deps.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
               : null;
           if (domain === undefined) throw noSuchDomain();
-          refuseOverLimit(caller.workspaceId, deps);
-          return insertKey({ workspaceId: caller.workspaceId, name: body.name, domain }, deps);
+          const { workspaceId } = caller;
+          requireBelowLimit("API key", deps.planOf(workspaceId).apiKeys, () => deps.keys.countOf(workspaceId));
+          return insertKey({ workspaceId, name: body.name, domain }, deps);
         });
         set.status = 201;
         return { data: created };
       },
       {
-        body: requestBody(KeyCreate),
-        parse: "json",
+        ...jsonBody(KeyCreate),
         detail: describe({
           id: "createApiKey",
           tag: TAG,
@@ -61,9 +61,7 @@ export function keyRoutes(deps: KeyDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.keys.list(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map(inList), meta: page.meta };
+        return deps.pages.list(query, LIST, (before, limit) => deps.keys.list(workspaceId, before, limit), inList);
       },
       {
         query: CursorQuery,
@@ -81,7 +79,7 @@ export function keyRoutes(deps: KeyDeps) {
       async ({ request, params }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const uid = params.id.toLowerCase();
-        if (!(await deleteKey({ workspaceId, uid }, deps))) throw noSuchKey();
+        await deps.commit(() => deleteKey(workspaceId, uid, deps));
         return { data: { id: uid, deleted: true } };
       },
       {
@@ -104,14 +102,6 @@ function noSuchDomain(): AppError {
   });
 }
 
-function refuseOverLimit(workspaceId: number, deps: KeyDeps): void {
-  const limit = deps.planOf(workspaceId).apiKeys;
-  if (limit < 0 || deps.keys.countOf(workspaceId) < limit) return;
-  throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} API ${limit === 1 ? "key" : "keys"}`, {
-    hint: "Ask the operator to raise the plan's limits.",
-  });
-}
-
 function inList(key: ListedKey): typeof KeyInList.static {
   return {
     id: key.uid,
@@ -123,6 +113,14 @@ function inList(key: ListedKey): typeof KeyInList.static {
   };
 }
 
-function noSuchKey(): AppError {
-  return notFound("This workspace has no API key with this id");
+/** Without the last key that is for the whole workspace nobody could make another. */
+function deleteKey(workspaceId: number, uid: string, { keys }: KeyDeps): void {
+  const row = keys.byUid(workspaceId, uid);
+  if (row === undefined) throw notFound("This workspace has no API key with this id");
+  if (row.domainId === null && keys.countUnrestrictedOf(workspaceId) === 1) {
+    throw new AppError("LAST_KEY", "This is the workspace's last key that is not restricted to a domain", {
+      hint: "First create another key with POST /api/v1/auth/keys, then delete this one with it.",
+    });
+  }
+  keys.delete(row);
 }

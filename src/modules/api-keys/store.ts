@@ -1,6 +1,7 @@
-import { and, count, desc, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { apiKeys, domains } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
@@ -17,7 +18,7 @@ export type KeyStore = ReturnType<typeof openKeyStore>;
 export function openKeyStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectByHash = fast(
+  const selectByHash = prepare(
     orm
       .select({
         id: apiKeys.id,
@@ -28,7 +29,7 @@ export function openKeyStore(db: Db) {
       .from(apiKeys)
       .where(eq(apiKeys.hash, p("hash"))),
   );
-  const updateLastUsed = fast(
+  const updateLastUsed = prepare(
     orm
       .update(apiKeys)
       .set({ lastUsedAt: sql`${p("now")}` })
@@ -64,18 +65,8 @@ export function openKeyStore(db: Db) {
         .select({ ...shown, domainUid: domains.uid })
         .from(apiKeys)
         .leftJoin(domains, eq(domains.id, apiKeys.domainId))
-        .where(
-          and(
-            eq(apiKeys.workspaceId, workspaceId),
-            before === null
-              ? undefined
-              : or(
-                  lt(apiKeys.createdAt, before.createdAt),
-                  and(eq(apiKeys.createdAt, before.createdAt), lt(apiKeys.id, before.id)),
-                ),
-          ),
-        )
-        .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id))
+        .where(and(eq(apiKeys.workspaceId, workspaceId), isOlder(apiKeys, before)))
+        .orderBy(...newestFirst(apiKeys))
         .limit(limit + 1)
         .all(),
 

@@ -69,9 +69,7 @@ function toVerdict(check: RecordCheck): Verdict {
   return check.status === "found" ? "yes" : "no";
 }
 
-interface TxtOptions {
-  domain: string;
-  resolver: Resolver;
+interface TxtOptions extends Pick<CheckOptions, "domain" | "resolver"> {
   compare: (found: string[]) => Comparison;
 }
 
@@ -110,15 +108,10 @@ async function checkBounce(record: DnsRecord, domain: string, resolver: Resolver
   }
 }
 
-interface Surroundings {
-  domain: string;
-  resolver: Resolver;
-}
-
 async function checkAlias(
   record: DnsRecord,
   targets: string[],
-  { domain, resolver }: Surroundings,
+  { domain, resolver }: Pick<CheckOptions, "domain" | "resolver">,
 ): Promise<BounceCheck> {
   const check: RecordCheck = { ...record, status: "found", found: show(targets) };
   const wanted = bare(record.value);
@@ -200,12 +193,7 @@ function missing(record: DnsRecord, doubledDomain: string | null): RecordCheck {
 }
 
 function unknown(record: DnsRecord, reason: string): RecordCheck {
-  return {
-    ...record,
-    status: "unknown",
-    found: [],
-    hint: `DNS did not answer, so nothing changes: ${clean(reason)}`,
-  };
+  return { ...record, status: "unknown", found: [], hint: `DNS did not answer, so nothing changes: ${clean(reason)}` };
 }
 
 function show(values: string[]): string[] {

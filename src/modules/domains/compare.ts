@@ -3,7 +3,7 @@
  * defaults), strict where they are (the key itself, quotation marks, two records at one name); each fault comes with what
  * to do about it. Pure.
  */
-import { colonList, parseTags } from "../../protocols/dkim/tags.ts";
+import { colonList, parseTags } from "../../protocols/dkim/signature.ts";
 
 /** `hint` says what to do; with `found` it is advice. */
 export interface Comparison {

@@ -4,6 +4,7 @@ import type { KeyPair, KeyPairs } from "../../protocols/dkim/keys.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
+import { requireBelowLimit } from "../plans/limit.ts";
 import { sealContext } from "./signing-keys.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
 import { firstCheckAt } from "./status.ts";
@@ -52,12 +53,7 @@ function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string
       hint: `Its id is ${own.uid}; call its verification check, or delete it first.`,
     });
   }
-  const limit = deps.planOf(workspaceId).domains;
-  if (limit >= 0 && deps.domains.countOf(workspaceId) >= limit) {
-    throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "domain" : "domains"}`, {
-      hint: "Delete an unused domain, or ask the operator to raise the plan's limits.",
-    });
-  }
+  requireBelowLimit("domain", deps.planOf(workspaceId).domains, () => deps.domains.countOf(workspaceId));
 }
 
 function insertKey(domain: DomainRow, selector: string, pair: KeyPair, deps: CreateDeps): void {

@@ -5,8 +5,9 @@ import { operatorCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
+import type { WorkspaceStore } from "../workspaces/store.ts";
 import { DomainChange, OperatorDomain, OperatorDomainQuery } from "./schema.ts";
 import { inList } from "./serialize.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
@@ -16,11 +17,7 @@ export interface OperatorDomainDeps extends Pick<Context, "commit" | "clock" | "
   pages: ListPages;
   domains: DomainStore;
   verifier: Verifier;
-  /** Undefined: there is no such workspace. */
-  workspaces: {
-    byUid(uid: string): { id: number } | undefined;
-    byId(id: number): { uid: string } | undefined;
-  };
+  workspaces: Pick<WorkspaceStore, "byUid" | "byId">;
   /** Called after a suspension is lifted: mail from the domain waits. */
   lifted: (domain: DomainRow) => void;
 }
@@ -34,10 +31,15 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const workspaceId = query.workspaceId === undefined ? null : findWorkspaceId(query.workspaceId, deps);
-        const page = deps.pages.page(deps.domains.listEverywhere(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map((domain) => toOperator(domain, deps)), meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => {
+            const workspaceId = query.workspaceId === undefined ? null : findWorkspaceId(query.workspaceId, deps);
+            return deps.domains.listEverywhere(workspaceId, before, limit);
+          },
+          (domain) => toOperator(domain, deps),
+        );
       },
       {
         query: OperatorDomainQuery,
@@ -59,8 +61,7 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
       },
       {
         params: Type.Object({ id: uuid() }),
-        body: requestBody(DomainChange),
-        parse: "json",
+        ...jsonBody(DomainChange),
         detail: describe({
           id: "updateDomain",
           tag: TAG,

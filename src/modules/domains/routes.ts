@@ -5,7 +5,7 @@ import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOrNull } from "../../platform/http/times.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
@@ -43,8 +43,7 @@ export function domainRoutes(deps: DomainDeps) {
         return { data: withDns(domain, buildRecords(domain, keys, deps.settings)) };
       },
       {
-        body: requestBody(DomainCreate),
-        parse: "json",
+        ...jsonBody(DomainCreate),
         detail: describe({
           id: "createDomain",
           tag: TAG,
@@ -59,9 +58,7 @@ export function domainRoutes(deps: DomainDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.domains.list(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map(inList), meta: page.meta };
+        return deps.pages.list(query, LIST, (before, limit) => deps.domains.list(workspaceId, before, limit), inList);
       },
       {
         query: CursorQuery,

@@ -9,24 +9,13 @@ import { type DomainRow, isSending } from "./store.ts";
 
 type DnsRecord = typeof Dns.static.spf;
 
-export function inList(domain: DomainRow): typeof DomainInList.static {
-  return {
-    id: domain.uid,
-    domain: domain.name,
-    status: domain.status,
-    createdAt: timeOf(domain.createdAt),
-    verifiedAt: timeOrNull(domain.verifiedAt),
-  };
+export function inList({ uid, name, status, createdAt, verifiedAt }: DomainRow): typeof DomainInList.static {
+  return { id: uid, domain: name, status, createdAt: timeOf(createdAt), verifiedAt: timeOrNull(verifiedAt) };
 }
 
 export function withDns(domain: DomainRow, dns: typeof Dns.static): typeof DomainWithDns.static {
-  return {
-    id: domain.uid,
-    domain: domain.name,
-    createdAt: timeOf(domain.createdAt),
-    verifiedAt: timeOrNull(domain.verifiedAt),
-    dns,
-  };
+  const { status: _, ...members } = inList(domain);
+  return { ...members, dns };
 }
 
 /** The member `hint`, or nothing. */

@@ -1,9 +1,10 @@
 import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNotNull, lt, ne, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { dkimKeys, domains } from "../../platform/db/schema/schema.ts";
-import { NEWEST, type Position } from "../../platform/http/pagination.ts";
+import type { Position } from "../../platform/http/pagination.ts";
 
 /** The result of the last check is long, and each send reads its domain: it is read separately. */
 const { lastCheck, ...columns } = getTableColumns(domains);
@@ -30,19 +31,19 @@ export function openDomainStore(db: Db) {
 
 function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, DomainRow>) {
   const p = sql.placeholder;
-  const selectByName = fast(
+  const selectByName = prepare(
     orm
       .select(columns)
       .from(domains)
       .where(and(eq(domains.workspaceId, p("workspaceId")), eq(domains.name, p("name")))),
   );
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select(columns)
       .from(domains)
       .where(eq(domains.id, p("id"))),
   );
-  const selectHolder = fast(
+  const selectHolder = prepare(
     orm
       .select({ id: domains.id })
       .from(domains)
@@ -51,24 +52,11 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
         and(eq(domains.name, p("name")), ne(domains.id, p("id")), sql`status IN ('verified', 'warning', 'suspended')`),
       ),
   );
-  const selectKeys = fast(
+  const selectKeys = prepare(
     orm
       .select()
       .from(dkimKeys)
       .where(eq(dkimKeys.domainId, p("domainId"))),
-  );
-  const selectPage = fast(
-    orm
-      .select(columns)
-      .from(domains)
-      .where(
-        and(
-          eq(domains.workspaceId, p("workspaceId")),
-          sql`(${domains.createdAt}, ${domains.id}) < (${p("createdAt")}, ${p("id")})`,
-        ),
-      )
-      .orderBy(desc(domains.createdAt), desc(domains.id))
-      .limit(p("limit")),
   );
 
   return {
@@ -92,7 +80,13 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
 
     /** A page of a workspace's domains, newest first, and one row more when there are more. */
     list: (workspaceId: number, before: Position | null, limit: number): DomainRow[] =>
-      selectPage.all({ workspaceId, ...(before ?? NEWEST), limit: limit + 1 }),
+      orm
+        .select(columns)
+        .from(domains)
+        .where(and(eq(domains.workspaceId, workspaceId), isOlder(domains, before)))
+        .orderBy(...newestFirst(domains))
+        .limit(limit + 1)
+        .all(),
 
     countOf: (workspaceId: number): number =>
       orm.select({ count: count() }).from(domains).where(eq(domains.workspaceId, workspaceId)).get()?.count ?? 0,
@@ -180,7 +174,7 @@ export interface Misfits {
 
 function checkTimes(orm: Db["orm"], remembered: TransactionalCache<string, DomainRow>) {
   const p = sql.placeholder;
-  const selectFirst = fast(
+  const selectFirst = prepare(
     orm
       .select({ id: domains.id, workspaceId: domains.workspaceId, nextCheckAt: sql<number>`${domains.nextCheckAt}` })
       .from(domains)

@@ -1,9 +1,8 @@
 import type { Recorder } from "../events/record.ts";
 import type { EventType } from "../events/schema.ts";
 import { showState } from "./api/serialize.ts";
-import type { Bounce } from "./api/schema.ts";
 import type { QueueStore } from "./queue/store.ts";
-import type { EmailStore, StoredStatus } from "./store/store.ts";
+import type { EmailEnd, EmailStore, StoredStatus } from "./store/store.ts";
 
 // The events of emails. Each is recorded in the transaction that makes it true: email.queued in api/accept.ts,
 // email.delivery_delayed in delivery/record-result.ts, all others here, with the end of the email.
@@ -31,20 +30,10 @@ const END_EVENTS = {
   failed: "email.failed",
   suppressed: "email.suppressed",
   canceled: "email.canceled",
-} satisfies Record<Exclude<StoredStatus, "queued">, EmailEventType>;
+} satisfies Record<EmailEnd["status"], EmailEventType>;
 
-/** How an email ended. Times in Unix ms. */
-export interface EmailEnd {
-  status: keyof typeof END_EVENTS;
-  endedAt: number;
-  /** Attempts begun. */
-  attempts: number;
-  /** Counts only while none is known. */
-  sentAt?: number | null;
-  deliveredAt?: number | null;
-  failedReason?: string | null;
-  bounce?: Bounce | null;
-}
+/** In the bounce of an email that no server has answered about. */
+export const NO_REPLY = { smtpCode: null, enhancedCode: null, mx: null };
 
 export interface EndDeps {
   emails: EmailStore;
@@ -53,11 +42,7 @@ export interface EndDeps {
 
 /** Inside a transaction: ends an email that was queued, or that has ended as `from` says. Nothing else ends one. */
 export function endEmail(id: number, end: EmailEnd, deps: EndDeps, from: StoredStatus = "queued"): void {
-  const { workspaceId } = deps.emails.setEnd(
-    id,
-    { sentAt: null, deliveredAt: null, failedReason: null, bounce: null, ...end },
-    from,
-  );
+  const { workspaceId } = deps.emails.setEnd(id, end, from);
   deps.recordEvent(END_EVENTS[end.status], { id, workspaceId }, end.endedAt);
 }
 

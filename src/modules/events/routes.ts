@@ -3,14 +3,14 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
-import { validationError } from "../../platform/http/errors.ts";
-import { answers, describe, named } from "../../platform/http/openapi.ts";
-import { CursorMeta } from "../../platform/http/pagination.ts";
+import { answers, describe, namedObject } from "../../platform/http/openapi.ts";
+import { badCursor, CursorMeta } from "../../platform/http/pagination.ts";
 import { integerText, text } from "../../platform/http/request-schemas.ts";
 import type { EventCursors } from "./cursor.ts";
 import type { Listeners } from "./listeners.ts";
 import { EventBody } from "./schema.ts";
 import type { EventRow, EventStore } from "./store.ts";
+import { identifier } from "../../platform/http/answer-schemas.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 100;
@@ -51,13 +51,10 @@ const EventQuery = Type.Object({
   ),
 });
 
-const Event = named(
-  "Event",
-  Type.Object({
-    id: Type.String({ format: "uuid", description: "As in the header webhook-id of its calls." }),
-    ...EventBody.properties,
-  }),
-);
+const Event = namedObject("Event", {
+  id: identifier("As in the header webhook-id of its calls."),
+  ...EventBody.properties,
+});
 
 /** A workspace's events as they happen, for clients that a webhook cannot reach. */
 export function eventRoutes(deps: EventDeps) {
@@ -106,7 +103,5 @@ function showEvent(row: EventRow): typeof Event.static {
 function positionIn(cursor: string, workspaceId: number, cursors: EventCursors): number {
   const position = cursors.read(workspaceId, cursor);
   if (position !== null) return position;
-  throw validationError([
-    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
-  ]);
+  throw badCursor();
 }

@@ -1,6 +1,7 @@
 // The types of events, and their form.
 
 import { Type } from "@sinclair/typebox";
+import { dateTime, identifier } from "../../platform/http/answer-schemas.ts";
 
 /** By the names that a webhook subscribes to. */
 export const EVENT_TYPES = [
@@ -40,8 +41,8 @@ export const EventBody = Type.Object({
     description: "The event's type: one of those that `webhooks` in this document lists, or a new one.",
     examples: ["suppression.created"],
   }),
-  timestamp: Type.String({ format: "date-time", description: "When it happened." }),
-  workspaceId: Type.String({ format: "uuid", description: "The workspace of the event." }),
+  timestamp: dateTime("When it happened."),
+  workspaceId: identifier("The workspace of the event."),
   data: Type.Object(
     {},
     {

@@ -2,12 +2,11 @@
 
 import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { events } from "../../platform/db/schema/events.ts";
-import { removeOldest } from "../../platform/db/batches.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { events } from "../../platform/db/schema/schema.ts";
+import { removeOldest, prepareInsert } from "../../platform/db/batches.ts";
+import { prepare } from "../../platform/db/statement.ts";
 
 export type EventRow = typeof events.$inferSelect;
-export type NewEventRow = Omit<EventRow, "id">;
 
 export type EventStore = ReturnType<typeof openEventStore>;
 
@@ -15,23 +14,13 @@ export type EventStore = ReturnType<typeof openEventStore>;
 export function openEventStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const insert = fast(
-    orm.insert(events).values({
-      uid: p("uid"),
-      workspaceId: p("workspaceId"),
-      type: p("type"),
-      resource: p("resource"),
-      body: p("body"),
-      createdAt: p("createdAt"),
-    }),
-  );
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(events)
       .where(eq(events.id, p("id"))),
   );
-  const selectAfter = fast(
+  const selectAfter = prepare(
     orm
       .select()
       .from(events)
@@ -39,7 +28,7 @@ export function openEventStore(db: Db) {
       .orderBy(asc(events.id))
       .limit(p("limit")),
   );
-  const selectLast = fast(
+  const selectLast = prepare(
     orm
       .select({ id: events.id })
       .from(events)
@@ -50,7 +39,7 @@ export function openEventStore(db: Db) {
 
   return {
     /** Writes an event, inside the transaction that makes it true; its integer id. */
-    insert: (row: NewEventRow): number => Number(insert.run({ ...row }).lastInsertRowid),
+    insert: prepareInsert(orm, events),
     byId: (id: number): EventRow | undefined => selectById.get({ id }),
     /** A workspace's events after an id (0: from the first that is stored), oldest first. */
     after: (workspaceId: number, after: number, limit: number): EventRow[] =>

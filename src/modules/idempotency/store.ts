@@ -1,6 +1,5 @@
-import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { matches, prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { idempotency } from "../../platform/db/schema/schema.ts";
 import { removeOldest } from "../../platform/db/batches.ts";
 
@@ -23,14 +22,8 @@ export type IdempotencyStore = ReturnType<typeof openIdempotencyStore>;
 
 export function openIdempotencyStore(db: Db) {
   const { orm } = db;
-  const p = sql.placeholder;
-  const isKey = and(
-    eq(idempotency.workspaceId, p("workspaceId")),
-    eq(idempotency.domainId, p("domainId")),
-    eq(idempotency.operation, p("operation")),
-    eq(idempotency.key, p("key")),
-  );
-  const select = fast(
+  const isKey = matches(idempotency, "workspaceId", "domainId", "operation", "key");
+  const select = prepare(
     orm
       .select({
         requestHash: idempotency.requestHash,
@@ -40,18 +33,8 @@ export function openIdempotencyStore(db: Db) {
       .from(idempotency)
       .where(isKey),
   );
-  const remove = fast(orm.delete(idempotency).where(isKey));
-  const insert = fast(
-    orm.insert(idempotency).values({
-      workspaceId: p("workspaceId"),
-      domainId: p("domainId"),
-      operation: p("operation"),
-      key: p("key"),
-      requestHash: p("requestHash"),
-      response: p("response"),
-      createdAt: p("createdAt"),
-    }),
-  );
+  const remove = prepare(orm.delete(idempotency).where(isKey));
+  const insert = prepare(orm.insert(idempotency).values(toPlaceholders(idempotency)));
 
   return {
     /** The answer first given under this key after `notBefore`; an older one is forgotten. Inside a transaction. */
@@ -65,7 +48,7 @@ export function openIdempotencyStore(db: Db) {
     insert(scope: IdempotencyScope, answer: StoredAnswer, createdAt: number): void {
       insert.run({ ...scope, ...answer, createdAt });
     },
-    /** Removes a share of what is older than `notBefore`; true when there may be more. */
+    /** Removes a batch of what is older than `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean => removeOldest(orm, idempotency, notBefore),
   };
 }

@@ -69,14 +69,14 @@ export type LookupTxt = (name: string, signal: AbortSignal) => ReturnType<Lookup
 /** For the keys of one report: its bringer waits for the answer, and for ten minutes at least (RFC 5321 §4.5.3.2.6). */
 const LOOKUP_MS = 5_000;
 
-/** The email that a report is about: its recipient, and the host that took it; null: none is known. */
-export interface DeliveredEmail {
-  recipient: string;
-  mx: string | null;
-}
-
-/** The provider that a report names as its author, where the email's recipient and the host that took it are that provider's. */
-export function findProvider(report: Uint8Array, { recipient, mx }: DeliveredEmail): FeedbackProvider | null {
+/**
+ * The provider that a report names as its author, where the email's recipient and the host that took it (null: none is
+ * known) are that provider's.
+ */
+export function findProvider(
+  report: Uint8Array,
+  { recipient, mx }: { recipient: string; mx: string | null },
+): FeedbackProvider | null {
   if (mx === null) return null;
   const host = mx.toLowerCase();
   const domain = recipient.slice(recipient.lastIndexOf("@") + 1).toLowerCase();

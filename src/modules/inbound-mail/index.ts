@@ -4,7 +4,7 @@ import type { AnyElysia } from "elysia";
 import type { Config } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
-import { purgeRegularly } from "../../platform/db/purge.ts";
+import { createPurge } from "../../platform/db/purge.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import { type OpenThread, ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
@@ -14,7 +14,7 @@ import type { EmailStore } from "../emails/store/store.ts";
 import type { Receive } from "./inbound-message.ts";
 import { inboxRoutes } from "./operator-routes.ts";
 import { createReportReader, type GivenReport } from "./read-report.ts";
-import { createReceiver, type InboundCounts as ReceiverCounts, type ReceiveDeps } from "./receive.ts";
+import { createReceiver, type ReceiveDeps } from "./receive.ts";
 import { openCertificate } from "./server/certificate.ts";
 import type { KnownReporters } from "./server/known-reporters.ts";
 import type { InboundCounts } from "./server/refusals.ts";
@@ -33,7 +33,7 @@ interface InboundMailDeps extends Pick<ReceiveDeps, "processReport"> {
   /** For the keys of feedback providers. Of its own: what strangers make us look up takes no places from mail. */
   resolver: DnsClient;
   reporters: KnownReporters;
-  counts: ReceiverCounts & InboundCounts;
+  counts: ReceiveDeps["counts"] & InboundCounts;
   /** Takes the messages of the port instead of `receive`. */
   receive?: Receive | undefined;
 }
@@ -64,7 +64,7 @@ export function createInboundMail(
     lookupTxt: (name, signal) => resolver.txt(name, signal),
   });
   let server: Inbound | null = null;
-  let stopPurge = () => {};
+  const purge = createPurge(context, "inbox", () => stores.inbox.purge(clock.now() - INBOX_RETENTION_MS));
   return {
     receive,
     operatorRoutes: () => [inboxRoutes(deps)],
@@ -76,7 +76,7 @@ export function createInboundMail(
     },
     /** Throws StartError where the port cannot be opened. */
     async start() {
-      stopPurge = purgeRegularly(context, "inbox", () => stores.inbox.purge(clock.now() - INBOX_RETENTION_MS));
+      void purge.start();
       if (inbound.listen === null) return;
       server = await startInbound({
         ...deps,
@@ -96,7 +96,7 @@ export function createInboundMail(
     },
     /** A message that is being parsed comes again. */
     async stop() {
-      stopPurge();
+      void purge.stop();
       await server?.stop(0);
       parsing.close();
     },

@@ -9,7 +9,6 @@ import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pag
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
-import { readContent } from "./keep.ts";
 import { InboxEntry, InboxMail } from "./operator-schema.ts";
 import type { InboxStore, ListedMail } from "./store.ts";
 
@@ -31,10 +30,12 @@ export function inboxRoutes(deps: InboxDeps) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const rows = deps.inbox.list(before, limit).map((mail) => ({ ...mail, createdAt: mail.receivedAt }));
-        const page = deps.pages.page(rows, limit, LIST);
-        return { data: page.rows.map(showInList), meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.inbox.list(before, limit).map((mail) => ({ ...mail, createdAt: mail.receivedAt })),
+          showInList,
+        );
       },
       {
         query: CursorQuery,
@@ -55,7 +56,7 @@ export function inboxRoutes(deps: InboxDeps) {
         const mail = deps.inbox.byUid(params.id.toLowerCase());
         if (mail === undefined) throw noSuchMail();
         const { envelopeFrom, helo, clientAddress, isTls: tls, size } = mail;
-        const content = readContent(mail).toString("base64");
+        const content = Bun.zstdDecompressSync(mail.content).toString("base64");
         return { data: { ...showInList(mail), envelopeFrom, helo, clientAddress, tls, size, content } };
       },
       {

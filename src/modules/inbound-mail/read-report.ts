@@ -2,6 +2,7 @@ import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../platform/log.ts";
 import { ThreadGone, type ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
 import { getErrorMessage } from "../../platform/errors.ts";
+import { putLast } from "../../platform/put-last.ts";
 
 // Parses reports on a thread of their own, one at a time: anybody may write to a return path what kills a parser, and then
 // only that thread ends. A message that killed it is refused for now and comes again; the second time it counts as
@@ -22,7 +23,7 @@ export type ReadReport = (given: GivenReport) => Promise<Reading>;
 const MAX_REMEMBERED = 1_000;
 
 export function createReportReader(line: Pick<ThreadLine<GivenReport, Report>, "call">, log: Log): ReadReport {
-  const unread = new Set<string>();
+  const unread = new Map<string, true>();
   let last: Promise<unknown> = Promise.resolve();
 
   const read = async (given: GivenReport): Promise<Reading> => {
@@ -36,9 +37,7 @@ export function createReportReader(line: Pick<ThreadLine<GivenReport, Report>, "
       const reason = getErrorMessage(error);
       log.event("inbound.unparsed", { digest, bytes: given.bytes.byteLength, again: isAgain, reason }, "warn");
       if (isAgain) return { kind: "unreadable" };
-      unread.add(digest);
-      const oldest = unread.values().next();
-      if (unread.size > MAX_REMEMBERED && oldest.done === false) unread.delete(oldest.value);
+      putLast(unread, digest, true, MAX_REMEMBERED);
       throw error;
     }
   };

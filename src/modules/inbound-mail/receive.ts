@@ -1,17 +1,19 @@
 import type { Context } from "../../platform/context.ts";
+import { newId } from "../../platform/uuid.ts";
+import type { Random } from "../../platform/random.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../../protocols/dsn/return-path.ts";
+import { decodeWords, readFields, findValue } from "../../protocols/dsn/fields.ts";
 import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process-report.ts";
 import type { ReportStore } from "../emails/reports/store.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import { ThreadGone } from "../../platform/worker-threads/worker-thread.ts";
-import { toInboundMail } from "./keep.ts";
 import { isFromProvider, type LookupTxt, findProvider } from "./feedback-provider.ts";
 import type { Destination, InboundMessage, Receive } from "./inbound-message.ts";
 import type { ReadReport } from "./read-report.ts";
-import type { InboxStore } from "./store.ts";
+import type { InboundMail, InboxStore } from "./store.ts";
 
 // Receives inbound messages. Each destination is prepared first (parsing, compressing), and what follows from all of them
 // is written in one transaction; only when that is durable the client gets its 250. On an error nothing is written, and
@@ -32,14 +34,10 @@ export interface ReceiveDeps extends Pick<Context, "commit" | "clock" | "random"
   lookupTxt: LookupTxt;
   /** Signs the tokens in return paths. */
   returnPathKey: Uint8Array;
-  counts: InboundCounts;
+  /** Called for each destination of a message, once what follows from it is durable. */
+  counts: { processed(result: InboundResult): void };
   /** Called with the address of each client that brought a report. */
   reporters: { note(address: string): void };
-}
-
-/** Called for each destination of a message, once what follows from it is durable. */
-export interface InboundCounts {
-  processed(result: InboundResult): void;
 }
 
 export type InboundResult =
@@ -119,7 +117,7 @@ async function complaintStep(message: InboundMessage, deps: ReceiveDeps): Promis
   // Providers' questions about the feedback loop come here too, and bounces that somebody forwards to ask about them:
   // real ones come to the return path.
   if (report.kind !== "complaint") return keepStep("fbl", message, deps);
-  const email = findGenuine(report.traces.returnPaths, deps);
+  const email = findGenuine(report.returnPaths, deps);
   return email === null ? keepStep("fbl", message, deps) : reportStep(email, report, message, deps);
 }
 
@@ -200,11 +198,7 @@ function ignore(why: string, uid: string | null, { log }: ReceiveDeps): Step {
   return () => ({ result: "ignored", committed: () => log.event("report.ignored", { id: uid, why }) });
 }
 
-async function keepStep(
-  mailbox: Parameters<typeof toInboundMail>[0],
-  message: InboundMessage,
-  deps: ReceiveDeps,
-): Promise<Step> {
+async function keepStep(mailbox: InboundMail["mailbox"], message: InboundMessage, deps: ReceiveDeps): Promise<Step> {
   // It may wait, unlike the outcome of an email.
   if (deps.guard.blockedReason !== null) throw new Unavailable(deps.guard.blockedReason);
   const mail = await toInboundMail(mailbox, message, deps.random);
@@ -213,4 +207,43 @@ async function keepStep(
     const { uid: id, size: bytes } = mail;
     return { result: "kept", committed: () => deps.log.event("inbox.received", { id, mailbox, bytes }) };
   };
+}
+
+/** The part of the header in which sender and subject are looked for. */
+const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_SHOWN = 500;
+const MAX_ADDRESS = 320;
+
+/** A message as it is stored for the operator. */
+async function toInboundMail(
+  mailbox: InboundMail["mailbox"],
+  message: InboundMessage,
+  random: Random,
+): Promise<Omit<InboundMail, "id">> {
+  const { bytes, receivedAt, envelopeFrom, helo, clientAddress, isTls } = message;
+  const fields = readFields(readHeader(bytes));
+  const shown = (name: string) => {
+    const value = findValue(fields, name);
+    return value === null ? null : decodeWords(value).slice(0, MAX_SHOWN).toWellFormed();
+  };
+  return {
+    uid: newId(receivedAt, random),
+    mailbox,
+    envelopeFrom: envelopeFrom.slice(0, MAX_ADDRESS).toWellFormed(),
+    sender: shown("from"),
+    subject: shown("subject"),
+    receivedAt,
+    helo: helo.slice(0, MAX_ADDRESS).toWellFormed(),
+    clientAddress,
+    isTls,
+    size: bytes.byteLength,
+    content: await Bun.zstdCompress(bytes),
+  };
+}
+
+function readHeader(bytes: Uint8Array): string {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, MAX_HEADER_BYTES));
+  const text = start.toString("latin1");
+  const end = text.search(/\r?\n\r?\n/);
+  return end < 0 ? text : text.slice(0, end);
 }

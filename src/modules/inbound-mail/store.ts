@@ -1,6 +1,6 @@
 import { desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { inboundMails } from "../../platform/db/schema/inbound.ts";
+import { inboundMails } from "../../platform/db/schema/schema.ts";
 import { removeBatch } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import { getNetworks } from "../../platform/ip/address.ts";

@@ -1,18 +1,20 @@
+import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../../platform/clock.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
 import { type WaitingRow, yieldToEventLoop } from "../../platform/queue/queue-admin.ts";
 import type { EmailQueueAdmin } from "../emails/queue/admin.ts";
 import type { SmsQueueAdmin } from "../sms/queue/admin.ts";
 import type { WebhookQueueAdmin } from "../webhooks/delivery/admin.ts";
+import type { QueuedMessage } from "./queue-schema.ts";
 import { type Kind, KINDS, type ResolvedFilter } from "./queue-filter.ts";
 import { beginWalk, continueWalk, formatCursor, parseCursor } from "./walk-cursor.ts";
 
-// Drops messages that wait, or makes them due now. The queues are walked in slices, rows are changed in small
+// Lists messages that wait, drops them, or makes them due now. The queues are walked in slices, rows are changed in small
 // transactions, and one request does a part: its answer says where the next one goes on. After a crash each message
 // is changed or as it was, and the same command does the rest.
 
 /** Rows looked at between two turns of the event loop: a millisecond or two. */
-export const SLICE_ROWS = 2_000;
+const SLICE_ROWS = 2_000;
 /** Messages changed in one transaction. */
 const BATCH = 200;
 /** The most one request does: messages, slices, and time (a command shows its progress). */
@@ -142,4 +144,35 @@ function none(): Counts {
 
 export function sum(counts: Counts): number {
   return KINDS.reduce((total, kind) => total + counts[kind], 0);
+}
+
+const WALK = "queue list";
+
+/** A page of the first queue of `kinds`: emails and calls in the order they were accepted, SMS as they expire. */
+export async function listQueue(
+  { kinds, rows: filter }: ResolvedFilter,
+  page: { cursor: string | null; limit: number },
+  queues: Queues,
+): Promise<{ rows: Static<typeof QueuedMessage>[]; next: string | null }> {
+  const kind = kinds[0] ?? "email";
+  const queue = queues[kind];
+  const last = { email: Infinity, sms: Infinity, webhook: Infinity };
+  let walk = page.cursor === null ? beginWalk([kind], last) : { ...parseCursor(page.cursor, WALK), last };
+  const ids: number[] = [];
+  while (walk !== null && ids.length < page.limit) {
+    const { found, end } = queue.list(walk.position, filter, SLICE_ROWS);
+    const taken = found.slice(0, page.limit - ids.length);
+    ids.push(...taken.map(({ id }) => id));
+    const lastTaken = taken.at(-1);
+    if (found.length > taken.length && lastTaken !== undefined) {
+      walk = { ...walk, position: lastTaken.position };
+      break;
+    }
+    walk = continueWalk(walk, end, [kind]);
+    await yieldToEventLoop();
+  }
+  return {
+    rows: queue.show(ids).map((row) => ({ kind, ...row })),
+    next: walk === null ? null : formatCursor({ ...walk, last: none() }, WALK),
+  };
 }

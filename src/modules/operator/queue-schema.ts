@@ -3,7 +3,8 @@ import { CursorQuery } from "../../platform/http/pagination.ts";
 import { choice, type FieldError, checkLine, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 import { time } from "../../platform/http/times.ts";
 import { KINDS } from "./queue-filter.ts";
-import { named } from "../../platform/http/openapi.ts";
+import { named, namedObject, bodyObject } from "../../platform/http/openapi.ts";
+import { dateTime, identifier, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 
 const MAX_TO = 320;
 const MAX_REASON = 200;
@@ -11,10 +12,10 @@ const MAX_IDS = 100;
 const MAX_CURSOR = 512;
 
 const closed = { additionalProperties: false };
-const id = Type.String({ format: "uuid" });
-const Time = Type.String({ format: "date-time" });
-const MaybeTime = Type.Union([Time, Type.Null()]);
-const MaybeText = Type.Union([Type.String(), Type.Null()]);
+const id = identifier();
+const Time = dateTime();
+const MaybeTime = orNull(Time);
+const MaybeText = orNull(Type.String());
 
 const to = text(
   {
@@ -122,28 +123,24 @@ export const QueueRetry = named(
   ),
 );
 
-const CountsByKind = named(
-  "QueueCounts",
-  Type.Object({ email: Type.Integer(), sms: Type.Integer(), webhook: Type.Integer() }),
-);
+const CountsByKind = namedObject("QueueCounts", {
+  email: Type.Integer(),
+  sms: Type.Integer(),
+  webhook: Type.Integer(),
+});
 
-export const QueueChanged = named(
-  "QueueChanged",
-  Type.Object({
-    changed: CountsByKind,
-    running: Type.Object(CountsByKind.properties, {
-      description: "These match too, but were being delivered, and were not changed.",
-    }),
-    unknown: Type.Array(Type.String(), { description: "Unknown ids.", examples: [[]] }),
-    ended: Type.Array(Type.String(), {
-      description: "Ids of messages that are not waiting.",
-      examples: [[]],
-    }),
-    next: Type.Union([Type.String(), Type.Null()], {
-      description: "Not null: only a part is done. Repeat the request with this as its `cursor` to go on.",
-    }),
+export const QueueChanged = namedObject("QueueChanged", {
+  changed: CountsByKind,
+  running: Type.Object(CountsByKind.properties, {
+    description: "These match too, but were being delivered, and were not changed.",
   }),
-);
+  unknown: Type.Array(Type.String(), { description: "Unknown ids.", examples: [[]] }),
+  ended: Type.Array(Type.String(), {
+    description: "Ids of messages that are not waiting.",
+    examples: [[]],
+  }),
+  next: orNull(Type.String(), "Not null: only a part is done. Repeat the request with this as its `cursor` to go on."),
+});
 
 export const QueueListQuery = Type.Object({
   ...CursorQuery.properties,
@@ -151,124 +148,89 @@ export const QueueListQuery = Type.Object({
   kind: Type.Optional(kind),
 });
 
-export const QueuedMessage = named(
-  "QueuedMessage",
-  Type.Object({
-    kind: Type.Union(KINDS.map((one) => Type.Literal(one))),
-    id: Type.String({ format: "uuid", description: "The id of the email or SMS; for a webhook call, of its event." }),
-    workspaceId: Type.Union([id, Type.Null()]),
-    to: Type.String({ description: "The recipient, or the URL of the webhook." }),
-    queuedAt: Time,
-    state: Type.String({ description: "queued, sending or delivery_delayed." }),
-    attempts: Type.Integer(),
-    nextAttemptAt: MaybeTime,
-    expiresAt: MaybeTime,
-    lastReply: MaybeText,
-  }),
-);
+export const QueuedMessage = namedObject("QueuedMessage", {
+  kind: oneOf(KINDS),
+  id: identifier("The id of the email or SMS; for a webhook call, of its event."),
+  workspaceId: orNull(id),
+  to: Type.String({ description: "The recipient, or the URL of the webhook." }),
+  queuedAt: dateTime("When it was accepted."),
+  state: Type.String({ description: "queued, sending or delivery_delayed." }),
+  attempts: Type.Integer(),
+  nextAttemptAt: MaybeTime,
+  expiresAt: MaybeTime,
+  lastReply: orNull(Type.String(), "What was said last."),
+});
 
-const DESTINATION_STATES = ["paused", "held", "blocked", "running", "due", "delayed"] as const;
-
-const QueuedDestination = named(
-  "QueuedDestination",
-  Type.Object({
-    to: Type.String({ description: "The recipient domain, or the relay." }),
-    site: Type.Union([Type.String(), Type.Null()], {
-      description: "Its mail servers; null: not looked up since the start.",
-    }),
-    waiting: Type.Integer(),
-    running: Type.Integer(),
-    held: Type.Integer({ description: "How many of them are in workspaces whose queue you hold." }),
-    oldestAt: MaybeTime,
-    nextAttemptAt: MaybeTime,
-    state: Type.Unsafe<(typeof DESTINATION_STATES)[number]>(
-      Type.Union(
-        DESTINATION_STATES.map((state) => Type.Literal(state)),
-        {
-          description:
-            "paused: all delivery is paused. held: you hold the queue of its workspaces. blocked: the site is blocked until `blockedUntil`. running: it is being delivered. due: it waits for a slot. delayed: it waits for its next attempt.",
-        },
-      ),
-    ),
-    reason: Type.Union([Type.String(), Type.Null()], { description: "The last reply, or the reason of the block." }),
-    blockedUntil: MaybeTime,
-  }),
-);
-
-const QueuedRoute = named(
-  "QueuedRoute",
-  Type.Object({
-    route: Type.String(),
-    waiting: Type.Integer(),
-    isMinimum: Type.Boolean({ description: "At least so many wait; not all were counted." }),
-    running: Type.Integer({ description: "Segments in flight, or with a lost response." }),
-    oldestAt: MaybeTime,
-    nextAttemptAt: MaybeTime,
-    reason: MaybeText,
-  }),
-);
-
-const QueuedWebhook = named(
-  "QueuedWebhook",
-  Type.Object({
-    id,
-    workspaceId: Type.Union([id, Type.Null()]),
-    url: Type.String(),
-    waiting: Type.Integer(),
-    isMinimum: Type.Boolean({ description: "At least so many wait; not all were counted." }),
-    nextAttemptAt: MaybeTime,
-    reason: MaybeText,
-  }),
-);
-
-export const Paused = Type.Union(
-  [
-    Type.Object({
-      since: Time,
-      reason: Type.String(),
-      restorePoint: Type.Union([Time, Type.Null()], {
-        description: "After a restore: messages queued before this may have been delivered since.",
-      }),
-    }),
-    Type.Null(),
-  ],
-  { description: "Not null: nothing is delivered until the operator resumes delivery." },
-);
-
-export const DeliveryState = named("DeliveryState", Type.Object({ paused: Paused }));
-
-export const QueuePause = named(
-  "QueuePause",
-  Type.Object(
-    {
-      reason: Type.Optional(
-        text(
-          {
-            minLength: 1,
-            maxLength: MAX_REASON,
-            description: "The reason; shown with the pause.",
-            examples: ["our address is on a list"],
-          },
-          checkLine,
-        ),
-      ),
-    },
-    closed,
+const QueuedDestination = namedObject("QueuedDestination", {
+  to: Type.String({ description: "The recipient domain, or the relay." }),
+  site: orNull(Type.String(), "Its mail servers; null: not looked up since the start."),
+  waiting: Type.Integer(),
+  running: Type.Integer(),
+  held: Type.Integer({ description: "How many of them are in workspaces whose queue you hold." }),
+  oldestAt: MaybeTime,
+  nextAttemptAt: MaybeTime,
+  state: oneOf(
+    ["paused", "held", "blocked", "running", "due", "delayed"],
+    "paused: all delivery is paused. held: you hold the queue of its workspaces. blocked: the site is blocked until `blockedUntil`. running: it is being delivered. due: it waits for a slot. delayed: it waits for its next attempt.",
   ),
+  reason: orNull(Type.String(), "The last reply, or the reason of the block."),
+  blockedUntil: orNull(Time, "Until when it is blocked."),
+});
+
+const QueuedRoute = namedObject("QueuedRoute", {
+  route: Type.String(),
+  waiting: Type.Integer(),
+  isMinimum: Type.Boolean({ description: "At least so many wait; not all were counted." }),
+  running: Type.Integer({ description: "Segments in flight, or with a lost response." }),
+  oldestAt: MaybeTime,
+  nextAttemptAt: MaybeTime,
+  reason: MaybeText,
+});
+
+const QueuedWebhook = namedObject("QueuedWebhook", {
+  id,
+  workspaceId: orNull(id),
+  url: Type.String(),
+  waiting: Type.Integer(),
+  isMinimum: Type.Boolean({ description: "At least so many wait; not all were counted." }),
+  nextAttemptAt: MaybeTime,
+  reason: MaybeText,
+});
+
+export const Paused = orNull(
+  Type.Object({
+    since: Time,
+    reason: Type.String(),
+    restorePoint: orNull(Time, "After a restore: messages queued before this may have been delivered since."),
+  }),
+  "Not null: nothing is delivered until the operator resumes delivery.",
 );
 
-export const QueueOverview = named(
-  "QueueOverview",
-  Type.Object({
-    paused: Paused,
-    waiting: Type.Integer({ description: "Emails, without those being delivered." }),
-    running: Type.Integer({ description: "Emails being delivered." }),
-    destinations: Type.Array(QueuedDestination, { description: "The destinations with the most emails first." }),
-    others: Type.Object(
-      { destinations: Type.Integer(), waiting: Type.Integer() },
-      { description: "The destinations left out." },
+export const DeliveryState = namedObject("DeliveryState", { paused: Paused });
+
+export const QueuePause = bodyObject("QueuePause", {
+  reason: Type.Optional(
+    text(
+      {
+        minLength: 1,
+        maxLength: MAX_REASON,
+        description: "The reason; shown with the pause.",
+        examples: ["our address is on a list"],
+      },
+      checkLine,
     ),
-    sms: Type.Array(QueuedRoute),
-    webhooks: Type.Array(QueuedWebhook),
-  }),
-);
+  ),
+});
+
+export const QueueOverview = namedObject("QueueOverview", {
+  paused: Paused,
+  waiting: Type.Integer({ description: "Emails, without those being delivered." }),
+  running: Type.Integer({ description: "Emails being delivered." }),
+  destinations: Type.Array(QueuedDestination, { description: "The destinations with the most emails first." }),
+  others: Type.Object(
+    { destinations: Type.Integer({ description: "Where messages wait." }), waiting: Type.Integer() },
+    { description: "The destinations left out." },
+  ),
+  sms: Type.Array(QueuedRoute),
+  webhooks: Type.Array(QueuedWebhook),
+});

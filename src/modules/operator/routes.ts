@@ -1,8 +1,8 @@
-import { type AnyElysia, Elysia } from "elysia";
+import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { PageCheck } from "../../platform/db/page-check.ts";
 import { operatorCaller } from "../../platform/http/auth.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { CursorMeta } from "../../platform/http/pagination.ts";
 import { integerText, uuid } from "../../platform/http/request-schemas.ts";
@@ -12,13 +12,13 @@ import type { WorkspaceStore } from "../workspaces/store.ts";
 import {
   changeByIds,
   changeMatching,
+  listQueue,
   type Changed,
   type QueueAction,
   type QueueActionDeps,
   sum,
 } from "./queue-actions.ts";
 import { type QueueFilter, resolveFilter } from "./queue-filter.ts";
-import { listQueue } from "./queue-list.ts";
 import {
   DeliveryState,
   QueueChanged,
@@ -33,56 +33,30 @@ import { buildStatus, showPause, type StatusDeps } from "./status.ts";
 import { InstanceStatus } from "./status-schema.ts";
 import { findMessages, type TraceDeps, traceMessage } from "./trace.ts";
 import { Trace, TraceCandidate, TraceQuery } from "./trace-schema.ts";
+import { oneOf } from "../../platform/http/answer-schemas.ts";
 
 const TAG = "Operator";
 const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
-const PATH = "/api/v1/operator";
 const DEFAULT_DESTINATIONS = 50;
 const MAX_DESTINATIONS = 1_000;
 const DEFAULT_MESSAGES = 20;
 const NO_REASON = "The operator has paused it.";
 
 export interface OperatorDeps extends StatusDeps, QueueActionDeps, TraceDeps {
-  workspaces: Pick<WorkspaceStore, "byId" | "byUid">;
+  workspaces: WorkspaceStore;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   pages: Pick<PageCheck, "check">;
   log: Log;
 }
 
-/** The operator's routes about all queues: status, queue, pause and trace. */
-export function operatorRoutes(deps: OperatorDeps): AnyElysia[] {
-  return [statusRoutes(deps), queueReadRoutes(deps), queueChangeRoutes(deps), pauseRoutes(deps), traceRoutes(deps)];
-}
-
 const StatusQuery = Type.Object({
   check: Type.Optional(
-    Type.Union([Type.Literal("true"), Type.Literal("false")], {
-      description:
-        "With true, pombo reads all pages of the database first and lists damaged ones in `issues`. This takes seconds per gigabyte.",
-    }),
+    oneOf(
+      ["true", "false"],
+      "With true, pombo reads all pages of the database first and lists damaged ones in `issues`. This takes seconds per gigabyte.",
+    ),
   ),
 });
-
-function statusRoutes(deps: OperatorDeps) {
-  return new Elysia({ name: "operator status", prefix: PATH }).get(
-    "/status",
-    async ({ request, query }) => {
-      operatorCaller(request);
-      if (query.check === "true") await deps.pages.check();
-      return { data: buildStatus(deps) };
-    },
-    {
-      query: StatusQuery,
-      detail: describe({
-        id: "getInstanceStatus",
-        tag: TAG,
-        summary: "Get the state of the instance",
-        description: "`issues` lists what needs your attention.",
-        responses: answers(200, InstanceStatus, [401, 403, 422, 503]),
-      }),
-    },
-  );
-}
 
 const OverviewQuery = Type.Object({
   limit: Type.Optional(
@@ -95,11 +69,30 @@ const OverviewQuery = Type.Object({
   ),
 });
 
-function queueReadRoutes(deps: OperatorDeps) {
-  const { queues, pause } = deps;
-  return new Elysia({ name: "operator queue reads", prefix: `${PATH}/queue` })
+/** The operator's routes about all queues: status, queue, pause and trace. */
+export function operatorRoutes(deps: OperatorDeps) {
+  const { queues, pause, log } = deps;
+  return new Elysia({ name: "operator", prefix: "/api/v1/operator" })
     .get(
-      "",
+      "/status",
+      async ({ request, query }) => {
+        operatorCaller(request);
+        if (query.check === "true") await deps.pages.check();
+        return { data: buildStatus(deps) };
+      },
+      {
+        query: StatusQuery,
+        detail: describe({
+          id: "getInstanceStatus",
+          tag: TAG,
+          summary: "Get the state of the instance",
+          description: "`issues` lists what needs your attention.",
+          responses: answers(200, InstanceStatus, [401, 403, 422, 503]),
+        }),
+      },
+    )
+    .get(
+      "/queue",
       async ({ request, query }) => {
         operatorCaller(request);
         const limit = Number(query.limit ?? DEFAULT_DESTINATIONS);
@@ -120,7 +113,7 @@ function queueReadRoutes(deps: OperatorDeps) {
       },
     )
     .get(
-      "/messages",
+      "/queue/messages",
       async ({ request, query }) => {
         operatorCaller(request);
         const { kind, cursor = null, limit, ...rest } = query;
@@ -138,20 +131,15 @@ function queueReadRoutes(deps: OperatorDeps) {
           responses: answers(200, Type.Array(QueuedMessage), [401, 403, 404, 422], CursorMeta),
         }),
       },
-    );
-}
-
-function queueChangeRoutes(deps: OperatorDeps) {
-  return new Elysia({ name: "operator queue changes", prefix: `${PATH}/queue` })
+    )
     .post(
-      "/retry",
+      "/queue/retry",
       async ({ request, body }) => {
         operatorCaller(request);
         return { data: await change({ kind: "retry" }, body, deps) };
       },
       {
-        body: requestBody(QueueRetry),
-        parse: "json",
+        ...jsonBody(QueueRetry),
         detail: describe({
           id: "retryQueuedMessages",
           tag: TAG,
@@ -163,7 +151,7 @@ function queueChangeRoutes(deps: OperatorDeps) {
       },
     )
     .post(
-      "/drop",
+      "/queue/drop",
       async ({ request, body }) => {
         operatorCaller(request);
         const { reason, dryRun = false } = body;
@@ -171,8 +159,7 @@ function queueChangeRoutes(deps: OperatorDeps) {
         return { data: await change(dryRun ? { kind: "count" } : { kind: "drop", reason: words }, body, deps) };
       },
       {
-        body: requestBody(QueueDrop),
-        parse: "json",
+        ...jsonBody(QueueDrop),
         detail: describe({
           id: "dropQueuedMessages",
           tag: TAG,
@@ -180,6 +167,82 @@ function queueChangeRoutes(deps: OperatorDeps) {
           description:
             "Their status becomes failed, with the usual events and refunds; a dropped webhook call is listed among its webhook's deliveries. Messages that are being delivered are left alone and counted. One request does a part; `next` says where to go on.",
           responses: answers(200, QueueChanged, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/queue/pause",
+      async ({ request, body }) => {
+        operatorCaller(request);
+        const { reason = NO_REASON } = body;
+        await pause.hold(reason);
+        log.event("delivery.paused", { reason }, "warn");
+        return { data: { paused: showPause(pause.pause) } };
+      },
+      {
+        ...jsonBody(QueuePause),
+        detail: describe({
+          id: "pauseDelivery",
+          tag: TAG,
+          summary: "Pause all delivery",
+          description:
+            "Emails, SMS and webhook calls, across restarts too. Running deliveries end; accepted messages wait, and expire on time.",
+          responses: answers(200, DeliveryState, [400, 401, 403, 413, 415, 422, 503]),
+        }),
+      },
+    )
+    .post(
+      "/queue/resume",
+      async ({ request }) => {
+        operatorCaller(request);
+        const before = pause.pause;
+        await pause.resume();
+        if (before !== null) log.event("delivery.resumed", { reason: before.reason });
+        return { data: { paused: showPause(pause.pause) } };
+      },
+      {
+        detail: describe({
+          id: "resumeDelivery",
+          tag: TAG,
+          summary: "Resume delivery",
+          description:
+            "After a restore this sends the messages that were in the queue at the restore point. Some may have been delivered since: drop them first if they must not be sent twice.",
+          responses: answers(200, DeliveryState, [400, 401, 403, 413, 415, 503]),
+        }),
+      },
+    )
+    .get(
+      "/trace",
+      async ({ request, query }) => {
+        operatorCaller(request);
+        return { data: await findMessages(query.find ?? null, deps) };
+      },
+      {
+        query: TraceQuery,
+        detail: describe({
+          id: "findMessages",
+          tag: TAG,
+          summary: "Find messages by the beginning of an id, or by recipient",
+          description: "The newest 50.",
+          responses: answers(200, Type.Array(TraceCandidate), [401, 403, 422]),
+        }),
+      },
+    )
+    .get(
+      "/trace/:id",
+      ({ request, params }) => {
+        operatorCaller(request);
+        return { data: traceMessage(params.id, deps) };
+      },
+      {
+        params: Type.Object({ id: uuid("The id of an email or SMS, or of an event or webhook delivery about one.") }),
+        detail: describe({
+          id: "traceMessage",
+          tag: TAG,
+          summary: "Get the history of a message",
+          description:
+            "Its record, every attempt with its reply, the suppressions of its recipient, and the events about it.",
+          responses: answers(200, Trace, [401, 403, 404, 422]),
         }),
       },
     );
@@ -214,89 +277,4 @@ function logChange(action: QueueAction, fields: Record<string, string | number>,
   const { email, sms, webhook } = changed;
   const why = action.kind === "drop" ? { reason: action.reason } : {};
   log.event(action.kind === "drop" ? "queue.dropped" : "queue.retried", { ...fields, email, sms, webhook, ...why });
-}
-
-function pauseRoutes({ pause, log }: OperatorDeps) {
-  return new Elysia({ name: "operator pause", prefix: `${PATH}/queue` })
-    .post(
-      "/pause",
-      async ({ request, body }) => {
-        operatorCaller(request);
-        const { reason = NO_REASON } = body;
-        await pause.hold(reason);
-        log.event("delivery.paused", { reason }, "warn");
-        return { data: { paused: showPause(pause.pause) } };
-      },
-      {
-        body: requestBody(QueuePause),
-        parse: "json",
-        detail: describe({
-          id: "pauseDelivery",
-          tag: TAG,
-          summary: "Pause all delivery",
-          description:
-            "Emails, SMS and webhook calls, across restarts too. Running deliveries end; accepted messages wait, and expire on time.",
-          responses: answers(200, DeliveryState, [400, 401, 403, 413, 415, 422, 503]),
-        }),
-      },
-    )
-    .post(
-      "/resume",
-      async ({ request }) => {
-        operatorCaller(request);
-        const before = pause.pause;
-        await pause.resume();
-        if (before !== null) log.event("delivery.resumed", { reason: before.reason });
-        return { data: { paused: showPause(pause.pause) } };
-      },
-      {
-        detail: describe({
-          id: "resumeDelivery",
-          tag: TAG,
-          summary: "Resume delivery",
-          description:
-            "After a restore this sends the messages that were in the queue at the restore point. Some may have been delivered since: drop them first if they must not be sent twice.",
-          responses: answers(200, DeliveryState, [400, 401, 403, 413, 415, 503]),
-        }),
-      },
-    );
-}
-
-function traceRoutes(deps: OperatorDeps) {
-  return new Elysia({ name: "operator trace", prefix: `${PATH}/trace` })
-    .get(
-      "",
-      async ({ request, query }) => {
-        operatorCaller(request);
-        return { data: await findMessages(query.find ?? null, deps) };
-      },
-      {
-        query: TraceQuery,
-        detail: describe({
-          id: "findMessages",
-          tag: TAG,
-          summary: "Find messages by the beginning of an id, or by recipient",
-          description: "The newest 50.",
-          responses: answers(200, Type.Array(TraceCandidate), [401, 403, 422]),
-        }),
-      },
-    )
-    .get(
-      "/:id",
-      ({ request, params }) => {
-        operatorCaller(request);
-        return { data: traceMessage(params.id, deps) };
-      },
-      {
-        params: Type.Object({ id: uuid("The id of an email or SMS, or of an event or webhook delivery about one.") }),
-        detail: describe({
-          id: "traceMessage",
-          tag: TAG,
-          summary: "Get the history of a message",
-          description:
-            "Its record, every attempt with its reply, the suppressions of its recipient, and the events about it.",
-          responses: answers(200, Trace, [401, 403, 404, 422]),
-        }),
-      },
-    );
 }

@@ -1,10 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { Paused } from "./queue-schema.ts";
-import { named } from "../../platform/http/openapi.ts";
+import { namedObject } from "../../platform/http/openapi.ts";
+import { dateTime, identifier, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 
-const Time = Type.String({ format: "date-time" });
-const MaybeTime = Type.Union([Time, Type.Null()]);
-const MaybeText = Type.Union([Type.String(), Type.Null()]);
+const Time = dateTime();
+const MaybeTime = orNull(Time);
+const MaybeText = orNull(Type.String());
 
 const Waiting = Type.Object({
   waiting: Type.Integer(),
@@ -12,100 +13,97 @@ const Waiting = Type.Object({
   oldestAt: MaybeTime,
 });
 
-const Drill = Type.Union(
-  [
-    Type.Object({
-      at: Time,
-      outcome: Type.Union([Type.Literal("good"), Type.Literal("bad"), Type.Literal("skipped")]),
-      words: Type.String({ description: "The result, or why it was skipped." }),
-      goodAt: MaybeTime,
-    }),
-    Type.Null(),
-  ],
-  { description: "The last restore drill; null: none yet." },
+const Drill = orNull(
+  Type.Object({
+    at: Time,
+    outcome: oneOf(["good", "bad", "skipped"], "What it came to."),
+    words: Type.String({ description: "The result, or why it was skipped." }),
+    goodAt: orNull(Time, "When the last good one was."),
+  }),
+  "The last restore drill; null: none yet.",
 );
 
-export const InstanceStatus = named(
-  "InstanceStatus",
-  Type.Object({
-    version: Type.String(),
-    commit: Type.String(),
-    startedAt: Time,
-    ready: Type.Boolean({ description: "It accepts and sends, as in GET /ready." }),
-    issues: Type.Array(
+export const InstanceStatus = namedObject("InstanceStatus", {
+  version: Type.String({ description: "Of this executable.", examples: ["0.1.0"] }),
+  commit: Type.String({ description: "The source that this executable was built from.", examples: ["4f0c6b8"] }),
+  startedAt: Time,
+  ready: Type.Boolean({ description: "It accepts and sends, as in GET /ready." }),
+  issues: Type.Array(
+    Type.Object({
+      component: Type.String(),
+      reason: Type.String({ description: "The problem, and how to solve it." }),
+      since: MaybeTime,
+    }),
+    { description: "Empty: there are no issues." },
+  ),
+  paused: Paused,
+  queue: Type.Object({
+    emails: Type.Object({
+      ...Waiting.properties,
+      running: Type.Integer(),
+      delayed: Type.Integer({ description: "How many of them wait for another attempt." }),
+    }),
+    sms: Type.Object(Waiting.properties, { description: "Segments." }),
+    webhooks: Waiting,
+  }),
+  lastMinutes: Type.Object(
+    {
+      minutes: Type.Integer({ description: "How many minutes.", examples: [5] }),
+      accepted: Type.Integer(),
+      delivered: Type.Integer({ description: "How many were delivered." }),
+      deferred: Type.Integer({ description: "How many are tried again later." }),
+      bounced: Type.Integer({ description: "How many were refused for good." }),
+      failed: Type.Integer({ description: "How many were given up." }),
+    },
+    { description: "Emails, including the current minute." },
+  ),
+  disk: Type.Object({
+    freeBytes: orNull(Type.Integer(), "Bytes that are free; null: not known.", 21474836480),
+    databaseBytes: Type.Integer({ description: "Size of the database.", examples: [52428800] }),
+    walBytes: Type.Integer({ description: "Size of the write-ahead log." }),
+  }),
+  blockedSites: Type.Object({
+    count: Type.Integer({ description: "How many." }),
+    sites: Type.Array(
       Type.Object({
-        component: Type.String(),
-        reason: Type.String({ description: "The problem, and how to solve it." }),
-        since: MaybeTime,
+        site: Type.String(),
+        workspaceId: orNull(
+          Type.String(),
+          "Set if only the mail of this workspace is blocked, as only its mail got such replies. Null: all mail is blocked.",
+        ),
+        until: dateTime("Until when."),
+        reason: Type.String(),
       }),
-      { description: "Empty: there are no issues." },
-    ),
-    paused: Paused,
-    queue: Type.Object({
-      emails: Type.Object({
-        ...Waiting.properties,
-        running: Type.Integer(),
-        delayed: Type.Integer({ description: "How many of them wait for another attempt." }),
-      }),
-      sms: Type.Object(Waiting.properties, { description: "Segments." }),
-      webhooks: Waiting,
-    }),
-    lastMinutes: Type.Object(
-      {
-        minutes: Type.Integer(),
-        accepted: Type.Integer(),
-        delivered: Type.Integer(),
-        deferred: Type.Integer(),
-        bounced: Type.Integer(),
-        failed: Type.Integer(),
-      },
-      { description: "Emails, including the current minute." },
-    ),
-    disk: Type.Object({
-      freeBytes: Type.Union([Type.Integer(), Type.Null()]),
-      databaseBytes: Type.Integer(),
-      walBytes: Type.Integer(),
-    }),
-    blockedSites: Type.Object({
-      count: Type.Integer(),
-      sites: Type.Array(
-        Type.Object({
-          site: Type.String(),
-          workspaceId: Type.Union([Type.String(), Type.Null()], {
-            description:
-              "Set if only the mail of this workspace is blocked, as only its mail got such replies. Null: all mail is blocked.",
-          }),
-          until: Time,
-          reason: Type.String(),
-        }),
-      ),
-    }),
-    sms: Type.Array(
-      Type.Object({
-        route: Type.String(),
-        links: Type.Integer(),
-        bound: Type.Integer({ description: "How many of its links are bound." }),
-        reason: Type.Union([Type.String(), Type.Null()], {
-          description: "Why the last session of an unbound link ended.",
-        }),
-      }),
-    ),
-    workspaces: Type.Object({
-      blocked: Type.Integer(),
-      held: Type.Integer({ description: "How many of them have a held queue." }),
-      some: Type.Array(
-        Type.Object({
-          id: Type.String({ format: "uuid" }),
-          name: Type.String(),
-          held: Type.Boolean(),
-          by: Type.Union([Type.Literal("operator"), Type.Literal("rate")]),
-          reason: MaybeText,
-        }),
-      ),
-    }),
-    replication: Type.Union(
-      [Type.Object({ state: Type.String(), reason: MaybeText, lastAt: MaybeTime, drill: Drill }), Type.Null()],
-      { description: "The replication of the database; null: it is not set up." },
     ),
   }),
-);
+  sms: Type.Array(
+    Type.Object({
+      route: Type.String(),
+      links: Type.Integer({ description: "How many links it has." }),
+      bound: Type.Integer({ description: "How many of its links are bound." }),
+      reason: orNull(Type.String(), "Why the last session of an unbound link ended."),
+    }),
+  ),
+  workspaces: Type.Object({
+    blocked: Type.Integer({ description: "How many are blocked." }),
+    held: Type.Integer({ description: "How many of them have a held queue." }),
+    some: Type.Array(
+      Type.Object({
+        id: identifier(),
+        name: Type.String(),
+        held: Type.Boolean({ description: "Whether, or how many of them, wait until a block is lifted." }),
+        by: oneOf(["operator", "rate"]),
+        reason: MaybeText,
+      }),
+    ),
+  }),
+  replication: orNull(
+    Type.Object({
+      state: Type.String(),
+      reason: MaybeText,
+      lastAt: orNull(Time, "When the copy was last whole."),
+      drill: Drill,
+    }),
+    "The replication of the database; null: it is not set up.",
+  ),
+});

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
 import { isReadyWith, type HealthIssue } from "../../platform/health-issue.ts";
 import type { Pause } from "../../platform/queue/delivery-pause.ts";
-import type { OperatorWorkspaceStore } from "../workspaces/operator/store.ts";
+import type { WorkspaceStore } from "../workspaces/store.ts";
 import type { Queues } from "./queue-actions.ts";
 import type { InstanceStatus } from "./status-schema.ts";
 
@@ -36,7 +36,7 @@ export interface Replication {
 
 export interface StatusDeps {
   queues: Queues;
-  flagged: OperatorWorkspaceStore;
+  workspaces: Pick<WorkspaceStore, "blocked" | "reportWarnings">;
   pause: { readonly pause: Pause | null };
   clock: Clock;
   instance: {
@@ -56,10 +56,10 @@ export interface StatusDeps {
   };
 }
 
-export function buildStatus({ queues, flagged, pause, clock, instance }: StatusDeps): Status {
+export function buildStatus({ queues, workspaces, pause, clock, instance }: StatusDeps): Status {
   const { waiting, isMinimum, oldestAt, running, delayed } = queues.email.depth();
   const blockedSites = instance.blockedSites();
-  const blocked = flagged.blocked();
+  const blocked = workspaces.blocked();
   const routes = groupByRoute(instance.links());
   const replication = instance.replication();
   const issues = instance.issues();
@@ -71,7 +71,7 @@ export function buildStatus({ queues, flagged, pause, clock, instance }: StatusD
     ready: isReadyWith(issues),
     issues: [
       ...issues.map(({ component, reason, since }) => ({ component, reason, since: timeOf(since) })),
-      ...flagged.reportWarnings(clock.now() - WARNING_MS).map(toReportIssue),
+      ...workspaces.reportWarnings(clock.now() - WARNING_MS).map(toReportIssue),
       ...routes.filter(({ route }) => !routesWithIssues.includes(route)).flatMap(toRouteIssue),
     ],
     paused: showPause(pause.pause),
@@ -128,7 +128,7 @@ function toRouteIssue({ route, links, bound, reason }: Status["sms"][number]): S
 }
 
 /** Reports by mail can be forged, so they block nobody by themselves: a person judges whether they are true. */
-function toReportIssue(warning: ReturnType<OperatorWorkspaceStore["reportWarnings"]>[number]): StatusIssue {
+function toReportIssue(warning: ReturnType<WorkspaceStore["reportWarnings"]>[number]): StatusIssue {
   const { name, uid, at, reason } = warning;
   const what =
     `Workspace ${name} (${uid}) would be blocked if all reports by mail were true: ${reason}. ` +

@@ -4,17 +4,18 @@ import { text } from "../../platform/http/request-schemas.ts";
 import { SmsRecord } from "../sms/api/schema.ts";
 import { Suppression } from "../suppressions/schema.ts";
 import { WebhookDelivery } from "../webhooks/api/schema.ts";
-import { named } from "../../platform/http/openapi.ts";
+import { namedObject } from "../../platform/http/openapi.ts";
+import { dateTime, identifier, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 
 const MAX_FIND = 320;
 
-const id = Type.String({ format: "uuid" });
-const Time = Type.String({ format: "date-time" });
-const MaybeTime = Type.Union([Time, Type.Null()]);
-const MaybeText = Type.Union([Type.String(), Type.Null()]);
-const MaybeId = Type.Union([id, Type.Null()]);
+const id = identifier();
+const Time = dateTime();
+const MaybeTime = orNull(Time);
+const MaybeText = orNull(Type.String());
+const MaybeId = orNull(id);
 
-const kind = Type.Union([Type.Literal("email"), Type.Literal("sms")]);
+const kind = oneOf(["email", "sms"]);
 
 export const TraceQuery = Type.Object({
   find: Type.Optional(
@@ -27,95 +28,80 @@ export const TraceQuery = Type.Object({
   ),
 });
 
-export const TraceCandidate = named(
-  "TraceCandidate",
-  Type.Object({
-    kind,
-    id,
-    workspaceId: MaybeId,
-    from: Type.String(),
-    to: Type.String(),
-    status: Type.String(),
-    createdAt: Time,
-  }),
-);
+export const TraceCandidate = namedObject("TraceCandidate", {
+  kind,
+  id,
+  workspaceId: MaybeId,
+  from: Type.String(),
+  to: Type.String(),
+  status: Type.String(),
+  createdAt: Time,
+});
 
 const { html: _html, text: _text, ...emailMembers } = EmailRecord.properties;
 const { body: _body, ...smsMembers } = SmsRecord.properties;
 
-const TracedEmail = named(
-  "TracedEmail",
-  Type.Object({
-    ...emailMembers,
-    returnPath: Type.String({ description: "The address that receives reports about it." }),
-    expiresAt: MaybeTime,
-    timeline: Type.Array(
-      Type.Object({
-        ...TimelineEntry.properties,
-        dialogue: Type.Optional(
-          Type.Union([Type.String(), Type.Null()], {
-            description:
-              "The SMTP dialogue of an attempt that did not deliver, in lines with the milliseconds since its start, > for pombo and < for the server. Without the message itself.",
-          }),
+const TracedEmail = namedObject("TracedEmail", {
+  ...emailMembers,
+  returnPath: Type.String({ description: "The address that receives reports about it." }),
+  expiresAt: MaybeTime,
+  timeline: Type.Array(
+    Type.Object({
+      ...TimelineEntry.properties,
+      dialogue: Type.Optional(
+        orNull(
+          Type.String(),
+          "The SMTP dialogue of an attempt that did not deliver, in lines with the milliseconds since its start, > for pombo and < for the server. Without the message itself.",
         ),
-      }),
-    ),
-  }),
-);
+      ),
+    }),
+  ),
+});
 
-const TracedSegment = named(
-  "TracedSegment",
-  Type.Object({
-    part: Type.Integer(),
-    state: Type.String(),
-    route: Type.String(),
-    link: MaybeText,
-    attempts: Type.Integer(),
-    resends: Type.Integer({ description: "How often it was sent again after a lost response." }),
-    reroutes: Type.Integer(),
-    submittedAt: MaybeTime,
-    acceptedAt: MaybeTime,
-    smscId: MaybeText,
-    receiptState: MaybeText,
-    receiptAt: MaybeTime,
-    providerStatus: MaybeText,
-    providerCode: MaybeText,
-    category: MaybeText,
-    reason: MaybeText,
-    nextAttemptAt: MaybeTime,
-    credit: Type.String(),
-  }),
-);
+const TracedSegment = namedObject("TracedSegment", {
+  part: Type.Integer(),
+  state: Type.String(),
+  route: Type.String(),
+  link: MaybeText,
+  attempts: Type.Integer(),
+  resends: Type.Integer({ description: "How often it was sent again after a lost response." }),
+  reroutes: Type.Integer({ description: "Times it went on to another link." }),
+  submittedAt: orNull(Time, "When it was last handed to the SMSC."),
+  acceptedAt: orNull(Time, "When the SMSC took it."),
+  smscId: orNull(Type.String(), "The SMSC's id of it."),
+  receiptState: orNull(Type.String(), "What it said."),
+  receiptAt: orNull(Time, "When a receipt came."),
+  providerStatus: orNull(Type.String(), "The network's last word."),
+  providerCode: orNull(Type.String(), "The network's error code."),
+  category: orNull(Type.String(), "What kind of failure it is."),
+  reason: MaybeText,
+  nextAttemptAt: MaybeTime,
+  credit: Type.String({ description: "Whether its credit was taken or given back.", examples: ["taken"] }),
+});
 
-const TracedSms = named("TracedSms", Type.Object({ ...smsMembers, expiresAt: Time, parts: Type.Array(TracedSegment) }));
+const TracedSms = namedObject("TracedSms", { ...smsMembers, expiresAt: Time, parts: Type.Array(TracedSegment) });
 
-const TracedEvent = named(
-  "TracedEvent",
-  Type.Object({
-    id,
-    type: Type.String(),
-    at: Time,
-    calls: Type.Array(Type.Object({ ...WebhookDelivery.properties, webhookId: id, url: Type.String() })),
-    waiting: Type.Array(
-      Type.Object({ webhookId: id, url: Type.String(), attempts: Type.Integer(), nextAttemptAt: MaybeTime }),
-      { description: "Calls that are still to be made." },
-    ),
-  }),
-);
+const TracedEvent = namedObject("TracedEvent", {
+  id,
+  type: Type.String(),
+  at: Time,
+  calls: Type.Array(Type.Object({ ...WebhookDelivery.properties, webhookId: id, url: Type.String() })),
+  waiting: Type.Array(
+    Type.Object({ webhookId: id, url: Type.String(), attempts: Type.Integer(), nextAttemptAt: MaybeTime }),
+    { description: "Calls that are still to be made." },
+  ),
+});
 
 /** The history of a message. */
-export const Trace = named(
-  "Trace",
-  Type.Object({
-    kind,
-    id,
-    workspaceId: MaybeId,
-    workspaceName: MaybeText,
-    email: Type.Union([TracedEmail, Type.Null()]),
-    sms: Type.Union([TracedSms, Type.Null()]),
-    suppressions: Type.Array(Suppression, { description: "The current suppressions of its recipient." }),
-    events: Type.Array(TracedEvent, {
-      description: "The events about it; empty if no webhook was subscribed to them.",
-    }),
+export const Trace = namedObject("Trace", {
+  kind,
+  id,
+  workspaceId: MaybeId,
+  workspaceName: MaybeText,
+  email: orNull(TracedEmail),
+  sms: orNull(TracedSms),
+  suppressions: Type.Array(Suppression, { description: "The current suppressions of its recipient." }),
+  events: Type.Array(TracedEvent, {
+    description: "The events about it; empty if no webhook was subscribed to them.",
   }),
-);
+});

@@ -1,4 +1,4 @@
-import { validationError } from "../../platform/http/errors.ts";
+import { badCursor } from "../../platform/http/pagination.ts";
 import { WALK_START, type WalkPosition } from "../../platform/queue/queue-admin.ts";
 import { type Kind, KINDS } from "./queue-filter.ts";
 
@@ -31,9 +31,7 @@ export function parseCursor(text: string, name: string): Walk {
     last: { email: email ?? 0, sms: sms ?? 0, webhook: webhook ?? 0 },
   };
   if (match !== null && formatCursor(walk, name) === text) return walk;
-  throw validationError([
-    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
-  ]);
+  throw badCursor();
 }
 
 /** The beginning of a walk over these queues; null: there are none. */

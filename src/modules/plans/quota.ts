@@ -90,8 +90,7 @@ function overQuota(period: "day" | "month", quota: { allowed: number; left: numb
 }
 
 function startOfNextDay(now: number): number {
-  const date = new Date(now);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + 1);
+  return (Math.floor(now / DAY_MS) + 1) * DAY_MS;
 }
 
 function startOfNextMonth(now: number): number {

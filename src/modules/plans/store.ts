@@ -1,7 +1,7 @@
 import { and, between, desc, eq, gte, inArray, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { usage, usageReported } from "../../platform/db/schema/schema.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { Tally } from "../../platform/db/tally.ts";
 
 /** What may be reported by mail about an email. */
@@ -45,7 +45,7 @@ export type UsageStore = ReturnType<typeof openUsageStore>;
 export function openUsageStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const add = fast(
+  const add = prepare(
     orm
       .insert(usage)
       .values({ workspaceId: p("workspaceId"), name: p("name"), day: p("day"), count: p("amount") })
@@ -55,7 +55,7 @@ export function openUsageStore(db: Db) {
         setWhere: sql`(${p("limit")} < 0 OR ${usage.count} + excluded.count <= ${p("limit")})`,
       }),
   );
-  const sum = fast(
+  const sum = prepare(
     orm
       .select({ count: sql<number>`COALESCE(SUM(${usage.count}), 0)` })
       .from(usage)
@@ -67,7 +67,7 @@ export function openUsageStore(db: Db) {
         ),
       ),
   );
-  const sumRates = fast(
+  const sumRates = prepare(
     orm
       .select({ name: usage.name, count: sql<number>`SUM(${usage.count})` })
       .from(usage)
@@ -81,17 +81,10 @@ export function openUsageStore(db: Db) {
       .groupBy(usage.name),
   );
 
-  const addReported = fast(
+  const addReported = prepare(
     orm
       .insert(usageReported)
-      .values({
-        workspaceId: p("workspaceId"),
-        day: p("day"),
-        name: p("name"),
-        domain: p("domain"),
-        count: p("count"),
-        counted: p("counted"),
-      })
+      .values(toPlaceholders(usageReported))
       .onConflictDoUpdate({
         target: [usageReported.workspaceId, usageReported.day, usageReported.name, usageReported.domain],
         set: {
@@ -100,7 +93,7 @@ export function openUsageStore(db: Db) {
         },
       }),
   );
-  const sumCounted = fast(
+  const sumCounted = prepare(
     orm
       .select({ counted: sql<number>`COALESCE(SUM(${usageReported.counted}), 0)` })
       .from(usageReported)
@@ -113,7 +106,7 @@ export function openUsageStore(db: Db) {
         ),
       ),
   );
-  const removeReported = fast(
+  const removeReported = prepare(
     orm
       .delete(usageReported)
       .where(and(eq(usageReported.workspaceId, p("workspaceId")), lt(usageReported.day, p("first")))),

@@ -13,28 +13,25 @@ import { RefusalWatch } from "../emails/delivery/refusal-watch.ts";
 import type { RecordEvent } from "../events/record.ts";
 import type { AcceptStores } from "./api/accept.ts";
 import { createLinkOverview } from "./api/link-overview.ts";
-import { linkRoutes } from "./api/operator-routes.ts";
+import { linkRoutes, linkTestRoutes } from "./api/operator-routes.ts";
 import { smsRoutes } from "./api/routes.ts";
 import { createRouting } from "./api/routing.ts";
 import { CircuitBreaker } from "./gateway/circuit-breaker.ts";
 import { Dispatcher } from "./gateway/dispatch.ts";
-import { findUnboundRoutes } from "./gateway/health-issues.ts";
+import { Backlog, findUnboundRoutes, WaitingCount } from "./gateway/route-health.ts";
 import type { LinkListener } from "./gateway/link-event.ts";
-import { LinkEventQueue } from "./gateway/link-event-queue.ts";
-import { LinkEventReducer } from "./gateway/link-event-reducer.ts";
+import { LinkEventQueue, type LinkEventQueueDeps } from "./gateway/link-event-queue.ts";
+import { applyEvent } from "./gateway/link-event-reducer.ts";
 import { Links } from "./gateway/links.ts";
 import { openRoutes, type Route } from "./gateway/route-settings.ts";
 import { SubmitResponses } from "./gateway/submit-responses.ts";
 import { Sweeper } from "./gateway/sweep.ts";
 import { DuplicateFilter } from "./inbound/duplicate-filter.ts";
 import { LinkTests } from "./link-test/link-tests.ts";
-import { linkTestRoutes } from "./link-test/routes.ts";
-import { Backlog } from "./queue/backlog.ts";
 import { FailedSmsWrites } from "./queue/failed-writes.ts";
 import { MessageClock } from "./queue/message-clock.ts";
 import { recoverMessages } from "./queue/recover.ts";
 import type { ReadyWork } from "./queue/segment-read-store.ts";
-import { WaitingCount } from "./queue/waiting-count.ts";
 import { InvalidNumbers } from "./receipts/invalid-numbers.ts";
 import { Receipts } from "./receipts/process.ts";
 
@@ -106,8 +103,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     /** There is work for a route's links. */
     nudge: (work: ReadyWork) => dispatcher.nudge(work),
     /** What the operator held may go. */
-    release: () => dispatcher.release(),
-    /** Looks at once for what is overdue. */
+    release: () => dispatcher.offerAll(),
     sweep: () => sweeper.sweep(),
     /** The clock was set back; `note` is written with what follows. `isStart`: since the last run. Rejects with StorageError. */
     followSetBack: ({ fromMs, toMs }: SetBack, isStart: boolean, note: () => void): Promise<void> => {
@@ -119,7 +115,6 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
       });
     },
     links,
-    /** For the metrics. */
     figures: () => ({
       links: links.views().map((view) => ({ ...view, isBound: view.state === "bound" })),
       routes: [...routes.keys()].map((route) => {
@@ -151,7 +146,11 @@ function createEngine(
   const responses = new SubmitResponses({ sms, routes, receipts, breaker, links, lostResponseWaitMs, log });
   const duplicates = new DuplicateFilter({ duplicates: sms.duplicates, clock, steady });
   const inbound = { ...stores, routes, random, log, record, planOf, helpText, prefixes, settings };
-  const reducer = new LinkEventReducer({ responses, receipts, inbound, duplicates, history: sms.links });
+  const reduced = { responses, receipts, inbound, duplicates, history: sms.links };
+  const reducer: LinkEventQueueDeps["reducer"] = {
+    apply: (event, now) => applyEvent(event, now, reduced),
+    markUncertain: (submission, now) => responses.lost(submission, now),
+  };
   // Nothing of a deleted workspace may go, nor what was held of it.
   const isHeld = (workspaceId: number) => workspaces.byId(workspaceId)?.isHeld ?? true;
   const dispatcher = new Dispatcher({ sms, suppressions, links, breaker, isHeld, commit, guard, pause, clock, log });

@@ -3,10 +3,8 @@
 import { AfterCommit } from "../../platform/db/after-commit.ts";
 import type { Db } from "../../platform/db/open.ts";
 import { openLinkStore } from "./gateway/link-store.ts";
-import { openDuplicateStore } from "./inbound/duplicate-store.ts";
-import { openInboundStore } from "./inbound/store.ts";
-import { openMessageStore } from "./queue/message-store.ts";
-import { openReferenceStore } from "./queue/reference-store.ts";
+import { openDuplicateStore, openInboundStore } from "./inbound/store.ts";
+import { openMessageStore, openReferenceStore } from "./queue/message-store.ts";
 import { openSegmentStore, type SegmentStore } from "./queue/segment-store.ts";
 import { type SettleDeps, settleMessage } from "./queue/settle-message.ts";
 import { openOrphanStore } from "./receipts/orphan-store.ts";

@@ -40,6 +40,13 @@ export function readAddress(text: string): ReadAddress {
   return fault(`is not a usable address: ${parsed.message.charAt(0).toLowerCase()}${parsed.message.slice(1)}`);
 }
 
+/** Of an address that its schema has let through. */
+export function requireAddress(text: string): { channel: Channel; address: string } {
+  const read = readAddress(text);
+  if (read.kind === "address") return read;
+  throw new Error(`an address passed its schema and not its reader: ${read.message}`);
+}
+
 function fault(message: string): ReadAddress {
   return { kind: "fault", message };
 }

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, gt, isNull, lt, lte, max, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { heldSuppressions, workspaces } from "../../platform/db/schema/schema.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
 export type HeldRow = typeof heldSuppressions.$inferSelect;
@@ -16,7 +16,7 @@ export type HeldStore = ReturnType<typeof openHeldStore>;
 
 /** Held suppressions, as the operator reads and moves them; store.ts holds them. */
 export function openHeldStore({ orm }: Db) {
-  const deleteRow = fast(orm.delete(heldSuppressions).where(eq(heldSuppressions.id, sql.placeholder("id"))));
+  const deleteRow = prepare(orm.delete(heldSuppressions).where(eq(heldSuppressions.id, sql.placeholder("id"))));
 
   return {
     /** A page, newest first, with the workspaces as the API names them, and one row more when there are more. */

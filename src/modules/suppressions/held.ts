@@ -1,6 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
-import type { Log } from "../../platform/log.ts";
+import type { Context } from "../../platform/context.ts";
 import type { HeldFilter, HeldRow, HeldStore } from "./held-store.ts";
 import type { SuppressionStore } from "./store.ts";
 
@@ -11,12 +9,9 @@ import type { SuppressionStore } from "./store.ts";
 /** Rows looked at in one transaction: some milliseconds. */
 const BATCH = 300;
 
-export interface HeldDeps {
+export interface HeldDeps extends Pick<Context, "commit" | "clock" | "log"> {
   suppressions: SuppressionStore;
   held: HeldStore;
-  commit: Commit;
-  clock: Clock;
-  log: Log;
 }
 
 /** Suppresses the addresses that `filter` selects; how many rows that were. */

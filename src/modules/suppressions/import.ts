@@ -1,9 +1,7 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
-import type { Log } from "../../platform/log.ts";
+import type { Context } from "../../platform/context.ts";
 import { findWorkspace } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { type Channel, type Reason, readAddress } from "./address.ts";
+import { type Channel, type Reason, requireAddress } from "./address.ts";
 import type { Imported } from "./operator-schema.ts";
 import type { SuppressionStore } from "./store.ts";
 
@@ -22,20 +20,16 @@ export interface ImportItem {
 export async function importSuppressions(
   workspaceUid: string,
   items: ImportItem[],
-  deps: {
+  deps: Pick<Context, "commit" | "clock" | "log"> & {
     suppressions: SuppressionStore;
     workspaces: Pick<WorkspaceStore, "byUid">;
-    commit: Commit;
-    clock: Clock;
-    log: Log;
   },
 ): Promise<typeof Imported.static> {
   const now = deps.clock.now();
   const rows = items.map(({ address, reason = "manual", suppressedAt }) => {
-    const read = readAddress(address);
-    if (read.kind === "fault") throw new Error(`an address passed its schema and not its reader: ${read.message}`);
     const createdAt = suppressedAt === undefined ? now : Date.parse(suppressedAt);
-    return { channel: read.channel, address: read.address, reason, createdAt };
+    const { channel, address: stored } = requireAddress(address);
+    return { channel, address: stored, reason, createdAt };
   });
   const { uid, imported } = await deps.commit(() => {
     const workspace = findWorkspace(workspaceUid, deps);

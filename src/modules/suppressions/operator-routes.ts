@@ -4,7 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
@@ -52,10 +52,15 @@ function listRoutes(deps: OperatorSuppressionDeps) {
       "/workspaces/:id/suppressions",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const of = { workspaceId: findWorkspace(params.id, deps).id, channel: query.channel ?? null };
-        const page = deps.pages.page(deps.suppressions.list(of, before, limit), limit, LIST);
-        return { data: page.rows.map(showSuppression), meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => {
+            const of = { workspaceId: findWorkspace(params.id, deps).id, channel: query.channel ?? null };
+            return deps.suppressions.list(of, before, limit);
+          },
+          showSuppression,
+        );
       },
       {
         params: WorkspacePath,
@@ -77,8 +82,7 @@ function listRoutes(deps: OperatorSuppressionDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(SuppressionImport),
-        parse: "json",
+        ...jsonBody(SuppressionImport),
         detail: describe({
           id: "importSuppressions",
           tag: TAG,
@@ -96,11 +100,14 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, HELD_LIST);
-        const rows = deps.held.list(toHeldFilter(query, deps), before, limit).map((row) => ({ ...row.held, ...row }));
-        const page = deps.pages.page(rows, limit, HELD_LIST);
         const now = deps.clock.now();
-        return { data: page.rows.map((row) => showHeld(row, now)), meta: page.meta };
+        return deps.pages.list(
+          query,
+          HELD_LIST,
+          (before, limit) =>
+            deps.held.list(toHeldFilter(query, deps), before, limit).map((row) => ({ ...row.held, ...row })),
+          (row) => showHeld(row, now),
+        );
       },
       {
         query: HeldQuery,
@@ -121,8 +128,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         return { data: { applied: await applyHeld(toHeldFilter(body, deps), deps) } };
       },
       {
-        body: requestBody(HeldChoice),
-        parse: "json",
+        ...jsonBody(HeldChoice),
         detail: describe({
           id: "applyHeldSuppressions",
           tag: TAG,
@@ -139,8 +145,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         return { data: { dropped: await dropHeld(toHeldFilter(body, deps), deps) } };
       },
       {
-        body: requestBody(HeldChoice),
-        parse: "json",
+        ...jsonBody(HeldChoice),
         detail: describe({
           id: "dropHeldSuppressions",
           tag: TAG,

@@ -4,7 +4,8 @@ import { CursorQuery } from "../../platform/http/pagination.ts";
 import { choice, type FieldError, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 import { time } from "../../platform/http/times.ts";
 import { misfits, Suppression, SuppressionMembers } from "./schema.ts";
-import { named } from "../../platform/http/openapi.ts";
+import { named, bodyObject, namedObject } from "../../platform/http/openapi.ts";
+import { dateTime, identifier } from "../../platform/http/answer-schemas.ts";
 
 const MAX_ITEMS = 500;
 /** Longer than any site's name. */
@@ -26,19 +27,13 @@ export function suppressionImport(now: () => number) {
     { additionalProperties: false },
   );
   const item = objectWith(members, (value) => misfits(value, "email"));
-  return named(
-    "SuppressionsImport",
-    Type.Object(
-      { suppressions: Type.Array(item, { minItems: 1, maxItems: MAX_ITEMS }) },
-      { additionalProperties: false },
-    ),
-  );
+  return bodyObject("SuppressionsImport", { suppressions: Type.Array(item, { minItems: 1, maxItems: MAX_ITEMS }) });
 }
 
-export const Imported = named(
-  "ImportedSuppressions",
-  Type.Object({ imported: Type.Integer(), alreadyThere: Type.Integer() }),
-);
+export const Imported = namedObject("ImportedSuppressions", {
+  imported: Type.Integer({ description: "How many are new.", examples: [2] }),
+  alreadyThere: Type.Integer(),
+});
 
 const site = text({
   minLength: 1,
@@ -53,18 +48,15 @@ export const HeldQuery = Type.Object({
   site: Type.Optional(site),
 });
 
-export const HeldSuppression = named(
-  "HeldSuppression",
-  Type.Object({
-    workspaceId: Type.String({ format: "uuid" }),
-    address: Suppression.properties.address,
-    channel: Suppression.properties.channel,
-    reason: Suppression.properties.reason,
-    site: Type.String({ description: "The refusing site: a set of mail servers, `dns`, or `sms:` and a route." }),
-    heldAt: Type.String({ format: "date-time" }),
-    hint: Type.Optional(Type.String({ description: "Set if it has waited for long." })),
-  }),
-);
+export const HeldSuppression = namedObject("HeldSuppression", {
+  workspaceId: identifier(),
+  address: Suppression.properties.address,
+  channel: Suppression.properties.channel,
+  reason: Suppression.properties.reason,
+  site: Type.String({ description: "The refusing site: a set of mail servers, `dns`, or `sms:` and a route." }),
+  heldAt: dateTime("When it was held."),
+  hint: Type.Optional(Type.String({ description: "Set if it has waited for long." })),
+});
 
 /** Selects held suppressions; something must be selected. */
 export const HeldChoice = named(
@@ -96,5 +88,5 @@ export const HeldChoice = named(
   ),
 );
 
-export const Applied = named("AppliedSuppressions", Type.Object({ applied: Type.Integer() }));
-export const Dropped = named("DroppedSuppressions", Type.Object({ dropped: Type.Integer() }));
+export const Applied = namedObject("AppliedSuppressions", { applied: Type.Integer() });
+export const Dropped = namedObject("DroppedSuppressions", { dropped: Type.Integer() });

@@ -1,14 +1,13 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { AppError } from "../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe, buildEnvelope, limitedAnswer } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
-import { type Channel, readAddress } from "./address.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
+import { type Channel, readAddress, requireAddress } from "./address.ts";
 import {
   AddressInPath,
   ChannelQuery,
@@ -26,13 +25,11 @@ import type { SuppressionStore } from "./store.ts";
 const TAG = "Suppressions";
 const LIST = "suppressions";
 
-export interface SuppressionDeps {
+export interface SuppressionDeps extends Pick<Context, "commit" | "clock"> {
   pages: ListPages;
   /** Undefined: it is gone. */
   workspaces: { byId(id: number): object | undefined };
   suppressions: SuppressionStore;
-  commit: Commit;
-  clock: Clock;
 }
 
 export function suppressionRoutes(deps: SuppressionDeps) {
@@ -41,10 +38,13 @@ export function suppressionRoutes(deps: SuppressionDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const rows = deps.suppressions.list({ workspaceId, channel: query.channel ?? null }, before, limit);
-        const page = deps.pages.page(rows, limit, LIST);
-        return { data: page.rows.map(showSuppression), meta: page.meta };
+        const of = { workspaceId, channel: query.channel ?? null };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.suppressions.list(of, before, limit),
+          showSuppression,
+        );
       },
       {
         query: SuppressionQuery,
@@ -61,19 +61,14 @@ export function suppressionRoutes(deps: SuppressionDeps) {
       "",
       async ({ request, body, set }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { address, channel } = parseAddress(body.address);
+        const { address, channel } = requireAddress(body.address);
         const { row, isNew } = await deps.commit(() => {
           // The workspace may have been deleted while the body came.
           if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("The workspace no longer exists");
-          const createdAt = deps.clock.now();
-          const isInserted = deps.suppressions.insert({
-            workspaceId,
-            channel,
-            address,
-            reason: body.reason ?? "manual",
-            createdAt,
-          });
-          const found = deps.suppressions.find({ workspaceId, channel, address });
+          const key = { workspaceId, channel, address };
+          const reason = body.reason ?? "manual";
+          const isInserted = deps.suppressions.insert({ ...key, reason, createdAt: deps.clock.now() });
+          const found = deps.suppressions.find(key);
           if (found === undefined) throw new Error("a suppression is not there after it was written");
           return { row: found, isNew: isInserted };
         });
@@ -81,8 +76,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
         return { data: showSuppression(row) };
       },
       {
-        body: requestBody(SuppressionCreate),
-        parse: "json",
+        ...jsonBody(SuppressionCreate),
         detail: describe({
           id: "createSuppression",
           tag: TAG,
@@ -120,12 +114,6 @@ export function suppressionRoutes(deps: SuppressionDeps) {
         }),
       },
     );
-}
-
-function parseAddress(text: string): { address: string; channel: Channel } {
-  const read = readAddress(text);
-  if (read.kind === "address") return read;
-  throw new Error(`an address passed its schema and not its reader: ${read.message}`);
 }
 
 function noSuchSuppression(address: string, channel: Channel | null): AppError {

@@ -3,39 +3,28 @@ import { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../../platform/db/sch
 import { CursorQuery } from "../../platform/http/pagination.ts";
 import { choice, type FieldError, objectWith, ruled, text } from "../../platform/http/request-schemas.ts";
 import { type Channel, readAddress, REASONS_OF } from "./address.ts";
-import { named } from "../../platform/http/openapi.ts";
+import { named, namedObject } from "../../platform/http/openapi.ts";
+import { dateTime, oneOf } from "../../platform/http/answer-schemas.ts";
 
 const MAX_ADDRESS = 255;
 
 const channel = choice(SUPPRESSION_CHANNELS, "`email` or `sms`.");
 
 /** An entry of the list. */
-export const Suppression = named(
-  "Suppression",
-  Type.Object({
-    address: Type.String({
-      description: "In the compared form: lower case, the domain as A-label; a phone number in E.164.",
-      examples: ["maria@example.com"],
-    }),
-    reason: Type.Union(
-      SUPPRESSION_REASONS.map((reason) => Type.Literal(reason)),
-      { description: "The reason: the result of an email or SMS to it, its opt-out, or `manual`." },
-    ),
-    channel: Type.Union(
-      SUPPRESSION_CHANNELS.map((one) => Type.Literal(one)),
-      { description: "The channel that is suppressed." },
-    ),
-    suppressedAt: Type.String({ format: "date-time", description: "When it was suppressed." }),
+export const Suppression = namedObject("Suppression", {
+  address: Type.String({
+    description: "In the compared form: lower case, the domain as A-label; a phone number in E.164.",
+    examples: ["maria@example.com"],
   }),
-);
+  reason: oneOf(SUPPRESSION_REASONS, "The reason: the result of an email or SMS to it, its opt-out, or `manual`."),
+  channel: oneOf(SUPPRESSION_CHANNELS, "The channel that is suppressed."),
+  suppressedAt: dateTime("When it was suppressed."),
+});
 
-export const DeletedSuppression = named(
-  "DeletedSuppression",
-  Type.Object({
-    address: Type.String({ description: "In the form compared.", examples: ["maria@example.com"] }),
-    deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
-  }),
-);
+export const DeletedSuppression = namedObject("DeletedSuppression", {
+  address: Type.String({ description: "In the form compared.", examples: ["maria@example.com"] }),
+  deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
+});
 
 export const ChannelQuery = Type.Object({ channel: Type.Optional(channel) });
 export const SuppressionQuery = Type.Object({ ...CursorQuery.properties, ...ChannelQuery.properties });

@@ -1,12 +1,14 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { matches, prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { heldSuppressions, suppressions } from "../../platform/db/schema/schema.ts";
+import { NEWEST } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { Channel, Reason } from "./address.ts";
 
 export type SuppressionRow = typeof suppressions.$inferSelect;
 export type NewSuppression = Omit<SuppressionRow, "id">;
+type SuppressionKey = Pick<SuppressionRow, "workspaceId" | "channel" | "address">;
 
 export interface SuppressionChange {
   type: "suppression.created" | "suppression.deleted";
@@ -15,39 +17,24 @@ export interface SuppressionChange {
 
 export type SuppressionStore = ReturnType<typeof openSuppressionStore>;
 
-/** Newer than every row. */
-const FROM_THE_NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
-
 /** Prepares the statements of the suppressions. Addresses go in and come out in the form compared. */
 export function openSuppressionStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const select = fast(
+  const select = prepare(
     orm
-      .select({ reason: suppressions.reason })
+      .select()
       .from(suppressions)
-      .where(
-        and(
-          eq(suppressions.workspaceId, p("workspaceId")),
-          eq(suppressions.channel, p("channel")),
-          eq(suppressions.address, p("address")),
-        ),
-      ),
+      .where(matches(suppressions, "workspaceId", "channel", "address")),
   );
-  const insertRow = fast(
+  const insertRow = prepare(
     orm
       .insert(suppressions)
-      .values({
-        workspaceId: p("workspaceId"),
-        channel: p("channel"),
-        address: p("address"),
-        reason: p("reason"),
-        createdAt: p("createdAt"),
-      })
+      .values(toPlaceholders(suppressions, "workspaceId", "channel", "address", "reason", "createdAt"))
       .onConflictDoNothing(),
   );
   const selectPage = (...filters: SQL[]) =>
-    fast(
+    prepare(
       orm
         .select()
         .from(suppressions)
@@ -65,7 +52,9 @@ export function openSuppressionStore(db: Db) {
 
   /** Called for each change, inside its transaction. */
   let changed: ((change: SuppressionChange) => void) | null = null;
-  const lifted = (rows: SuppressionRow[]): boolean => {
+  const lift = ({ workspaceId, address }: Omit<SuppressionKey, "channel">, isMeant: SQL | undefined): boolean => {
+    const isOfAddress = and(eq(suppressions.workspaceId, workspaceId), eq(suppressions.address, address));
+    const rows = orm.delete(suppressions).where(and(isOfAddress, isMeant)).returning().all();
     for (const row of rows) changed?.({ type: "suppression.deleted", row });
     return rows.length > 0;
   };
@@ -102,23 +91,12 @@ export function openSuppressionStore(db: Db) {
       });
     },
 
-    find: ({ workspaceId, channel, address }: Omit<NewSuppression, "reason" | "createdAt">) =>
-      orm
-        .select()
-        .from(suppressions)
-        .where(
-          and(
-            eq(suppressions.workspaceId, workspaceId),
-            eq(suppressions.address, address),
-            eq(suppressions.channel, channel),
-          ),
-        )
-        .get(),
+    find: (key: SuppressionKey) => select.get({ ...key }),
 
     /** A page of a workspace's suppressions, newest first, and one row more when there are more. */
     list(of: { workspaceId: number; channel: Channel | null }, before: Position | null, limit: number) {
       const { workspaceId, channel } = of;
-      const page = { workspaceId, channel, ...(before ?? FROM_THE_NEWEST) };
+      const page = { workspaceId, channel, ...(before ?? NEWEST) };
       const { rest, older } = channel === null ? ofAll : ofChannel;
       const first = before === null ? [] : rest.all({ ...page, limit: limit + 1 });
       const missing = limit + 1 - first.length;
@@ -133,19 +111,8 @@ export function openSuppressionStore(db: Db) {
     },
 
     /** Lifts the suppressions of an address, of one channel or of all. False: there was none. */
-    delete(of: { workspaceId: number; address: string; channel: Channel | null }): boolean {
-      const removed = orm
-        .delete(suppressions)
-        .where(
-          and(
-            eq(suppressions.workspaceId, of.workspaceId),
-            eq(suppressions.address, of.address),
-            of.channel === null ? undefined : eq(suppressions.channel, of.channel),
-          ),
-        )
-        .returning()
-        .all();
-      return lifted(removed);
+    delete(of: Omit<SuppressionKey, "channel"> & { channel: Channel | null }): boolean {
+      return lift(of, of.channel === null ? undefined : eq(suppressions.channel, of.channel));
     },
 
     /** Keeps for the operator what would have suppressed an address; the first reason stays. */
@@ -154,20 +121,7 @@ export function openSuppressionStore(db: Db) {
     },
 
     /** Takes back a suppression for this reason, to be held instead. False: there is none. */
-    takeBack(of: Omit<NewSuppression, "createdAt">): boolean {
-      const removed = orm
-        .delete(suppressions)
-        .where(
-          and(
-            eq(suppressions.workspaceId, of.workspaceId),
-            eq(suppressions.channel, of.channel),
-            eq(suppressions.address, of.address),
-            eq(suppressions.reason, of.reason),
-          ),
-        )
-        .returning()
-        .all();
-      return lifted(removed);
-    },
+    takeBack: (of: SuppressionKey & { reason: Reason }): boolean =>
+      lift(of, and(eq(suppressions.channel, of.channel), eq(suppressions.reason, of.reason))),
   };
 }

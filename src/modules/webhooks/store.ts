@@ -1,9 +1,10 @@
 // The webhooks, and which events they want.
 
-import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, isNotNull, or, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { goneWebhooks, webhooks } from "../../platform/db/schema/events.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { goneWebhooks, webhooks } from "../../platform/db/schema/schema.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { EventType } from "../events/schema.ts";
@@ -34,13 +35,13 @@ export type WebhookStore = ReturnType<typeof openWebhookStore>;
 export function openWebhookStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(webhooks)
       .where(eq(webhooks.id, p("id"))),
   );
-  const selectOfWorkspace = fast(
+  const selectOfWorkspace = prepare(
     orm
       .select({ id: webhooks.id, isEnabled: webhooks.isEnabled, events: webhooks.events })
       .from(webhooks)
@@ -51,7 +52,7 @@ export function openWebhookStore(db: Db) {
         ),
       ),
   );
-  const updateHealth = fast(
+  const updateHealth = prepare(
     orm
       .update(webhooks)
       .set({
@@ -106,8 +107,8 @@ export function openWebhookStore(db: Db) {
       orm
         .select()
         .from(webhooks)
-        .where(and(eq(webhooks.workspaceId, workspaceId), before === null ? undefined : isBefore(before)))
-        .orderBy(desc(webhooks.createdAt), desc(webhooks.id))
+        .where(and(eq(webhooks.workspaceId, workspaceId), isOlder(webhooks, before)))
+        .orderBy(...newestFirst(webhooks))
         .limit(limit + 1)
         .all(),
 
@@ -160,8 +161,4 @@ export function isSubscribed(names: readonly string[], type: EventType): boolean
   return names.some(
     (name) => name === "*" || name === type || (name.endsWith(".*") && type.startsWith(name.slice(0, -1))),
   );
-}
-
-function isBefore({ createdAt, id }: Position) {
-  return or(lt(webhooks.createdAt, createdAt), and(eq(webhooks.createdAt, createdAt), lt(webhooks.id, id)));
 }

@@ -1,8 +1,11 @@
-import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
+// SMS credits: the entries that explain balances, and the change of a balance with its entry.
+
+import { and, desc, eq, getTableColumns, lt } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { smsCredits, smsMessages } from "../../platform/db/schema/sms.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepareInsert } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
+import type { WorkspaceStore } from "./store.ts";
 
 export type CreditRow = typeof smsCredits.$inferSelect;
 
@@ -15,23 +18,12 @@ export type ListedCredit = CreditRow & { smsUid: string | null };
 
 export type CreditStore = ReturnType<typeof openCreditStore>;
 
-/** The entries that explain balances of SMS credits; credits.ts writes them together with the balance. */
+/** The entries that explain balances of SMS credits; changeCredits() writes them together with the balance. */
 export function openCreditStore({ orm }: Db) {
-  const p = sql.placeholder;
-  const insertRow = fast(
-    orm.insert(smsCredits).values({
-      workspaceId: p("workspaceId"),
-      kind: p("kind"),
-      amount: p("amount"),
-      messageId: p("messageId"),
-      segments: p("segments"),
-      note: p("note"),
-      createdAt: p("createdAt"),
-    }),
-  );
+  const insertRow = prepareInsert(orm, smsCredits);
   return {
     insert(row: NewCredit): void {
-      insertRow.run({ messageId: null, segments: null, ...row });
+      insertRow({ messageId: null, segments: null, ...row });
     },
     /** A page of a workspace's entries with the ids of their SMS, newest first, and one row more when there are more. */
     list: (workspaceId: number, before: Position | null, limit: number): ListedCredit[] =>
@@ -47,4 +39,18 @@ export function openCreditStore({ orm }: Db) {
         .limit(limit + 1)
         .all(),
   };
+}
+
+/**
+ * Changes a workspace's balance of SMS credits and notes why, inside the caller's transaction: the balance
+ * is always the sum of its entries. The balance then, or null when it would fall below 0 (or the workspace
+ * is gone) and nothing was written.
+ */
+export function changeCredits(
+  entry: NewCredit,
+  deps: { workspaces: Pick<WorkspaceStore, "addCredits">; credits: Pick<CreditStore, "insert"> },
+): number | null {
+  const balance = deps.workspaces.addCredits(entry.workspaceId, entry.amount);
+  if (balance !== null) deps.credits.insert(entry);
+  return balance;
 }

@@ -5,7 +5,8 @@ import type { Config } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
 import type { QueueStore } from "../emails/queue/store.ts";
-import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "./operator/index.ts";
+import type { OperatorWorkspaceDeps } from "./operator/deps.ts";
+import { operatorWorkspaceRoutes } from "./operator/routes.ts";
 import { createWorkspacePurge, type WorkspacePurgeDeps } from "./purge.ts";
 import { workspaceRoutes } from "./routes.ts";
 
@@ -45,7 +46,7 @@ export function createWorkspaces(
       forgetLanes(laneIds);
     },
   });
-  const deleted: OperatorWorkspaceDeps["deleted"] = ({ domainIds }) => {
+  const deleted = (domainIds: number[]) => {
     runDeleted(domainIds);
     purge.trigger();
   };

@@ -5,19 +5,20 @@ import {
   attempts,
   emailBodies,
   emailQueue,
-  emails,
+  emailReports,
   emailTotals,
+  emails,
+  events,
   heldSuppressions,
   idempotency,
   lanes,
   suppressions,
   usage,
   usageReported,
+  webhooks,
 } from "../../platform/db/schema/schema.ts";
-import { events, webhooks } from "../../platform/db/schema/events.ts";
-import { emailReports } from "../../platform/db/schema/inbound.ts";
 import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 
 // Removes in batches what belongs to a deleted workspace. A new table with a column workspace_id is added here:
 // test/unit/modules/workspaces/removal.test.ts finds one that is missing.
@@ -49,7 +50,7 @@ export type WorkspacePurgeStore = ReturnType<typeof openWorkspacePurgeStore>;
 /** `messages.forget` is called for each SMS that is removed. */
 export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: number) => void }) {
   const p = sql.placeholder;
-  const selectEmails = fast(
+  const selectEmails = prepare(
     orm
       .select({ id: emails.id, bytes: sql<number | null>`LENGTH(${emailBodies.content})` })
       .from(emails)
@@ -64,8 +65,8 @@ export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: nu
     orm.delete(attempts).where(eq(attempts.emailId, p("id"))),
     orm.delete(emailReports).where(eq(emailReports.emailId, p("id"))),
     orm.delete(emails).where(eq(emails.id, p("id"))),
-  ].map((statement) => fast(statement));
-  const selectMessages = fast(
+  ].map((statement) => prepare(statement));
+  const selectMessages = prepare(
     orm
       .select({ id: smsMessages.id })
       .from(smsMessages)
@@ -75,8 +76,8 @@ export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: nu
   const byMessage = [
     orm.delete(smsSegments).where(eq(smsSegments.messageId, p("id"))),
     orm.delete(smsMessages).where(eq(smsMessages.id, p("id"))),
-  ].map((statement) => fast(statement));
-  const selectQueued = fast(
+  ].map((statement) => prepare(statement));
+  const selectQueued = prepare(
     orm
       .select({ id: emailQueue.id })
       .from(emailQueue)
@@ -89,13 +90,13 @@ export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: nu
     return sql`(${columns}) IN (SELECT ${columns} FROM ${table}
       WHERE ${table.workspaceId} = ${p("workspaceId")} LIMIT ${p("limit")})`;
   };
-  const deleteLanes = fast(
+  const deleteLanes = prepare(
     orm
       .delete(lanes)
       .where(isInBatch(lanes, [lanes.id]))
       .returning({ id: lanes.id }),
   );
-  const deleteOwned = OWNED.map(([table, key]) => fast(orm.delete(table).where(isInBatch(table, key))));
+  const deleteOwned = OWNED.map(([table, key]) => prepare(orm.delete(table).where(isInBatch(table, key))));
 
   return {
     /** Removes a batch of the emails that are not being sent, with their bodies, attempts and queue rows; how many. */

@@ -5,15 +5,33 @@ import type { DomainStore } from "../domains/store.ts";
 import type { WorkspacePurgeStore } from "./purge-store.ts";
 import type { WorkspaceStore } from "./store.ts";
 
-// Removes the rows of deleted workspaces (delete.ts) in batches, with pauses in which the others are served. Emails go
-// first, but for those that are being sent: their attempts still write to them, so they are waited for. Lanes follow,
-// then everything else, and at last the workspace's own row. Until then that row says that there is something to do,
-// so a process that ends in the middle goes on at its next start.
+// Deletes workspaces. One transaction makes a workspace unknown: no key opens it, no domain of it signs, nothing of it is
+// claimed. Everything else that belongs to it is removed afterwards in batches, with pauses in which the others are served:
+// a million emails at once would stop everybody for a minute. Emails go first, but for those that are being sent: their
+// attempts still write to them, so they are waited for. Lanes follow, then everything else, and at last the workspace's own
+// row. Until then that row says that there is something to do, so a process that ends in the middle goes on at its next start.
 
 /** Between two batches, each of which takes some milliseconds. */
 const PAUSE_MS = 20;
 /** Attempts under way are looked at again. */
 const BUSY_MS = 1_000;
+
+export interface DeleteDeps {
+  workspaces: WorkspaceStore;
+  keys: KeyStore;
+  domains: DomainStore;
+  webhooks: { deleteOfWorkspace(workspaceId: number): void };
+  clock: Context["clock"];
+}
+
+/** Inside a transaction. The ids of the domains that are gone with it. */
+export function deleteWorkspace(id: number, deps: DeleteDeps): number[] {
+  deps.keys.deleteOfWorkspace(id);
+  deps.webhooks.deleteOfWorkspace(id);
+  const domainIds = deps.domains.deleteOfWorkspace(id);
+  deps.workspaces.update(id, { deletedAt: deps.clock.now() });
+  return domainIds;
+}
 
 export interface WorkspacePurgeDeps extends Pick<Context, "commit" | "clock" | "log"> {
   purges: WorkspacePurgeStore;

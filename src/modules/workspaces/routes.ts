@@ -4,10 +4,11 @@ import { AppError } from "../../platform/errors.ts";
 import { type Caller, getCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
-import { requestBody } from "../../platform/http/body/validate.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
+import { newId } from "../../platform/uuid.ts";
+import { insertKey } from "../api-keys/create.ts";
 import type { KeyStore } from "../api-keys/store.ts";
-import { insertWorkspace } from "./create.ts";
-import { requirePlan } from "./plan.ts";
+import { requirePlan } from "./find.ts";
 import { CreatedWorkspace, WorkspaceCreate } from "./schema.ts";
 import type { WorkspaceStore } from "./store.ts";
 
@@ -21,6 +22,7 @@ export interface WorkspaceDeps extends Pick<Context, "commit" | "clock" | "rando
 }
 
 export const WORKSPACES_PATH = "/api/v1/workspaces";
+const FIRST_KEY_NAME = "default";
 
 export function workspaceRoutes(deps: WorkspaceDeps) {
   return new Elysia({ name: "workspaces", prefix: WORKSPACES_PATH }).post(
@@ -35,8 +37,7 @@ export function workspaceRoutes(deps: WorkspaceDeps) {
       return { data: created };
     },
     {
-      body: requestBody(WorkspaceCreate),
-      parse: "json",
+      ...jsonBody(WorkspaceCreate),
       detail: describe({
         id: "createWorkspace",
         tag: "Workspace",
@@ -72,4 +73,12 @@ function choosePlan(wanted: string | undefined, caller: Caller, deps: WorkspaceD
   }
   requirePlan(wanted, deps.planNames);
   return wanted;
+}
+
+/** Makes a workspace and its first key, inside the caller's transaction. */
+function insertWorkspace(request: { name: string; plan: string }, deps: WorkspaceDeps): typeof CreatedWorkspace.static {
+  const now = deps.clock.now();
+  const workspace = deps.workspaces.insert({ uid: newId(now, deps.random), ...request, createdAt: now });
+  const apiKey = insertKey({ workspaceId: workspace.id, name: FIRST_KEY_NAME, domain: null }, deps);
+  return { workspaceId: workspace.uid, workspaceName: workspace.name, apiKey };
 }

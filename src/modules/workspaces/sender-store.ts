@@ -1,7 +1,13 @@
+// A workspace's sender ids, of which one is the default as long as there are any.
+
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { senderIds } from "../../platform/db/schema/sms.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
+import { validationError } from "../../platform/http/errors.ts";
+
+/** The operator sees them all in one record. */
+const MAX_SENDER_IDS = 100;
 
 export type SenderIdRow = typeof senderIds.$inferSelect;
 
@@ -10,7 +16,7 @@ export type SenderIdStore = ReturnType<typeof openSenderIdStore>;
 export function openSenderIdStore({ orm }: Db) {
   const isNamed = (workspaceId: number, name: string) =>
     and(eq(senderIds.workspaceId, workspaceId), eq(senderIds.name, name));
-  const selectAll = fast(
+  const selectAll = prepare(
     orm
       .select()
       .from(senderIds)
@@ -53,4 +59,55 @@ export function openSenderIdStore({ orm }: Db) {
       orm.update(senderIds).set({ isDefault: true }).where(isNamed(workspaceId, name)).run();
     },
   };
+}
+
+export interface AddedSenderId {
+  name: string;
+  isDefault: boolean;
+  priority: SenderIdRow["priority"];
+  isNew: boolean;
+}
+
+/**
+ * Inside a transaction: gives a workspace a sender id, or makes one that it has the default or of another priority
+ * (absent: as it is, of a new one the workspace's). Throws 422 when it has too many.
+ */
+export function addSenderId(
+  given: {
+    workspaceId: number;
+    name: string;
+    isDefault: boolean;
+    priority?: SenderIdRow["priority"] | undefined;
+    now: number;
+  },
+  store: SenderIdStore,
+): AddedSenderId {
+  const { workspaceId, name, now } = given;
+  const all = store.of(workspaceId);
+  const known = all.find((each) => each.name === name);
+  if (known === undefined) {
+    if (all.length >= MAX_SENDER_IDS) throw tooMany();
+    store.insert({ workspaceId, name, createdAt: now });
+  }
+  const isDefault = given.isDefault || all.length === 0 || known?.isDefault === true;
+  if (isDefault && known?.isDefault !== true) store.setDefault(workspaceId, name);
+  const priority = given.priority === undefined ? (known?.priority ?? null) : given.priority;
+  if (priority !== (known?.priority ?? null)) store.setPriority(workspaceId, name, priority);
+  return { name, isDefault, priority, isNew: known === undefined };
+}
+
+/** Inside a transaction: takes one away; was it the default, the oldest of the others is now. False: there is none. */
+export function removeSenderId(workspaceId: number, name: string, store: SenderIdStore): boolean {
+  if (!store.delete(workspaceId, name)) return false;
+  const rest = store.of(workspaceId);
+  const [oldest] = rest;
+  if (oldest !== undefined && rest.every(({ isDefault }) => !isDefault)) store.setDefault(workspaceId, oldest.name);
+  return true;
+}
+
+function tooMany() {
+  const hint = "Delete one that is not needed.";
+  return validationError([
+    { path: ["name"], message: `exceeds the limit of ${MAX_SENDER_IDS} sender ids for a workspace`, hint },
+  ]);
 }

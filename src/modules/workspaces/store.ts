@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, gte, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
+import { and, asc, eq, gt, gte, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
-import { fast } from "../../platform/db/statement.ts";
+import { prepare } from "../../platform/db/statement.ts";
 import { workspaces } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
@@ -10,6 +11,8 @@ export type WorkspaceRow = typeof workspaces.$inferSelect;
 /** What may change in a workspace; only `addCredits` changes its credits. */
 export type WorkspaceChange = Partial<Omit<WorkspaceRow, "id" | "uid" | "createdAt" | "smsCredits">>;
 
+/** Warnings that are listed for the operator. */
+const MAX_WARNINGS = 20;
 /** Workspaces whose rows are remembered. */
 const MAX_REMEMBERED = 10_000;
 
@@ -19,13 +22,13 @@ export type WorkspaceStore = ReturnType<typeof openWorkspaceStore>;
 export function openWorkspaceStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(workspaces)
       .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt))),
   );
-  const updateCredits = fast(
+  const updateCredits = prepare(
     orm
       .update(workspaces)
       .set({ smsCredits: sql`${workspaces.smsCredits} + ${p("amount")}` })
@@ -65,18 +68,8 @@ export function openWorkspaceStore(db: Db) {
       orm
         .select()
         .from(workspaces)
-        .where(
-          and(
-            isNull(workspaces.deletedAt),
-            before === null
-              ? undefined
-              : or(
-                  lt(workspaces.createdAt, before.createdAt),
-                  and(eq(workspaces.createdAt, before.createdAt), lt(workspaces.id, before.id)),
-                ),
-          ),
-        )
-        .orderBy(desc(workspaces.createdAt), desc(workspaces.id))
+        .where(and(isNull(workspaces.deletedAt), isOlder(workspaces, before)))
+        .orderBy(...newestFirst(workspaces))
         .limit(limit + 1)
         .all(),
 
@@ -88,6 +81,32 @@ export function openWorkspaceStore(db: Db) {
         .where(and(eq(workspaces.isHeld, true), isNull(workspaces.deletedAt)))
         .all()
         .map(({ id }) => id),
+
+    /** Those that would be blocked since `from` if everything reported by mail were true. */
+    reportWarnings: (from: number) =>
+      orm
+        .select({
+          uid: workspaces.uid,
+          name: workspaces.name,
+          at: workspaces.reportsWarnedAt,
+          reason: workspaces.reportsWarning,
+        })
+        .from(workspaces)
+        .where(
+          and(isNull(workspaces.deletedAt), isNull(workspaces.rateBlockedAt), gt(workspaces.reportsWarnedAt, from)),
+        )
+        .limit(MAX_WARNINGS)
+        .all(),
+
+    /** Those that may not send; deleted ones left out. */
+    blocked: (): WorkspaceRow[] =>
+      orm
+        .select()
+        .from(workspaces)
+        .where(
+          and(isNull(workspaces.deletedAt), or(isNotNull(workspaces.blockedAt), isNotNull(workspaces.rateBlockedAt))),
+        )
+        .all(),
 
     /** Changes a workspace, inside a transaction. */
     update(id: number, change: WorkspaceChange): WorkspaceRow {

@@ -1,9 +1,10 @@
-import { asc, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { asc, desc, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "./open.ts";
-import { fast } from "./statement.ts";
+import { prepare, toPlaceholders } from "./statement.ts";
 
-// Work on more rows than one transaction or one turn of the event loop should touch goes in batches.
+// Statements that many stores have: batches, keyset pages, the insertion of a row. Work on more rows than one transaction or
+// one turn of the event loop should touch goes in batches.
 
 /** Rows that one transaction of a clean-up removes. */
 export const PURGE_ROWS = 1_000;
@@ -18,7 +19,7 @@ export type FindBatchEnd = (id: number, rows: number) => number | null;
 /** Prepares the walk over a table by its ids. */
 export function prepareBatchEnd(orm: Orm, table: Numbered): FindBatchEnd {
   const p = sql.placeholder;
-  const selectEnd = fast(
+  const selectEnd = prepare(
     orm
       .select({ id: sql<number>`${table.id}` })
       .from(table)
@@ -63,4 +64,34 @@ export function removeOldest(orm: Orm, table: Dated, notBefore: number): boolean
     .where(edge === undefined ? isOld : lte(table.createdAt, edge.at))
     .run();
   return edge !== undefined;
+}
+
+interface Listed {
+  id: SQLiteColumn;
+  createdAt: SQLiteColumn;
+}
+
+interface Place {
+  createdAt: number;
+  id: number;
+}
+
+/** Newer than everything: before the first page. */
+export const NEWEST: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+
+/** Rows older than the place where the previous page ended; null: all. One statement for both: one index for both. */
+export function isOlder(table: Listed, before: Place | null): SQL {
+  const { createdAt, id } = before ?? NEWEST;
+  return sql`(${table.createdAt}, ${table.id}) < (${createdAt}, ${id})`;
+}
+
+export function newestFirst(table: Listed): SQL[] {
+  return [desc(table.createdAt), desc(table.id)];
+}
+
+/** Prepares the insertion of rows with every column but the id, which SQLite gives out; answers with it. */
+export function prepareInsert<T extends SQLiteTable & { id: SQLiteColumn }>(orm: Orm, table: T) {
+  const { id: _, ...values }: Record<string, unknown> = toPlaceholders(table);
+  const insert = prepare(orm.insert(table).values(values as T["$inferInsert"]));
+  return (row: Omit<T["$inferSelect"], "id">): number => Number(insert.run(row).lastInsertRowid);
 }

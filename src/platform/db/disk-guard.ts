@@ -1,10 +1,13 @@
 // The disk guard: stops accepting and sending while the storage fails or the disk runs low.
 
 import { statfsSync } from "node:fs";
+import { BackgroundTask } from "../background-task.ts";
 import type { Clock } from "../clock.ts";
 import type { HealthIssue } from "../health-issue.ts";
+import type { Log } from "../log.ts";
 import type { Committer } from "./group-commit.ts";
 import type { StorageError } from "./storage-error.ts";
+import { getErrorMessage } from "../errors.ts";
 
 // While a commit fails nothing is accepted (503) and nothing is sent: an outcome that could not be recorded would be
 // sent again. A write is tried every second; the guard opens when it holds. While the disk runs low nothing is accepted.
@@ -41,6 +44,7 @@ export interface GuardOptions {
   /** The write that shows that the storage works again: called with something to keep, then with the empty string. */
   probe: (padding: string) => void;
   clock: Clock;
+  log: Pick<Log, "error">;
   limits: DiskLimits;
   readFree: ReadFree;
   /** Called at each change; null: all is well again. */
@@ -56,16 +60,26 @@ export class DiskGuard {
   #shortAt = 0;
   #freeBytes: number | null = null;
   #told: string | null = null;
-  #isStopped = false;
-  #cancelProbe: (() => void) | null = null;
-  #cancelLook: (() => void) | null = null;
+  /** A commit failed since the probe under way began. */
+  #isRaised = false;
+  readonly #probing: BackgroundTask;
+  readonly #looking: BackgroundTask;
 
   constructor(options: GuardOptions) {
     this.#options = options;
+    const { clock, log } = options;
+    this.#probing = new BackgroundTask({
+      name: "storage probe",
+      run: () => this.#probe(),
+      clock,
+      log,
+      retryMs: PROBE_EVERY_MS,
+    });
+    this.#looking = new BackgroundTask({ name: "free space", run: () => this.#look(), clock, log });
   }
 
   start(): void {
-    this.#look();
+    this.#looking.start();
   }
 
   /** Why nothing may be accepted or sent now, or null. */
@@ -99,10 +113,13 @@ export class DiskGuard {
 
   /** A commit failed: close until a write succeeds again. */
   raise(error: StorageError): void {
-    if (this.#failure === null) this.#failedAt = this.#options.clock.now();
+    this.#isRaised = true;
+    if (this.#failure === null) {
+      this.#failedAt = this.#options.clock.now();
+      this.#probing.start(PROBE_EVERY_MS);
+    }
     this.#failure = error.message;
     this.#tell();
-    this.#probeLater();
   }
 
   /** Calls `run` each time outcomes can be recorded again; the returned function ends that. */
@@ -112,42 +129,29 @@ export class DiskGuard {
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#cancelProbe?.();
-    this.#cancelLook?.();
-    this.#cancelProbe = this.#cancelLook = null;
+    void this.#probing.stop();
+    void this.#looking.stop();
   }
 
-  #probeLater(): void {
-    if (this.#isStopped) return;
-    this.#cancelProbe ??= this.#options.clock.after(PROBE_EVERY_MS, () => this.#probe());
-  }
-
-  #probe(): void {
-    this.#cancelProbe = null;
+  async #probe(): Promise<number | null> {
     const { committer, probe } = this.#options;
+    this.#isRaised = false;
     // In two transactions: what comes and goes within one is not written.
-    committer
-      .commit(() => probe("x".repeat(PROBE_BYTES)))
-      .then(() => committer.commit(() => probe("")))
-      .then(
-        () => {
-          // A batch after the probe's failed meanwhile and set the next probe.
-          if (this.#cancelProbe !== null) return;
-          this.#failure = null;
-          this.#tell();
-          for (const run of this.#waiters) run();
-        },
-        () => this.#probeLater(),
-      );
+    await committer.commit(() => probe("x".repeat(PROBE_BYTES)));
+    await committer.commit(() => probe(""));
+    if (this.#isRaised) return PROBE_EVERY_MS;
+    this.#failure = null;
+    this.#tell();
+    for (const run of this.#waiters) run();
+    return null;
   }
 
-  #look(): void {
-    this.#cancelLook = this.#options.clock.after(LOOK_EVERY_MS, () => this.#look());
+  #look(): number {
     const shortage = this.#findShortage();
     if (this.#shortage === null) this.#shortAt = this.#options.clock.now();
     this.#shortage = shortage;
     this.#tell();
+    return LOOK_EVERY_MS;
   }
 
   #findShortage(): string | null {
@@ -160,8 +164,7 @@ export class DiskGuard {
     } catch (error) {
       // The data directory is gone or its disk does not answer: nothing new can be taken. Without the path, which
       // stands behind the comma: /ready shows this to anybody.
-      const message = error instanceof Error ? error.message : String(error);
-      return `the free space of the data directory cannot be read: ${message.split(",")[0]}`;
+      return `the free space of the data directory cannot be read: ${getErrorMessage(error).split(",")[0]}`;
     }
     if (free.freeBytes < limits.minFreeBytes) {
       return `the disk has ${mebibytes(free.freeBytes)} MiB free, less than [disk] min_free (${mebibytes(limits.minFreeBytes)} MiB)`;

@@ -149,9 +149,7 @@ export class Committer {
     }
     this.#limit = Math.min(MAX_BATCH, 2 * this.#limit);
     // What was not begun in time comes first in the next transaction.
-    this.#pending.unshift(...batch.splice(results.length));
-    this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
-    this.#schedule();
+    this.#requeue(batch.splice(results.length));
     this.#runOnCommit();
     this.#hooks.committed?.(this.#now() - startedAt, batch.length);
     for (const isFirst of [true, false]) {
@@ -186,8 +184,12 @@ export class Committer {
   /** Nothing of it was kept. A single closure is to blame; of several the next batch has half, in their order. */
   #narrow(batch: Pending[], failure: ListenerError): void {
     this.#limit = Math.ceil(batch.length / 2);
-    if (batch.length === 1) batch[0]?.reject(failure.cause);
-    else this.#pending.unshift(...batch);
+    if (batch.length === 1) batch.pop()?.reject(failure.cause);
+    this.#requeue(batch);
+  }
+
+  #requeue(first: Pending[]): void {
+    this.#pending.unshift(...first);
     this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
     this.#schedule();
   }
@@ -197,23 +199,23 @@ export class Committer {
     const [first] = batch;
     if (first !== undefined && batch.length === 1) return [this.#runAlone(first)];
     if (this.#guarded === 0) {
-      const results = this.#runEach(batch, (work) => this.#runBare(work));
+      const results = this.#runEach(batch, false);
       if (results !== null) return results;
       this.#rollBack();
       this.#guarded = GUARDED_BATCHES;
     }
     this.#guarded -= 1;
-    return this.#runEach(batch, (work) => this.#runGuarded(work)) ?? [];
+    return this.#runEach(batch, true) ?? [];
   }
 
-  /** Null: `run` said so of one, and the transaction must not be committed. */
-  #runEach(batch: Pending[], run: (work: () => unknown) => Ran | null): Ran[] | null {
+  /** Null: without savepoints one has thrown, and the transaction must not be committed. */
+  #runEach(batch: Pending[], isGuarded: boolean): Ran[] | null {
     const startedAt = this.#now();
     const results: Ran[] = [];
     this.#begin.run();
     for (const { work } of batch) {
-      const ran = run(work);
-      if (ran === null) return null;
+      const ran = isGuarded ? this.#runGuarded(work) : this.#run(work);
+      if (ran.kind === "threw" && !isGuarded) return null;
       results.push(ran);
       if (this.#now() - startedAt > MAX_BATCH_MS) break;
     }
@@ -223,16 +225,11 @@ export class Committer {
   /** One without neighbours: when it throws the whole transaction is rolled back, and an empty one is committed. */
   #runAlone({ work }: Pending): Ran {
     this.#begin.run();
-    try {
-      const value = work();
-      for (const listener of this.#listeners) listener.onRelease?.();
-      return { kind: "done", value };
-    } catch (error) {
-      this.#requireWell(error);
-      this.#rollBack();
-      this.#begin.run();
-      return { kind: "threw", error };
-    }
+    const ran = this.#run(work);
+    if (ran.kind === "done") return ran;
+    this.#rollBack();
+    this.#begin.run();
+    return ran;
   }
 
   #rollBack(): void {
@@ -245,35 +242,30 @@ export class Committer {
     }
   }
 
-  /** Null: it threw, and what it wrote is still in the transaction. */
-  #runBare(work: () => unknown): Ran | null {
+  /** After it threw, what it wrote is still in the transaction. Throws a storage error, which is not the closure's own. */
+  #run(work: () => unknown): Ran {
     try {
       const value = work();
       for (const listener of this.#listeners) listener.onRelease?.();
       return { kind: "done", value };
     } catch (error) {
       this.#requireWell(error);
-      return null;
+      return { kind: "threw", error };
     }
   }
 
   #runGuarded(work: () => unknown): Ran {
     this.#savepoint.run();
-    try {
-      const value = work();
-      this.#release.run();
-      for (const listener of this.#listeners) listener.onRelease?.();
-      return { kind: "done", value };
-    } catch (error) {
-      this.#requireWell(error);
+    const ran = this.#run(work);
+    if (ran.kind === "threw") {
       for (const listener of this.#listeners) listener.onRollbackTo();
       this.#rollbackTo.run();
-      this.#release.run();
-      return { kind: "threw", error };
     }
+    this.#release.run();
+    return ran;
   }
 
-  /** Throws `error` when it is a storage error, and not the closure's own. */
+  /** Throws `error` when it is a storage error. */
   #requireWell(error: unknown): void {
     if (isStorageError(error) || !this.#sqlite.inTransaction) throw error;
   }

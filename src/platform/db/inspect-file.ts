@@ -3,16 +3,7 @@ import { computeFingerprint, MIGRATIONS } from "./schema/migrations.ts";
 
 // Reads of a database file that came from elsewhere, without migrating it.
 
-export interface DatabaseContents {
-  emails: number;
-  texts: number;
-  workspaces: number;
-  domains: number;
-  /** Emails, SMS and webhook calls that wait. */
-  waiting: { emails: number; texts: number; calls: number };
-  /** When the newest of those was accepted, Unix ms; null: nothing waits. */
-  newestWaitingAt: number | null;
-}
+export type DatabaseContents = ReturnType<typeof readContents>;
 
 /** How the schema of a file compares with that of this executable. `newer`, `foreign`: it cannot be used. */
 export function readSchemaState(file: string): { kind: "usable" | "newer" | "foreign" | "none"; version: number } {
@@ -25,7 +16,7 @@ export function readSchemaState(file: string): { kind: "usable" | "newer" | "for
 }
 
 /** Counts what a database of this pombo's schema holds. */
-export function readContents(sqlite: Pick<Database, "query">): DatabaseContents {
+export function readContents(sqlite: Pick<Database, "query">) {
   const one = (sql: string) => sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? null;
   const count = (from: string) => one(`SELECT COUNT(*) AS n FROM ${from}`) ?? 0;
   const texts =
@@ -45,6 +36,7 @@ export function readContents(sqlite: Pick<Database, "query">): DatabaseContents 
       texts: one(`SELECT COUNT(*) AS n ${texts}`) ?? 0,
       calls: count("webhook_job"),
     },
+    /** When the newest of those was accepted, Unix ms; null: nothing waits. */
     newestWaitingAt: newest.length === 0 ? null : Math.max(...newest),
   };
 }
@@ -62,19 +54,10 @@ export function markWaitingUncertain(sqlite: Pick<Database, "run">): void {
   sqlite.run("UPDATE sms_segment SET resends = MAX(resends, 1) WHERE state = 'ready'");
 }
 
-/** Read quickly from a database, to be compared with a restored copy of it. */
-export interface DatabaseMarks {
-  instance: string;
-  /** The number of the newest email. */
-  newestEmail: number;
-  /** The number of the newest SMS. */
-  newestText: number;
-  workspaces: number;
-  domains: number;
-}
+export type DatabaseMarks = ReturnType<typeof readMarks>;
 
-/** Also of a file that is in use. */
-export function readMarks(file: string, { isInUse }: { isInUse: boolean }): DatabaseMarks {
+/** Read quickly from a database, also from one in use, to be compared with a restored copy of it. */
+export function readMarks(file: string, { isInUse }: { isInUse: boolean }) {
   using sqlite = new Database(file, isInUse ? { readonly: true } : { readwrite: true });
   sqlite.run("PRAGMA busy_timeout = 5000");
   const one = (sql: string) => sqlite.query<{ n: string | number | null }, []>(sql).get()?.n ?? null;

@@ -3,7 +3,7 @@ import { eq, sql } from "drizzle-orm";
 import { existsSync } from "node:fs";
 import type { Db } from "./open.ts";
 import { instance } from "./schema/schema.ts";
-import { fast } from "./statement.ts";
+import { prepare } from "./statement.ts";
 
 // The table `instance`: what an installation keeps about itself, one value a name.
 
@@ -24,7 +24,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 export type InstanceSettings = ReturnType<typeof openInstanceSettings>;
 
 export function openInstanceSettings({ orm }: Pick<Db, "orm">) {
-  const select = fast(
+  const select = prepare(
     orm
       .select({ value: instance.value })
       .from(instance)

@@ -16,7 +16,6 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** A cache of pages, which grows with use. SQLite's own 2 MiB are fewer than a busy second touches. */
 const CACHE_KIB = 8 * 1024;
 
-/** The database of a data directory. */
 export function databaseFile(dataDir: string): string {
   return join(dataDir, "pombo.db");
 }
@@ -36,7 +35,6 @@ export interface TransactionListener {
 }
 
 export interface Db {
-  /** For queries. */
   orm: Orm;
   /** For transactions and pragmas: only here in platform/db. */
   sqlite: Database;

@@ -1,8 +1,7 @@
 // Looks for damaged pages of the database, on a thread of its own.
 
-import type { Clock } from "../clock.ts";
-import { AppError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Context } from "../context.ts";
+import { AppError, getErrorMessage } from "../errors.ts";
 import { type OpenThread, ThreadLine } from "../worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../health-issue.ts";
 
@@ -42,12 +41,10 @@ export async function findDamageOnThread(
   }
 }
 
-export interface PageCheckDeps {
+export interface PageCheckDeps extends Pick<Context, "clock" | "log"> {
   dataDir: string;
   databaseFile: string;
   openThread: OpenThread;
-  clock: Clock;
-  log: Log;
 }
 
 /** The check that `pombo status --check` asks for. Damage stays a health issue until a later check finds none. */
@@ -81,8 +78,7 @@ export class PageCheck {
     const { databaseFile, openThread, clock, log } = this.#deps;
     const startedAt = clock.now();
     const found = await findDamageOnThread(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new AppError("UNAVAILABLE", `The pages of the database could not be read: ${why}`, {
+      throw new AppError("UNAVAILABLE", `The pages of the database could not be read: ${getErrorMessage(error)}`, {
         hint: "It says nothing of them. Ask again, and see whether pombo has files and memory left.",
       });
     });

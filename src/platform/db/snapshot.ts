@@ -1,9 +1,10 @@
 // A copy of the whole database beside it, and its way back.
 
 import { Database } from "bun:sqlite";
-import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { getFileSize } from "../data-files.ts";
 import { StartError } from "../errors.ts";
 
 // Only for the holder of the directory's lock while nothing has the database open: the write-ahead log is checkpointed
@@ -15,7 +16,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 /** The bytes that a copy of the database takes. */
 export function getDatabaseBytes(file: string): number {
-  return getSize(file) + getSize(`${file}-wal`);
+  return getFileSize(file) + getFileSize(`${file}-wal`);
 }
 
 /** Copies `file` to `copy`, which is there, synced and whole, or not at all. Throws StartError with the cure. */
@@ -57,21 +58,13 @@ export function readSchemaVersion(file: string): number {
 }
 
 function checkpoint(file: string, patienceMs: number): void {
-  const sqlite = new Database(file, { readwrite: true });
-  try {
-    sqlite.run(`PRAGMA busy_timeout = ${patienceMs}`);
-    const done = sqlite.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get();
-    if (done?.busy === 0) return;
-  } finally {
-    sqlite.close();
-  }
+  using sqlite = new Database(file, { readwrite: true });
+  sqlite.run(`PRAGMA busy_timeout = ${patienceMs}`);
+  const done = sqlite.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  if (done?.busy === 0) return;
   throw new StartError(
     `Something other than pombo has ${file} open: end it (a shell of sqlite3, a backup program), then try again.`,
   );
-}
-
-function getSize(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function syncFile(file: string, mode: number): void {

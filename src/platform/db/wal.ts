@@ -1,7 +1,8 @@
 // The write-ahead log: who checkpoints it, how large it is, and its rewrite at a start.
 
 import type { Database } from "bun:sqlite";
-import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { getFileSize } from "../data-files.ts";
 
 interface Connection {
   sqlite: Database;
@@ -31,7 +32,7 @@ export function countChanges({ sqlite }: Connection): number {
 }
 
 export function getWalBytes(databaseFile: string): number {
-  return statSync(`${databaseFile}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  return getFileSize(`${databaseFile}-wal`);
 }
 
 /**

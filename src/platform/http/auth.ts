@@ -3,7 +3,6 @@
 import { AppError } from "../errors.ts";
 import { getPath } from "./path.ts";
 
-/** Who is calling. */
 export type Caller =
   /** A workspace's key; `domainId` null: the whole workspace, set: what that domain's key may. */
   | { kind: "key"; keyId: number; workspaceId: number; domainId: number | null }
@@ -20,7 +19,6 @@ const KEY_FORM = /^svc_[A-Za-z0-9_-]{43}$/;
 const BEARER = /^bearer +(\S+)$/i;
 
 export interface AuthRules {
-  /** Requests that may come without a key. */
   isOpen(method: string, path: string): boolean;
   /** Paths that the operator key is for. */
   isForOperator(path: string): boolean;
@@ -33,7 +31,6 @@ const callers = new WeakMap<Request, Caller>();
 /** Everything under it is only for the operator. */
 export const OPERATOR_PATHS = "/api/v1/operator/";
 
-/** Paths of the API that need no key. */
 const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
 
 /**
@@ -42,19 +39,15 @@ const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
  */
 export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): Caller | null {
   const path = getPath(request);
-  if (!isUnderApi(path) || OPEN_PATHS.has(path)) return null;
+  if (!path.startsWith("/api/") || OPEN_PATHS.has(path)) return null;
   const key = readKey(request);
   if (key === "") {
-    if (rules.isOpen(request.method, path)) {
-      callers.set(request, ANONYMOUS);
-      return ANONYMOUS;
-    }
-    throw missingKey();
+    if (!rules.isOpen(request.method, path)) throw missingKey();
+    callers.set(request, ANONYMOUS);
+    return ANONYMOUS;
   }
   const caller = KEY_FORM.test(key) ? verifyKey(key) : null;
-  if (caller === null) {
-    throw invalidKey();
-  }
+  if (caller === null) throw invalidKey();
   callers.set(request, caller);
   if (caller.kind === "operator" && !rules.isForOperator(path)) throw operatorElsewhere();
   if (caller.kind !== "operator" && path.startsWith(OPERATOR_PATHS)) throw notTheOperator();
@@ -102,10 +95,6 @@ export function notTheOperator(): AppError {
   });
 }
 
-function isUnderApi(path: string): boolean {
-  return path.startsWith("/api/");
-}
-
 /** The caller of a request that authenticate() has seen. */
 export function getCaller(request: Request): Caller {
   const caller = callers.get(request);
@@ -119,11 +108,7 @@ export function getOwner(request: Request): string {
   return caller.kind === "key" ? `workspace ${caller.workspaceId}` : caller.kind;
 }
 
-export interface WorkspaceCaller {
-  keyId: number;
-  workspaceId: number;
-  domainId: number | null;
-}
+export type WorkspaceCaller = Omit<Extract<Caller, { kind: "key" }>, "kind">;
 
 /** The workspace that calls, by any of its keys; 403 for the operator key. */
 export function workspaceCaller(request: Request): WorkspaceCaller {
@@ -140,13 +125,8 @@ export function wholeWorkspaceCaller(request: Request): WorkspaceCaller {
 }
 
 export function domainKeyElsewhere(): AppError {
-  return new AppError(
-    "API_KEY_RESTRICTED",
-    "This key is restricted to one domain: it sends that domain's emails and reads them",
-    {
-      hint: "Use a key without domainId.",
-    },
-  );
+  const message = "This key is restricted to one domain: it sends that domain's emails and reads them";
+  return new AppError("API_KEY_RESTRICTED", message, { hint: "Use a key without domainId." });
 }
 
 /** Throws 403 unless the operator calls. */

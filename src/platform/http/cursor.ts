@@ -18,16 +18,10 @@ export interface Cursor {
   list: number;
 }
 
-export interface CursorCipher {
-  write(cursor: Cursor): string;
-  /** Null: this is not whole. */
-  read(text: string): Cursor | null;
-}
-
 /** `key`: 32 bytes for this use only. */
-export function createCursorCipher(key: Uint8Array): CursorCipher {
+export function createCursorCipher(key: Uint8Array) {
   return {
-    write({ place: [first, second], list }) {
+    write({ place: [first, second], list }: Cursor): string {
       const block = Buffer.alloc(BLOCK_BYTES);
       block.writeUIntBE(first, 0, NUMBER_BYTES);
       block.writeUIntBE(second, NUMBER_BYTES, NUMBER_BYTES);
@@ -35,7 +29,8 @@ export function createCursorCipher(key: Uint8Array): CursorCipher {
       const cipher = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
       return Buffer.concat([cipher.update(block), cipher.final()]).toString("base64url");
     },
-    read(text) {
+    /** Null: this is not whole. */
+    read(text: string): Cursor | null {
       const sealed = Buffer.from(text, "base64url");
       // base64 skips characters that it does not know.
       if (sealed.length !== BLOCK_BYTES || sealed.toString("base64url") !== text) return null;

@@ -4,45 +4,14 @@ import { Elysia, type ValidationError } from "elysia";
 import type { TypeCheck } from "@sinclair/typebox/compiler";
 import type { TSchema } from "@sinclair/typebox";
 import { isStorageError, StorageError } from "../db/storage-error.ts";
-import { AppError, type ErrorCode, type ErrorItem } from "../errors.ts";
+import { AppError, ERROR_STATUS, type ErrorItem } from "../errors.ts";
 import { hideKeys, type Log } from "../log.ts";
 import { getPath } from "./path.ts";
 import { type FieldError, findFieldErrors } from "./request-schemas.ts";
 
 // No stack, SQL or path of ours reaches a client.
 
-const STATUS: Record<ErrorCode, number> = {
-  INVALID_JSON: 400,
-  MISSING_API_KEY: 401,
-  INVALID_API_KEY: 401,
-  DAILY_QUOTA_EXCEEDED: 402,
-  MONTHLY_QUOTA_EXCEEDED: 402,
-  PLAN_UPGRADE_REQUIRED: 402,
-  INSUFFICIENT_SMS_CREDITS: 402,
-  PLAN_LIMIT_REACHED: 402,
-  SENDING_BLOCKED: 403,
-  API_KEY_RESTRICTED: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  DOMAIN_ALREADY_EXISTS: 409,
-  IDEMPOTENCY_KEY_REUSED: 409,
-  NOT_CANCELABLE: 409,
-  NOT_RETRYABLE: 409,
-  LAST_KEY: 409,
-  REQUEST_TIMEOUT: 408,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  VALIDATION_ERROR: 422,
-  RECIPIENT_SUPPRESSED: 422,
-  BATCH_LIMIT_EXCEEDED: 422,
-  SENDER_NOT_ALLOWED: 422,
-  RATE_LIMITED: 429,
-  HEADERS_TOO_LARGE: 431,
-  INTERNAL_ERROR: 500,
-  UNAVAILABLE: 503,
-};
-
-export const ERROR_CODES = Object.keys(STATUS);
+export const ERROR_CODES = Object.keys(ERROR_STATUS);
 
 /** WWW-Authenticate of a 401 (RFC 9110, section 11.6.1): the key goes into either header. */
 export const CHALLENGE = 'ApiKey realm="pombo", header="X-API-Key", Bearer realm="pombo"';
@@ -50,15 +19,14 @@ export const CHALLENGE = 'ApiKey realm="pombo", header="X-API-Key", Bearer realm
 /** For a 503 that says nothing better. */
 const UNAVAILABLE_RETRY_S = 5;
 
-export function errorBody({ code, message, field, path, hint, faults }: AppError) {
+export function errorBody({ code, message, field, path, hint, items }: AppError) {
   // Undefined members are left out of the JSON.
-  return { errors: faults?.map((fault) => ({ code, ...fault })) ?? [{ code, message, field, path, hint }] };
+  return { errors: items?.map((item) => ({ code, ...item })) ?? [{ code, message, field, path, hint }] };
 }
 
-/** The answer to an AppError. */
 export function errorResponse(error: AppError): Response {
   const headers = new Headers({ "content-type": "application/json" });
-  const status = STATUS[error.code];
+  const status: number = ERROR_STATUS[error.code];
   if (status === 401) headers.set("www-authenticate", CHALLENGE);
   // RFC 9110 §15.5.9: nothing more is waited for.
   if (status === 408) headers.set("connection", "close");
@@ -87,7 +55,6 @@ export function errorsPlugin(log: Log, methodsOf: (path: string) => string[], re
 /** Sees each request that is answered with an error. */
 export type OnRefused = (request: Request, status: number, error: AppError) => void;
 
-/** 405 with the methods that the path knows. */
 export function methodNotAllowed(method: string, allow: string[]): AppError {
   const message = `${method} is not a method of this path; it knows ${allow.join(", ")}`;
   return new AppError("METHOD_NOT_ALLOWED", message, { allow });
@@ -132,8 +99,8 @@ export function notFound(message: string, hint?: string): AppError {
 }
 
 /** 422 with one item per fault. */
-export function validationError(faults: readonly FieldError[]): AppError {
-  return new AppError("VALIDATION_ERROR", "The request is not valid", { faults: faults.map(toItem) });
+export function validationError(errors: readonly FieldError[]): AppError {
+  return new AppError("VALIDATION_ERROR", "The request is not valid", { items: errors.map(toItem) });
 }
 
 /** A member's name in an answer; the client made it up and may have made it long. */

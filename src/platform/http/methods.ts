@@ -1,16 +1,8 @@
 // The methods that the paths of an application know, which Elysia does not tell.
 
-export interface MethodTable {
-  /** The methods of a path; none: there is no such path. */
-  of(path: string): string[];
-  /**
-   * The path is that of a fixed route with other methods, so that the router would take it for a template:
-   * GET /emails/batch is no GET /emails/{id}.
-   */
-  isTakenForAnother(method: string, path: string): boolean;
-}
+export type MethodTable = ReturnType<typeof createMethodTable>;
 
-export function createMethodTable(routes: readonly { method: string; path: string }[]): MethodTable {
+export function createMethodTable(routes: readonly { method: string; path: string }[]) {
   const fixed = new Map<string, string[]>();
   const byPattern = new Map<string, string[]>();
   for (const { method, path } of routes) {
@@ -20,14 +12,19 @@ export function createMethodTable(routes: readonly { method: string; path: strin
     else add(byPattern, path.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/:[^/]+/g, "[^/]+"), methods);
   }
   const templates = [...byPattern].map(([pattern, methods]) => ({ pattern: new RegExp(`^${pattern}/?$`), methods }));
-  const ofTemplates = (path: string) => [
+  const findMethods = (path: string) => [
     ...new Set(templates.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
   ];
   // Few, and known beforehand: no request is compared with every pattern.
-  const taken = new Map([...fixed].filter(([path]) => ofTemplates(path).length > 0));
+  const taken = new Map([...fixed].filter(([path]) => findMethods(path).length > 0));
   return {
-    of: (path) => fixed.get(withoutSlash(path)) ?? ofTemplates(path),
-    isTakenForAnother: (method, path) => taken.get(withoutSlash(path))?.includes(method) === false,
+    /** The methods of a path; none: there is no such path. */
+    of: (path: string) => fixed.get(withoutSlash(path)) ?? findMethods(path),
+    /**
+     * The path is that of a fixed route with other methods, so that the router would take it for a template:
+     * GET /emails/batch is no GET /emails/{id}.
+     */
+    isTakenForAnother: (method: string, path: string) => taken.get(withoutSlash(path))?.includes(method) === false,
   };
 }
 

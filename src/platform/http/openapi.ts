@@ -1,7 +1,8 @@
 // Descriptions of routes and answers for the OpenAPI document.
 
-import { Type, type TSchema } from "@sinclair/typebox";
+import { type ObjectOptions, Type, type TObject, type TProperties, type TSchema } from "@sinclair/typebox";
 import { CHALLENGE, ERROR_CODES } from "./errors.ts";
+import { identifier } from "./answer-schemas.ts";
 
 const DESCRIPTIONS: Record<number, string> = {
   400: "The body is not a JSON object",
@@ -25,6 +26,16 @@ export function named<T extends TSchema>(name: string, schema: T): T {
   return { ...schema, "x-name": name };
 }
 
+/** An object that the document holds once, under this name. */
+export function namedObject<T extends TProperties>(name: string, members: T, options: ObjectOptions = {}): TObject<T> {
+  return named(name, Type.Object(members, options));
+}
+
+/** The body of a request: unknown members are refused. */
+export function bodyObject<T extends TProperties>(name: string, members: T, options: ObjectOptions = {}): TObject<T> {
+  return namedObject(name, members, { ...options, additionalProperties: false });
+}
+
 /** The body of every answer that is not 2xx. */
 const ErrorBody = named(
   "Errors",
@@ -45,11 +56,10 @@ const ErrorBody = named(
   }),
 );
 
-/** The answer to a deletion. */
 export const Deleted = named(
   "Deleted",
   Type.Object({
-    id: Type.String({ format: "uuid", description: "The id of the deleted object." }),
+    id: identifier("The id of the deleted object."),
     deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
   }),
 );
@@ -166,11 +176,9 @@ interface Description {
   isOpen?: boolean;
   /** The keys that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. */
   keys?: ("apiKey" | "operatorKey")[];
-  /** Headers that the route reads. */
   headers?: { name: string; description: string }[];
 }
 
-/** The description of a route for the API docs. */
 export function describe(detail: Description) {
   const { id, tag, summary, description, responses, headers } = detail;
   const parameters = headers?.map((header) => ({

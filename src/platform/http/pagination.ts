@@ -1,11 +1,12 @@
 // Pages of lists, by number or by cursor.
 
 import { Type } from "@sinclair/typebox";
-import type { AppError } from "../errors.ts";
 import { createCursorCipher } from "./cursor.ts";
 import { integerText, text } from "./request-schemas.ts";
+import type { AppError } from "../errors.ts";
 import { validationError } from "./errors.ts";
-import { named } from "./openapi.ts";
+import { namedObject } from "./openapi.ts";
+import { orNull } from "./answer-schemas.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
@@ -32,28 +33,22 @@ export const CursorQuery = Type.Object({
   limit: Type.Optional(limit),
 });
 
-export const PageMeta = named(
-  "PageMeta",
-  Type.Object({
-    total: Type.Integer({ minimum: 0, description: "Items on all pages.", examples: [1] }),
-    perPage: Type.Integer({
-      minimum: 1,
-      maximum: MAX_LIMIT,
-      description: "The number of items on a page.",
-      examples: [20],
-    }),
-    page: Type.Integer({ minimum: 1, description: "This page." }),
-    lastPage: Type.Integer({ minimum: 1, description: "The last page with items, at least 1." }),
+export const PageMeta = namedObject("PageMeta", {
+  total: Type.Integer({ minimum: 0, description: "Items on all pages.", examples: [1] }),
+  perPage: Type.Integer({
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    description: "The number of items on a page.",
+    examples: [20],
   }),
-);
+  page: Type.Integer({ minimum: 1, description: "This page." }),
+  lastPage: Type.Integer({ minimum: 1, description: "The last page with items, at least 1." }),
+});
 
-export const CursorMeta = named(
-  "CursorMeta",
-  Type.Object({
-    has_more: Type.Boolean({ description: "Whether there is a next page." }),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Null on the last page." }),
-  }),
-);
+export const CursorMeta = namedObject("CursorMeta", {
+  has_more: Type.Boolean({ description: "Whether there is a next page." }),
+  next_cursor: orNull(Type.String(), "Null on the last page."),
+});
 
 export function parsePage(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
   const page = Number(query.page ?? 1);
@@ -71,23 +66,11 @@ export interface Position {
   id: number;
 }
 
-/** Newer than everything: before the first page. */
-export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
-
-/** Reads and writes the cursors of lists. */
-export interface ListPages {
-  /** Where the requested page begins; null: at the newest. Throws for a cursor that was not made for the list of this name. */
-  of(query: { cursor?: string; limit?: string }, list: string): { before: Position | null; limit: number };
-  /** Makes a page and its meta of a list that was read with one item more; its cursor is only valid for `list`. */
-  page<Row extends Position>(
-    rows: Row[],
-    perPage: number,
-    list: string,
-  ): { rows: Row[]; meta: typeof CursorMeta.static };
-}
+/** Answers pages of lists; a cursor is only valid for the list of its name. */
+export type ListPages = ReturnType<typeof createListPages>;
 
 /** Cursors hold the place, see cursor.ts, and a checksum of the list's name. `key`: 32 bytes for this use only. */
-export function createListPages(key: Uint8Array): ListPages {
+export function createListPages(key: Uint8Array) {
   const cipher = createCursorCipher(key);
   const write = ({ createdAt, id }: Position, list: string) =>
     cipher.write({ place: [createdAt, id], list: Bun.hash.crc32(list) });
@@ -98,22 +81,28 @@ export function createListPages(key: Uint8Array): ListPages {
     return { createdAt, id };
   };
   return {
-    of({ cursor, limit: perPage }, list) {
-      return { before: cursor === undefined ? null : read(cursor, list), limit: Number(perPage ?? DEFAULT_LIMIT) };
-    },
-    page(rows, perPage, list) {
+    /** `readRows` reads a page and one row more, from the newest (null) or older than `before`. Throws for a cursor of another list. */
+    list<Row, Shown>(
+      query: { cursor?: string; limit?: string },
+      name: string,
+      readRows: (before: Position | null, limit: number) => (Row & Position)[],
+      show: (row: Row) => Shown,
+    ): { data: Shown[]; meta: typeof CursorMeta.static } {
+      const perPage = Number(query.limit ?? DEFAULT_LIMIT);
+      const rows = readRows(query.cursor === undefined ? null : read(query.cursor, name), perPage);
       const page = rows.slice(0, perPage);
       const last = page.at(-1);
       const hasMore = rows.length > perPage;
       return {
-        rows: page,
-        meta: { has_more: hasMore, next_cursor: hasMore && last !== undefined ? write(last, list) : null },
+        data: page.map((row) => show(row)),
+        meta: { has_more: hasMore, next_cursor: hasMore && last !== undefined ? write(last, name) : null },
       };
     },
   };
 }
 
-function badCursor(): AppError {
+/** The error for a cursor that was not given out for the list. */
+export function badCursor(): AppError {
   return validationError([
     { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
   ]);

@@ -49,10 +49,12 @@ export class TokenBuckets<Key> {
   take(key: Key, now: number): number {
     const at = this.#since(now);
     this.#sweep(at);
-    const fullAt = this.#fullAtOf(key, at) + this.#tokenMs;
+    const fullAt = this.#getFullAt(key, at) + this.#tokenMs;
     const waitMs = fullAt - at - this.#fullMs;
     if (waitMs > this.#roundingMs) return waitMs;
-    if (this.#fullAt.size >= this.#maxRemembered && !this.#fullAt.has(key)) this.#forgetOldest();
+    if (this.#fullAt.size >= this.#maxRemembered && !this.#fullAt.has(key)) {
+      for (const oldest of this.#fullAt.keys().take(1)) this.#fullAt.delete(oldest);
+    }
     this.#fullAt.set(key, fullAt);
     return 0;
   }
@@ -60,7 +62,7 @@ export class TokenBuckets<Key> {
   /** A token that was taken for nothing. */
   giveBack(key: Key, now: number): void {
     const at = this.#since(now);
-    const fullAt = this.#fullAtOf(key, at) - this.#tokenMs;
+    const fullAt = this.#getFullAt(key, at) - this.#tokenMs;
     if (fullAt > at) this.#fullAt.set(key, fullAt);
     else this.#fullAt.delete(key);
   }
@@ -68,7 +70,7 @@ export class TokenBuckets<Key> {
   /** The field RateLimit: `"sends";r=199;t=1`: what is left, and in how many seconds there is more. */
   left(key: Key, now: number): string {
     const at = this.#since(now);
-    const missingMs = this.#fullAtOf(key, at) - at;
+    const missingMs = this.#getFullAt(key, at) - at;
     const missing = missingMs / this.#tokenMs;
     const left = Math.max(0, Math.floor(this.#burst - missing + ROUNDING));
     // Until one whole token more is there than now.
@@ -97,7 +99,7 @@ export class TokenBuckets<Key> {
     return this.#latest;
   }
 
-  #fullAtOf(key: Key, at: number): number {
+  #getFullAt(key: Key, at: number): number {
     const fullAt = this.#fullAt.get(key);
     return fullAt === undefined || fullAt < at ? at : fullAt;
   }
@@ -106,12 +108,5 @@ export class TokenBuckets<Key> {
     if (at - this.#sweptAt < Math.max(this.#fullMs, MIN_SWEEP_MS)) return;
     this.#sweptAt = at;
     for (const [key, fullAt] of this.#fullAt) if (fullAt <= at) this.#fullAt.delete(key);
-  }
-
-  #forgetOldest(): void {
-    for (const key of this.#fullAt.keys()) {
-      this.#fullAt.delete(key);
-      return;
-    }
   }
 }

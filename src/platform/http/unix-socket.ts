@@ -2,8 +2,8 @@
 
 import { lstatSync, renameSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { StartError } from "../errors.ts";
-import { endWithin, forRouter, IDLE_TIMEOUT_S } from "./listen.ts";
+import { getErrorMessage, StartError } from "../errors.ts";
+import { endWithin, forRouter, IDLE_TIMEOUT_S, type Listener } from "./listen.ts";
 
 // Only its owner (and root) can open the socket, so that requests over it need no key. The listener holds the directory's
 // lock: a socket that is there already was left by a killed instance.
@@ -20,16 +20,11 @@ export function getSocketFile(dataDir: string): string {
   return join(dataDir, "pombo.sock");
 }
 
-export interface SocketListener {
-  /** Takes no more requests, removes the file and resolves when the running requests are answered. */
-  stop(graceMs: number): Promise<void>;
-}
-
 /**
  * Listens on the socket `path`, mode 0600; a stale one is replaced. Throws StartError with what to do when
  * something else stands in its place, or it cannot be made.
  */
-export function listenOnSocket(path: string, handle: (request: Request) => Promise<Response>): SocketListener {
+export function listenOnSocket(path: string, handle: (request: Request) => Promise<Response>): Pick<Listener, "stop"> {
   const draft = join(dirname(path), DRAFT);
   removeStale(path);
   removeStale(draft);
@@ -43,6 +38,7 @@ export function listenOnSocket(path: string, handle: (request: Request) => Promi
     throw notMade(path, error);
   }
   return {
+    /** Removes the file first. */
     async stop(graceMs) {
       removeOwn(path, own);
       await endWithin(server, graceMs);
@@ -71,8 +67,17 @@ function bindAt(draft: string, path: string, fetch: (request: Request) => Promis
 
 /** Removes the socket of a killed instance, and nothing else. */
 function removeStale(path: string): void {
-  const found = lookAt(path);
-  if (found === null) return;
+  try {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return;
+    requireOwnSocket(path, found);
+    unlinkSync(path);
+  } catch (error) {
+    throw error instanceof StartError ? error : notMade(path, error);
+  }
+}
+
+function requireOwnSocket(path: string, found: Stats): void {
   if (!found.isSocket()) {
     const what = found.isSymbolicLink() ? "a symbolic link" : found.isDirectory() ? "a directory" : "a file";
     throw new StartError(
@@ -86,11 +91,6 @@ function removeStale(path: string): void {
         "or delete the socket once you know where it comes from.",
     );
   }
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    throw notMade(path, error);
-  }
 }
 
 /** At a stop: unless something else has taken the place. */
@@ -103,18 +103,9 @@ function removeOwn(path: string, own: Stats): void {
   }
 }
 
-function lookAt(path: string): Stats | null {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch (error) {
-    throw notMade(path, error);
-  }
-}
-
 function notMade(path: string, error: unknown): StartError {
-  const reason = error instanceof Error ? error.message : String(error);
   return new StartError(
-    `The socket ${path} for the operator's commands cannot be made (${reason}): run pombo as the user that owns ` +
+    `The socket ${path} for the operator's commands cannot be made (${getErrorMessage(error)}): run pombo as the user that owns ` +
       "the data directory, on a file system of this machine that is writable and knows sockets.",
   );
 }

@@ -9,7 +9,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { syncFolder } from "../db/snapshot.ts";
 import { createAccessError, getErrorCode, getErrorMessage, StartError } from "../errors.ts";
 import { parseInstanceKey } from "./keyring.ts";
 
@@ -28,11 +28,6 @@ export function loadInstanceKey(source: { file: string; env: Record<string, stri
   const parsed = parseInstanceKey(given === "" ? readKeyFile(source.file) : given);
   if (parsed.kind === "key") return parsed.key;
   throw new StartError(`${origin} holds no usable instance key. ${parsed.message}`);
-}
-
-/** The key that a file holds. Throws StartError as above. */
-export function readInstanceKey(file: string): Uint8Array {
-  return loadInstanceKey({ file, env: {} });
 }
 
 /** The text of a file with a recovery key, which a restore was told of. Throws StartError with the cure. */
@@ -61,7 +56,7 @@ export function writeInstanceKey(file: string, key: string): void {
   } finally {
     closeSync(descriptor);
   }
-  syncFolder(dirname(file));
+  syncFolder(file);
 }
 
 function createKeyFile(file: string): number {
@@ -113,15 +108,5 @@ function openKeyFile(file: string, flags: number): number {
       error,
       `The instance key in ${file} cannot be read (${getErrorMessage(error)}): run pombo as the user that owns the file.`,
     );
-  }
-}
-
-/** Without it the file's name may be lost at a power cut, though its content is safe. */
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, constants.O_RDONLY);
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

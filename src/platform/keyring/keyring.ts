@@ -10,7 +10,6 @@ import type { Random } from "../random.ts";
 const KEY_BYTES = 32;
 const CHECKSUM_BYTES = 3;
 const KEY_PREFIX = "pombo-key-1-";
-const GROUP_LENGTH = 4;
 /** 32 + 3 bytes are exactly 56 characters of 5 bits. */
 const BODY_LENGTH = ((KEY_BYTES + CHECKSUM_BYTES) * 8) / 5;
 const TEXT_MAX = 1024;
@@ -24,7 +23,6 @@ const CHECK_BYTES = 16;
 
 export type ParsedInstanceKey = { kind: "key"; key: Uint8Array } | { kind: "fault"; message: string };
 
-/** What one instance key can do. */
 export interface Keyring {
   /** AES-256-GCM under a fresh nonce. `context` (not empty) names the row and member, and must be the same to unseal. */
   seal(plain: Uint8Array, context: string): Uint8Array;
@@ -45,10 +43,7 @@ export class SealError extends Error {
 export function createInstanceKey(random: Random): string {
   const key = random.bytes(KEY_BYTES);
   const body = toBase32(Buffer.concat([key, checksum(key)]));
-  const groups = Array.from({ length: body.length / GROUP_LENGTH }, (_, index) =>
-    body.slice(index * GROUP_LENGTH, (index + 1) * GROUP_LENGTH),
-  );
-  return KEY_PREFIX + groups.join("-");
+  return KEY_PREFIX + (body.match(/.{4}/g) ?? []).join("-");
 }
 
 /**
@@ -144,28 +139,12 @@ function fault(what: string): ParsedInstanceKey {
 
 /** A whole number of 5-byte groups goes in, 8 characters each come out. */
 function toBase32(bytes: Uint8Array): string {
-  let text = "";
-  let bits = 0;
-  let held = 0;
-  for (const byte of bytes) {
-    held = (held << 8) | byte;
-    for (bits += 8; bits >= 5; bits -= 5) text += ALPHABET[(held >>> (bits - 5)) & 31];
-    held &= 0xff;
-  }
-  return text;
+  const digits = BigInt(`0x${Buffer.from(bytes).toString("hex")}`).toString(32);
+  const text = [...digits].map((digit) => ALPHABET[Number.parseInt(digit, 32)]).join("");
+  return text.padStart((bytes.length * 8) / 5, "0");
 }
 
 function fromBase32(text: string): Uint8Array {
-  const bytes: number[] = [];
-  let bits = 0;
-  let held = 0;
-  for (const character of text) {
-    held = ((held << 5) | ALPHABET.indexOf(character)) & 0xfff;
-    bits += 5;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes.push((held >>> bits) & 0xff);
-    }
-  }
-  return Uint8Array.from(bytes);
+  const value = [...text].reduce((sum, character) => sum * 32n + BigInt(ALPHABET.indexOf(character)), 0n);
+  return Buffer.from(value.toString(16).padStart((text.length * 5) / 4, "0"), "hex");
 }

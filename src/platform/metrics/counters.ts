@@ -73,7 +73,6 @@ function emailCounters(registry: Registry, now: () => number, categories: readon
       deferred.add(1, category ?? "unknown");
       lately.add("deferred", 1, now());
     },
-    /** What happened in the last minutes. */
     lately: () => {
       const at = now();
       const of = (name: string) => lately.sum(name, at);

@@ -7,7 +7,6 @@ const MINUTE_MS = 60_000;
 /** This minute included. */
 export const MINUTES = 5;
 
-/** Counts of the last five minutes, this one included. */
 export class MinuteCounts<Name extends string> {
   readonly #minutes = Array.from({ length: MINUTES }, () => ({ number: -1, counts: new Map<Name, number>() }));
 

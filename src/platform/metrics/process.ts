@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { getFileSize } from "../data-files.ts";
 
 /** Memory and processor time of this process. */
 export function readProcess(): { residentBytes: number; heapBytes: number; cpuSeconds: number } {
@@ -10,8 +10,4 @@ export function readProcess(): { residentBytes: number; heapBytes: number; cpuSe
 /** Sizes of a database file and its write-ahead log; 0 for what is not there. */
 export function readFileSizes(databaseFile: string): { databaseBytes: number; walBytes: number } {
   return { databaseBytes: getFileSize(databaseFile), walBytes: getFileSize(`${databaseFile}-wal`) };
-}
-
-function getFileSize(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

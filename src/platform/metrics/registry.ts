@@ -7,9 +7,7 @@
 export interface Description {
   /** `pombo_…`, with its unit last, `_total` for a counter. */
   name: string;
-  /** One sentence. */
   help: string;
-  /** Names of its labels. */
   labels?: readonly string[];
 }
 
@@ -22,7 +20,6 @@ export interface Sample {
 /** The value of a gauge; null: unknown, and the gauge is left out. */
 export type Reading = number | Sample[] | null;
 
-/** Series of one counter. */
 const MAX_SERIES = 100;
 /** The value of every label of what came too late to have a series of its own. */
 const OTHER = "other";
@@ -90,7 +87,6 @@ export class Histogram {
     this.#sum += value;
   }
 
-  /** The lines of its samples. */
   lines(name: string): string[] {
     let below = 0;
     const buckets = this.#counts.map((count, index) => {

@@ -11,7 +11,7 @@
 // lane runs one job, or as many as the limits allow.
 
 import { LaneHeap } from "./lane-heap.ts";
-import { type Lane, newLane } from "./lane.ts";
+import { Lane } from "./lane.ts";
 import { type SiteLimits, SitePlaces } from "./site-limits.ts";
 import { FairScheduler } from "./fair-scheduler.ts";
 
@@ -175,7 +175,7 @@ export class Lanes {
   #getLane(id: number): Lane {
     let lane = this.#lanes.get(id);
     if (lane === undefined) {
-      lane = newLane(id, this.#findWorkspace(id), this.#located.get(id) ?? null);
+      lane = new Lane(id, this.#findWorkspace(id), this.#located.get(id) ?? null);
       this.#lanes.set(id, lane);
     }
     return lane;

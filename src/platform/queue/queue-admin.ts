@@ -105,11 +105,11 @@ export function earlier(a: number | null, b: number | null | undefined): number 
 
 /** A walk in the order of ids; `find` gives the rows of a range that match. */
 export function walkById(
-  endOf: FindBatchEnd,
+  findEnd: FindBatchEnd,
   find: (range: RowFilter & { id: number; end: number }) => WaitingRow[],
 ): QueueAdmin<never, never>["list"] {
   return ({ id }, filter, rows) => {
-    const end = endOf(id, rows);
+    const end = findEnd(id, rows);
     const found = find({ ...filter, id, end: end ?? Number.MAX_SAFE_INTEGER });
     return {
       found: found.map((row) => ({ ...row, position: { ...WALK_START, id: row.id } })),

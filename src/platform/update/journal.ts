@@ -1,5 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
 import { syncFolder } from "../db/snapshot.ts";
 import { StartError } from "../errors.ts";
 import { readPlainFile } from "../data-files.ts";
@@ -19,17 +21,18 @@ import { readPlainFile } from "../data-files.ts";
 export const STAGES = ["stopping", "probing", "starting", "going-back"] as const;
 export type Stage = (typeof STAGES)[number];
 
-export interface Journal {
-  id: string;
-  stage: Stage;
+const JournalSchema = Type.Object({
+  id: Type.String(),
+  stage: Type.Union(STAGES.map((stage) => Type.Literal(stage))),
   /** SHA-256 of the new executable, in hexadecimal digits. */
-  sha256: string;
+  sha256: Type.String(),
   /** For people: "0.2.0 (commit abc)". */
-  from: string;
-  to: string;
+  from: Type.String(),
+  to: Type.String(),
   /** The systemd unit that ran the instance when the update began; null: nothing, or no unit. */
-  unit: string | null;
-}
+  unit: Type.Union([Type.String(), Type.Null()]),
+});
+export type Journal = Static<typeof JournalSchema>;
 
 const JOURNAL_MAX_BYTES = 16 * 1024;
 
@@ -44,15 +47,14 @@ function journalFile(dataDir: string): string {
 /** Null: no update is under way, or was cut off. Throws StartError when the file is not a journal. */
 export function readJournal(dataDir: string): Journal | null {
   const file = journalFile(dataDir);
-  let journal: Journal | null = null;
   try {
     const text = readPlainFile(file, JOURNAL_MAX_BYTES);
     if (text === null) return null;
-    journal = parse(text);
+    const journal: unknown = JSON.parse(text);
+    if (Value.Check(JournalSchema, journal)) return journal;
   } catch {
     // No file of an update's.
   }
-  if (journal !== null) return journal;
   throw new StartError(
     `${file} is not what pombo update wrote there. Find out who changed it. If the database ${join(dataDir, "pombo.db")} is the one you want to go on with, delete ${file}.`,
   );
@@ -78,17 +80,4 @@ export function removeJournal(dataDir: string): void {
   const file = journalFile(dataDir);
   rmSync(file, { force: true });
   syncFolder(file);
-}
-
-function parse(text: string): Journal | null {
-  let value: Partial<Record<keyof Journal, unknown>>;
-  try {
-    value = JSON.parse(text) as typeof value;
-  } catch {
-    return null;
-  }
-  const { id, stage, sha256, from, to, unit } = value;
-  const isText = [id, sha256, from, to].every((each) => typeof each === "string");
-  if (!isText || !STAGES.some((each) => each === stage) || (unit !== null && typeof unit !== "string")) return null;
-  return value as Journal;
 }

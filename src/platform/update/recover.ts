@@ -21,9 +21,14 @@ export type UpdateOutcome =
   /** The new executable had accepted or sent something: its database stays. */
   | "kept";
 
-export interface StartingDeps {
+interface PutBackDeps {
   dataDir: string;
   databaseFile: string;
+  /** Ends a replicating daemon that outlived the pombo which started it. */
+  endDaemon: () => Promise<unknown>;
+}
+
+export interface StartingDeps extends PutBackDeps {
   /** Takes the lock that an update holds from its beginning to its end. */
   takeUpdateLock: () => { kind: "locked"; release(): void } | { kind: "held"; pid: number | null };
   log: Log;
@@ -31,11 +36,7 @@ export interface StartingDeps {
   updateId: string | null;
   /** SHA-256 of the executable that starts. */
   ownSha256: () => Promise<string>;
-  endDaemon: EndDaemon;
 }
-
-/** Ends a replicating daemon that outlived the pombo which started it. */
-export type EndDaemon = () => Promise<unknown>;
 
 /** Before the database is opened, with the directory's lock held. Throws StartError while an update forbids it. */
 export async function settleUpdate(deps: StartingDeps): Promise<UpdateOutcome | null> {
@@ -67,11 +68,7 @@ export async function settleUpdate(deps: StartingDeps): Promise<UpdateOutcome | 
 }
 
 /** Settles what a dead update left; the caller holds both locks. */
-export async function settle(
-  journal: Journal,
-  isNew: boolean,
-  deps: Pick<StartingDeps, "dataDir" | "databaseFile" | "endDaemon">,
-): Promise<UpdateOutcome> {
+export async function settle(journal: Journal, isNew: boolean, deps: PutBackDeps): Promise<UpdateOutcome> {
   const { dataDir, databaseFile } = deps;
   const outcome = decideOutcome(journal, isNew, databaseFile);
   if (outcome === "back") await putBack(deps);
@@ -99,11 +96,7 @@ export function isUntouched(databaseFile: string, updateId: string): boolean {
 }
 
 /** Puts the database of before in its place; may be done again when it was cut off. */
-export async function putBack({
-  dataDir,
-  databaseFile,
-  endDaemon,
-}: Pick<StartingDeps, "dataDir" | "databaseFile" | "endDaemon">): Promise<void> {
+export async function putBack({ dataDir, databaseFile, endDaemon }: PutBackDeps): Promise<void> {
   // One of a new executable that was killed reads the file that goes, and would write of both to the replica.
   await endDaemon();
   // First: whoever starts on the database of before must find it.

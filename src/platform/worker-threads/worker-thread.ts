@@ -1,4 +1,5 @@
 import { getErrorMessage } from "../errors.ts";
+
 // Work given to another thread, so that this one goes on answering. Calls of one turn of the event loop
 // go over in one message and come back in one: waking a thread costs as much as what one email needs of
 // it. A thread that dies takes no call with it: what it had not answered fails with ThreadGone, which
@@ -27,7 +28,6 @@ export interface ThreadPort {
   unref(): void;
 }
 
-/** Starts a thread. */
 export type OpenThread = () => ThreadPort;
 
 /** The thread ended before it answered: nothing is known of the call but that it has no effect. */
@@ -93,6 +93,16 @@ export class ThreadLine<I, O> {
     if (this.#unsent.length >= CALLS_AT_ONCE) this.#send();
     else if (this.#unsent.length === 1) setImmediate(() => this.#send());
     return promise;
+  }
+
+  /** The same; done `here` while there is no thread, or when it ends before it has answered. */
+  async callOrDo(input: I, here: (input: I) => O | Promise<O>): Promise<O> {
+    try {
+      return await this.call(input);
+    } catch (error) {
+      if (!(error instanceof ThreadGone)) throw error;
+      return here(input);
+    }
   }
 
   /** Ends the thread; what it has not answered fails. */

@@ -1,6 +1,5 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import type { Signature } from "./signature.ts";
-import { colonList, decodeBase64, parseTags } from "./tags.ts";
+import { colonList, decodeBase64, parseTags, type Signature } from "./signature.ts";
 
 /** RFC 8301 §3.2: shorter keys must not count as valid; longer ones cost time. */
 export const MIN_RSA_BITS = 1_024;

@@ -96,17 +96,16 @@ export async function computeSignature(
   signRsa: RsaSigner = poolSigner,
 ): Promise<Uint8Array> {
   const { algorithm, privateKey } = key;
-  if (algorithm === "ed25519-sha256") {
-    if (privateKey.type !== "private" || privateKey.asymmetricKeyType !== "ed25519")
-      throw new Error(`the key of ${keyName(key)} is not an Ed25519 private key`);
+  const kind = algorithm === "ed25519-sha256" ? "ed25519" : "rsa";
+  if (privateKey.type !== "private" || privateKey.asymmetricKeyType !== kind)
+    throw new Error(`the key of ${keyName(key)} is not a private key of the kind ${kind}`);
+  if (kind === "ed25519") {
     // RFC 8463 §3: PureEdDSA over the SHA-256 hash. 16 µs: not worth the way to the thread pool.
     const signature = sign(null, createHash("sha256").update(input).digest(), privateKey);
     if (signature.length !== ED25519_SIGNATURE_OCTETS)
       throw new Error(`signing with ${keyName(key)} gave ${signature.length} octets`);
     return signature;
   }
-  if (privateKey.type !== "private" || privateKey.asymmetricKeyType !== "rsa")
-    throw new Error(`the key of ${keyName(key)} is not an RSA private key`);
   const signature = await signRsa(input, privateKey);
   if (signature.length * 8 < MIN_RSA_BITS)
     throw new Error(`the key of ${keyName(key)} is shorter than ${MIN_RSA_BITS} bits`);
@@ -147,12 +146,11 @@ function unsignedField(key: SigningKey, over: { names: string[]; bodyHash: strin
     " c=relaxed/relaxed;",
     ` d=${domain};`,
     ` s=${selector};`,
+    ` t=${Math.floor(over.at / 1000)};`,
+    ` bh=${over.bodyHash};`,
+    // RFC 6376 §3.5: white space may stand on either side of a colon in h=.
+    ...over.names.map((name, i) => `${i === 0 ? " h=" : ""}${name}${i === over.names.length - 1 ? ";" : ":"}`),
   ];
-  pieces.push(` t=${Math.floor(over.at / 1000)};`, ` bh=${over.bodyHash};`);
-  // RFC 6376 §3.5: white space may stand on either side of a colon in h=.
-  over.names.forEach((name, i) =>
-    pieces.push(`${i === 0 ? " h=" : ""}${name}${i === over.names.length - 1 ? ";" : ":"}`),
-  );
   let folded = "";
   let column = 0;
   for (const piece of pieces) {

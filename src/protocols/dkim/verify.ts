@@ -37,32 +37,12 @@ export type LookupTxt = (name: string) => Promise<Lookup<string>>;
  * @param at Unix ms against which `x=` is held; without it expiry is not looked at.
  */
 export async function verifyMessage(message: Uint8Array, lookupTxt: LookupTxt, at?: number): Promise<DkimVerdict[]> {
-  const { fields, body } = splitMessage(message);
-  const headerOctets = message.length - body.length;
-  const signatures = fields.filter(({ name }) => name === "dkim-signature").slice(0, MAX_SIGNATURES);
-  if (signatures.length === 0)
-    return [{ domain: "", selector: "", algorithm: "", result: "none", reason: "no DKIM signature" }];
-  const isTooMuch = headerOctets > MAX_HEADER_OCTETS || fields.length > MAX_FIELDS;
-  const verdicts: DkimVerdict[] = [];
-  for (const field of signatures) {
-    const others = fields.filter((other) => other !== field);
-    const read = isTooMuch ? "the header is too large" : readSignature(field.raw);
-    if (typeof read === "string") {
-      verdicts.push({ domain: "", selector: "", algorithm: "", result: "fail", reason: read });
-      continue;
-    }
-    const outcome = await checkSignature(read, { fields: others, body }, { lookupTxt, at });
-    verdicts.push({
-      domain: read.domain,
-      selector: read.selector,
-      algorithm: read.algorithm,
-      ...outcome,
-    });
-  }
-  return verdicts;
+  const verdicts = await Array.fromAsync(verifySignatures(message, { lookupTxt, at }));
+  if (verdicts.length > 0) return verdicts;
+  return [{ domain: "", selector: "", algorithm: "", result: "none", reason: "no DKIM signature" }];
 }
 
-/** Signatures of one domain that bearsSignatureOf looks at: whoever replaces a key signs with two. */
+/** Signatures of one domain that hasValidSignature looks at: whoever replaces a key signs with two. */
 const MAX_OF_DOMAIN = 2;
 
 /**
@@ -75,19 +55,34 @@ export async function hasValidSignature(
   lookupTxt: LookupTxt,
   at: number,
 ): Promise<boolean> {
-  const { fields, body } = splitMessage(message);
-  if (message.length - body.length > MAX_HEADER_OCTETS || fields.length > MAX_FIELDS) return false;
   let looked = 0;
-  for (const field of fields.filter(({ name }) => name === "dkim-signature").slice(0, MAX_SIGNATURES)) {
-    const read = readSignature(field.raw);
-    if (typeof read === "string" || read.domain !== domain || read.length !== null) continue;
-    const others = fields.filter((other) => other !== field);
-    const { result } = await checkSignature(read, { fields: others, body }, { lookupTxt, at });
+  const isWanted = (signature: Signature) =>
+    signature.domain === domain && signature.length === null && ++looked <= MAX_OF_DOMAIN;
+  for await (const { result } of verifySignatures(message, { lookupTxt, at, isWanted }))
     if (result === "pass") return true;
-    looked += 1;
-    if (looked === MAX_OF_DOMAIN) return false;
-  }
   return false;
+}
+
+interface Environment {
+  lookupTxt: LookupTxt;
+  at: number | undefined;
+  /** Whether a readable signature is checked; default: each. */
+  isWanted?: (signature: Signature) => boolean;
+}
+
+async function* verifySignatures(message: Uint8Array, environment: Environment): AsyncGenerator<DkimVerdict> {
+  const { fields, body } = splitMessage(message);
+  const isTooMuch = message.length - body.length > MAX_HEADER_OCTETS || fields.length > MAX_FIELDS;
+  for (const field of fields.filter(({ name }) => name === "dkim-signature").slice(0, MAX_SIGNATURES)) {
+    const read = isTooMuch ? "the header is too large" : readSignature(field.raw);
+    if (typeof read === "string") {
+      yield { domain: "", selector: "", algorithm: "", result: "fail", reason: read };
+    } else if (environment.isWanted?.(read) !== false) {
+      const { domain, selector, algorithm } = read;
+      const others = fields.filter((other) => other !== field);
+      yield { domain, selector, algorithm, ...(await checkSignature(read, { fields: others, body }, environment)) };
+    }
+  }
 }
 
 type Outcome = Pick<DkimVerdict, "result" | "reason">;
@@ -95,7 +90,7 @@ type Outcome = Pick<DkimVerdict, "result" | "reason">;
 async function checkSignature(
   signature: Signature,
   message: { fields: HeaderField[]; body: Uint8Array },
-  environment: { lookupTxt: LookupTxt; at: number | undefined },
+  environment: Environment,
 ): Promise<Outcome> {
   if (signature.expiresAt !== null && environment.at !== undefined && environment.at / 1000 > signature.expiresAt)
     return fail("the signature has expired");

@@ -6,10 +6,10 @@
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
+import { Slots } from "../../platform/slots.ts";
 import { type Owner, LookupCache, copyLookup } from "./cache.ts";
 import { askServer } from "./exchange.ts";
-import type { Outcome, Server } from "./exchange.ts";
-import { createGate } from "./lookup-limit.ts";
+import type { Server } from "./exchange.ts";
 import type { Lookup, MxRecord, Resolver } from "./lookup.ts";
 import { keepRecords } from "./records.ts";
 import { parseServer } from "./servers.ts";
@@ -63,12 +63,12 @@ export function createResolver(options: ResolverOptions): DnsClient {
   const cache = new LookupCache(options.clock);
   let isClosed = false;
   const walk = createWalk(servers, options);
-  const enter = createGate(options.lookupsAtOnce ?? LOOKUPS_AT_ONCE);
+  const slots = new Slots({ perSite: () => Infinity, total: options.lookupsAtOnce ?? LOOKUPS_AT_ONCE });
   const underWay = new Map<string | symbol, Shared>();
 
   const ask = async (type: QueryType, name: string, asking: Asking & { owner: Owner }): Promise<Lookup<unknown>> => {
     const { preferred, signal, owner } = asking;
-    const leave = await enter(signal);
+    const leave = await slots.take("", signal);
     if (leave === null) return GIVEN_UP;
     try {
       const { lookup, ttlS } = await walk(type, name, { preferred, signal });
@@ -181,15 +181,12 @@ interface Walked {
   ttlS: number;
 }
 
-type Walk = (type: QueryType, name: string, asking: Asking) => Promise<Walked>;
-
-function createWalk(servers: Server[], options: ResolverOptions): Walk {
+function createWalk(servers: Server[], options: ResolverOptions) {
   const askServers = createRounds(servers, options);
-  return async (type, name, asking) => {
+  return async (type: QueryType, name: string, asking: Asking): Promise<Walked> => {
     const seen = new Set([name]);
     let target = name;
     let ttlS = Number.POSITIVE_INFINITY;
-    let isAuthentic = true;
     for (;;) {
       if (!isAskable(target)) return { lookup: { kind: "no_name", server: "" }, ttlS };
       const { outcome, server } = await askServers(type, target, asking);
@@ -198,10 +195,9 @@ function createWalk(servers: Server[], options: ResolverOptions): Walk {
       if (outcome.kind === "no_data" || outcome.kind === "no_name") {
         return { lookup: { kind: outcome.kind, server }, ttlS };
       }
-      isAuthentic &&= outcome.isAuthentic;
       if (outcome.kind === "found") {
         const records = keepRecords(type, outcome.values, options.random);
-        return { lookup: { kind: "found", records, ttlS, isAuthentic, server }, ttlS };
+        return { lookup: { kind: "found", records, ttlS, server }, ttlS };
       }
       for (const step of outcome.path) {
         if (seen.has(step)) return failed(`${type} ${name}: its CNAMEs go in a circle`);
@@ -217,14 +213,12 @@ function failed(reason: string): Walked {
   return { lookup: { kind: "failed", reason }, ttlS: 0 };
 }
 
-type Rounds = (type: QueryType, name: string, asking: Asking) => Promise<{ outcome: Outcome; server: string }>;
-
-function createRounds(servers: Server[], options: ResolverOptions): Rounds {
+function createRounds(servers: Server[], options: ResolverOptions) {
   const { clock, random, timeoutMs = TIMEOUT_MS } = options;
   // Moves on to whoever answered when the first was silent, so that one dead server costs its
   // timeout once and not with every lookup.
   let usualFirst = 0;
-  return async (type, name, { preferred, signal }) => {
+  return async (type: QueryType, name: string, { preferred, signal }: Asking) => {
     const first = (preferred ?? usualFirst) % servers.length;
     let candidates = [...servers.slice(first), ...servers.slice(0, first)];
     const reasons = new Map<Server, string>();
@@ -247,6 +241,6 @@ function createRounds(servers: Server[], options: ResolverOptions): Rounds {
     if (candidates.length === servers.length && !signal.aborted) options.silent?.(told(({ label }) => label));
     // By its number: what customers read must not tell them where our servers are.
     const reason = told((server) => `DNS server ${servers.indexOf(server) + 1}`);
-    return { outcome: { kind: "unanswered", reason, isSilent: false }, server: "" };
+    return { outcome: { kind: "unanswered" as const, reason }, server: "" };
   };
 }

@@ -6,6 +6,7 @@
 import dgram from "node:dgram";
 import net from "node:net";
 import type { Clock } from "../../platform/clock.ts";
+import { getErrorCode } from "../../platform/errors.ts";
 import { encodeQuestion, readAnswer } from "./wire-format.ts";
 import type { Question, Reading } from "./wire-format.ts";
 
@@ -30,6 +31,8 @@ export interface ExchangeOptions {
 }
 
 type Received = Exclude<Reading, { kind: "foreign" }> | { kind: "silent"; reason: string };
+
+const NO_CODE = "an error without a code";
 
 /** Never rejects. Without EDNS and over TCP where the server asks for it. */
 export async function askServer(server: Server, question: Question, options: ExchangeOptions): Promise<Outcome> {
@@ -60,12 +63,14 @@ function askByUdp(server: Server, question: Question, options: ExchangeOptions):
       const reading = readAnswer(bytes, question);
       if (reading.kind !== "foreign") settle(reading);
     });
-    socket.on("error", (error) => settle({ kind: "silent", reason: `could not be reached (${getErrorCode(error)})` }));
+    socket.on("error", (error) =>
+      settle({ kind: "silent", reason: `could not be reached (${getErrorCode(error) || NO_CODE})` }),
+    );
     // A connected socket: the kernel picks a random port for this query only, drops datagrams from
     // any other address and port, and reports a closed port at once instead of after the timeout.
     let isClosed = false;
     socket.connect(server.port, server.address, (error?: unknown) => {
-      if (error) settle({ kind: "silent", reason: `could not be reached (${getErrorCode(error)})` });
+      if (error) settle({ kind: "silent", reason: `could not be reached (${getErrorCode(error) || NO_CODE})` });
       else if (!isClosed) socket.send(encodeQuestion(question));
     });
     return () => {
@@ -95,7 +100,7 @@ function askByTcp(server: Server, question: Question, options: ExchangeOptions):
       settle(reading.kind === "foreign" ? { kind: "refused", reason: "answered another question over TCP" } : reading);
     });
     socket.on("error", (error) =>
-      settle({ kind: "silent", reason: `could not be reached by TCP (${getErrorCode(error)})` }),
+      settle({ kind: "silent", reason: `could not be reached by TCP (${getErrorCode(error) || NO_CODE})` }),
     );
     socket.on("close", () => settle({ kind: "silent", reason: "closed the TCP connection without an answer" }));
     return () => socket.destroy();
@@ -128,9 +133,4 @@ function waitFor(
     // Settled while starting: the cleanup that settle ran was still the empty one.
     if (isSettled) stop();
   });
-}
-
-function getErrorCode(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "an error without a code";
 }

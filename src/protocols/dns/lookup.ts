@@ -4,8 +4,8 @@
  * name that does not exist bounces a message, a server that does not answer only delays it.
  */
 export type Lookup<T> =
-  /** `ttlS` is what is left of the shortest TTL on the way, in seconds; `isAuthentic` is the AD bit. */
-  | { kind: "found"; records: T[]; ttlS: number; isAuthentic: boolean; server: string }
+  /** `ttlS` is what is left of the shortest TTL on the way, in seconds. */
+  | { kind: "found"; records: T[]; ttlS: number; server: string }
   /** The name exists and has no such record (NODATA). */
   | { kind: "no_data"; server: string }
   /** The name does not exist (NXDOMAIN). `server` is "" when the name could not even be asked for. */

@@ -4,12 +4,23 @@
  * it holds; CNAMEs are followed inside the message as far as it goes.
  */
 import { isUtf8 } from "node:buffer";
-import { AUTHENTIC_DATA, RECURSION_DESIRED, decode, encode } from "dns-packet";
+import { RECURSION_DESIRED, decode, encode } from "dns-packet";
 import type { Answer, DecodedPacket, OptAnswer } from "dns-packet";
 import type { MxRecord } from "./lookup.ts";
 
 /** RFC 9715: an answer of this size crosses the internet in one unfragmented datagram. */
-const UDP_PAYLOAD_BYTES = 1232;
+export const UDP_PAYLOAD_BYTES = 1232;
+/** EDNS(0) with that size (RFC 6891 §6.1.2). */
+export const OWN_EDNS: OptAnswer = {
+  type: "OPT",
+  name: ".",
+  udpPayloadSize: UDP_PAYLOAD_BYTES,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+};
 /** More records than any mail lookup needs; bounds the work that a hostile answer can cause. */
 const RECORDS_LIMIT = 1000;
 const NAME_BYTES = 253;
@@ -37,11 +48,11 @@ export type Reading =
   /** The server does not know EDNS: the same server may answer without it. */
   | { kind: "no_edns" }
   | { kind: "refused"; reason: string }
-  | { kind: "found"; values: (string | MxRecord)[]; ttlS: number; isAuthentic: boolean }
+  | { kind: "found"; values: (string | MxRecord)[]; ttlS: number }
   | { kind: "no_data"; ttlS: number }
   | { kind: "no_name"; ttlS: number }
   /** The answer stops at a CNAME: the rest has to be asked for under `target`. */
-  | { kind: "continues"; target: string; path: string[]; ttlS: number; isAuthentic: boolean };
+  | { kind: "continues"; target: string; path: string[]; ttlS: number };
 
 type Message = DecodedPacket & { rcode: string };
 
@@ -61,23 +72,12 @@ export function isAskable(name: string): boolean {
 }
 
 export function encodeQuestion(question: Question): Buffer {
-  const edns: OptAnswer = {
-    type: "OPT",
-    name: ".",
-    udpPayloadSize: UDP_PAYLOAD_BYTES,
-    extendedRcode: 0,
-    ednsVersion: 0,
-    flags: 0,
-    flag_do: false,
-    options: [],
-  };
   return encode({
     type: "query",
     id: question.id,
-    // RFC 6840 §5.7: AD in a query asks for AD in the answer without the weight of signatures.
-    flags: RECURSION_DESIRED | AUTHENTIC_DATA,
+    flags: RECURSION_DESIRED,
     questions: [{ type: question.type, name: question.name, class: "IN" }],
-    additionals: question.hasEdns ? [edns] : [],
+    additionals: question.hasEdns ? [OWN_EDNS] : [],
   });
 }
 
@@ -141,7 +141,7 @@ function readRecords(message: Message, question: Question): Reading {
     if (wanted.length > 0) {
       const values = wanted.map(readValue);
       ttlS = wanted.reduce((least, record) => Math.min(least, readTtl(record)), ttlS);
-      return { kind: "found", values, ttlS, isAuthentic: message.flag_ad };
+      return { kind: "found", values, ttlS };
     }
     const alias = own.find((record) => record.type === "CNAME");
     if (alias?.type !== "CNAME") break;
@@ -167,7 +167,7 @@ function readAbsence(message: Message, end: { path: string[]; name: string; ttlS
   if (message.rcode === "NXDOMAIN") return { kind: "no_name", ttlS };
   const isOverName = soa !== undefined && isWithin(end.name, normalizeName(soa.name === "." ? "" : soa.name));
   if (end.path.length > 0 && !isOverName) {
-    return { kind: "continues", target: end.name, path: end.path, ttlS: end.ttlS, isAuthentic: message.flag_ad };
+    return { kind: "continues", target: end.name, path: end.path, ttlS: end.ttlS };
   }
   const isReferral = soa === undefined && (message.authorities ?? []).some((record) => record.type === "NS");
   // A name server that only points elsewhere has not said that there is nothing.

@@ -3,7 +3,7 @@
  * through SES and point its notifications at their complaint address. Read as the report that they
  * stand for. Pure.
  */
-import type { Feedback } from "./feedback-report.ts";
+import { type Feedback, toFeedback } from "./feedback-report.ts";
 import { NO_STATUS, type RecipientStatus } from "./delivery-status.ts";
 import { type Message, decodePart } from "./message.ts";
 
@@ -23,21 +23,11 @@ export function readNotification(message: Message): Notification | null {
   const whole = member(parseJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)), null);
   // SNS wraps it in an envelope when raw delivery is off.
   const told = typeof whole["Message"] === "string" ? member(parseJson(whole["Message"]), null) : whole;
-  if (told["notificationType"] === "Complaint") return { kind: "complaint", feedback: toFeedback(told) };
+  if (told["notificationType"] === "Complaint") {
+    const type = textMember(member(told, "complaint"), "complaintFeedbackType");
+    return { kind: "complaint", feedback: toFeedback(type ?? "abuse") };
+  }
   return told["notificationType"] === "Bounce" ? { kind: "bounce", statuses: toStatuses(told) } : null;
-}
-
-function toFeedback(told: Members): Feedback {
-  const complaint = member(told, "complaint");
-  const feedbackType = (textMember(complaint, "complaintFeedbackType") ?? "abuse").toLowerCase();
-  return {
-    feedbackType,
-    isUnwanted: feedbackType !== "not-spam" && feedbackType !== "auth-failure",
-    recipients: list(complaint, "complainedRecipients").flatMap((each) => textMember(each, "emailAddress") ?? []),
-    originalMailFrom: textMember(member(told, "mail"), "source"),
-    sourceIp: null,
-    reporter: textMember(complaint, "userAgent"),
-  };
 }
 
 function toStatuses(told: Members): RecipientStatus[] {

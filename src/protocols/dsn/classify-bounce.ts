@@ -157,12 +157,11 @@ function chooseReply(replies: Reply[], status: string | null): Reply | null {
 
 /** The reason in a paragraph that has an enhanced code and no basic one: qmail, Mimecast. Sendmail's, beside an answer, is a guess from its basic code. */
 function wordsByCode({ paragraphs }: Statement): Category | null {
-  for (const paragraph of paragraphs) {
+  const found = paragraphs.map((paragraph) => {
     const enhanced = findEnhanced(paragraph);
-    const category = enhanced === null ? null : words(makeReply(550, [`${enhanced} ${paragraph}`]), null);
-    if (category !== null) return category;
-  }
-  return null;
+    return enhanced === null ? null : words(makeReply(550, [`${enhanced} ${paragraph}`]), null);
+  });
+  return found.find((category) => category !== null) ?? null;
 }
 
 /** `x.0.0` says nothing, so a code with a detail goes before it; else the first. */
@@ -240,10 +239,7 @@ function isAboutTheAddress(evidence: Evidence, category: Category): boolean {
   return (subject === null || SAYS_NOTHING.test(subject)) && (found === category || answered === category);
 }
 
-function formatDiagnostic(statement: Statement, evidence: Evidence): string | null {
-  const text =
-    cleanReply(statement.diagnostic ?? "") ||
-    (evidence.reply === null ? "" : `${evidence.reply.code} ${evidence.reply.text}`);
-  const told = cleanReply(text) || cleanReply(statement.paragraphs.join(" "));
-  return told === "" ? null : told;
+function formatDiagnostic({ diagnostic, paragraphs }: Statement, { reply }: Evidence): string | null {
+  const told = [diagnostic ?? "", reply === null ? "" : `${reply.code} ${reply.text}`, paragraphs.join(" ")];
+  return told.map(cleanReply).find((text) => text !== "") ?? null;
 }

@@ -11,30 +11,23 @@ export const MAX_RECIPIENTS = 20;
 const MAX_STATUS_CHARACTERS = 64 * 1024;
 
 /** The fields of one recipient; null where a field is missing. */
-export interface RecipientStatus {
-  /** Lower case: `failed`, `delayed`, `delivered`, `relayed`, `expanded`. */
-  action: string | null;
-  /** RFC 3463, such as `5.1.1`. */
-  status: string | null;
-  /** `diagnosticType`: `smtp`, or `x-unix` and the like for what is not a server's answer. */
-  diagnostic: string | null;
-  diagnosticType: string | null;
-  finalRecipient: string | null;
-  originalRecipient: string | null;
-  remoteMta: string | null;
-  /** PowerMTA's own word for the reason: `bad-mailbox`, `quota-issues`, … */
-  bounceCategory: string | null;
-}
+export type RecipientStatus = typeof NO_STATUS;
 
-export const NO_STATUS: RecipientStatus = {
-  action: null,
-  status: null,
-  diagnostic: null,
-  diagnosticType: null,
-  finalRecipient: null,
-  originalRecipient: null,
-  remoteMta: null,
-  bounceCategory: null,
+type Value = string | null;
+
+export const NO_STATUS = {
+  /** Lower case: `failed`, `delayed`, `delivered`, `relayed`, `expanded`. */
+  action: null as Value,
+  /** RFC 3463, such as `5.1.1`. */
+  status: null as Value,
+  /** `diagnosticType`: `smtp`, or `x-unix` and the like for what is not a server's answer. */
+  diagnostic: null as Value,
+  diagnosticType: null as Value,
+  finalRecipient: null as Value,
+  originalRecipient: null as Value,
+  remoteMta: null as Value,
+  /** PowerMTA's own word for the reason: `bad-mailbox`, `quota-issues`, … */
+  bounceCategory: null as Value,
 };
 
 const OF_A_RECIPIENT = new Set(["final-recipient", "original-recipient", "action", "status", "diagnostic-code"]);
@@ -62,7 +55,7 @@ export function findDeliveryStatus(text: string): RecipientStatus[] {
 }
 
 /** Lines up to an empty one, each ended by a line feed. */
-export function* splitBlocks(text: string): Generator<string> {
+function* splitBlocks(text: string): Generator<string> {
   let block = "";
   for (const line of lines(text)) {
     if (line.trim() !== "") block += `${line}\n`;
@@ -109,7 +102,7 @@ function typedValue(value: string | null): [type: string | null, text: string | 
 }
 
 /** `rfc822;<maria@example.com>` as `maria@example.com`. */
-export function parseTypedAddress(value: string | null): string | null {
+function parseTypedAddress(value: string | null): string | null {
   const text = typedValue(value)[1];
   if (text === null) return null;
   const bare = (/<([^<>]{1,320})>/.exec(text)?.[1] ?? text).trim();

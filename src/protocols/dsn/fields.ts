@@ -63,10 +63,6 @@ export function findValue(fields: Field[], name: string): string | null {
   return fields.find((field) => field.name === name)?.value ?? null;
 }
 
-export function findValues(fields: Field[], name: string): string[] {
-  return fields.filter((field) => field.name === name).map((field) => field.value);
-}
-
 /** A parameter of a structured value (`boundary`, `charset`, `report-type`), without its quotes; null when it is not there. */
 export function findParameter(value: string, name: string): string | null {
   const match = new RegExp(

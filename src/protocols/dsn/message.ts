@@ -11,7 +11,7 @@ import { type Field, fromBase64, fromQuoted, findParameter, readFields, findValu
 /** The rest is not looked at. Reports put their statement first, and the returned message last. */
 export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 /** Of each part; a longer header is read so far. */
-export const MAX_HEADER_BYTES = 256 * 1024;
+const MAX_HEADER_BYTES = 256 * 1024;
 export const MAX_PARTS = 200;
 /** Multiparts within multiparts; a deeper one is a leaf like any other. */
 export const MAX_DEPTH = 20;

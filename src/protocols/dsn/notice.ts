@@ -5,8 +5,8 @@
  * out: at which command the server refused. Pure.
  */
 import { plain } from "./charset.ts";
-import { type Field, lines, readFields, findValue } from "./fields.ts";
-import { MAX_HEADER_BYTES, type Message, type Part, decodePart } from "./message.ts";
+import { lines, findValue } from "./fields.ts";
+import { type Message, type Part, decodePart } from "./message.ts";
 
 const MAX_NOTICE_LINES = 400;
 const MAX_LINE_CHARACTERS = 1_000;
@@ -75,19 +75,6 @@ function upTo(paragraphs: string[]): string[] {
   return end < 0 ? paragraphs : paragraphs.slice(0, Math.max(end, 1));
 }
 
-/** Whether the part is, or is like, the message that came back. */
-function isReturned(part: Part): boolean {
-  return RETURNED_TYPES.has(part.type);
-}
-
-/** The header of the message that came back; none where there is no such part. */
-export function returnedFields(message: Message): Field[] {
-  const part = message.parts.find(isReturned);
-  if (part === undefined) return [];
-  const end = part.body.search(/\n\r?\n/);
-  return readFields(part.body.slice(0, end === -1 ? MAX_HEADER_BYTES : Math.min(end, MAX_HEADER_BYTES)));
-}
-
 /** A multipart that is a leaf has lost its delimiters: it is one text, and the only part there is. */
 function isText({ type }: Part, _at: number, { length }: Part[]): boolean {
   return !NO_TEXT.test(type) || (type.startsWith("multipart/") && length === 1);
@@ -95,7 +82,7 @@ function isText({ type }: Part, _at: number, { length }: Part[]): boolean {
 
 /** The text before the first part that came back: plain text if there is any, else what html has. */
 function noticeParts(message: Message): Part[] {
-  const end = message.parts.findIndex(isReturned);
+  const end = message.parts.findIndex(({ type }) => RETURNED_TYPES.has(type));
   const before = (end === -1 ? message.parts : message.parts.slice(0, end)).filter(isText);
   // X1 gives the returned message's header as the header of a text part.
   const own = before.filter(
@@ -107,7 +94,7 @@ function noticeParts(message: Message): Part[] {
 
 function* noticeLines(part: Part): Generator<string> {
   const isWhole = part.type.startsWith("multipart/");
-  const text = part.type === "text/html" ? textOfHtml(decodePart(part)) : decodePart(part);
+  const text = part.type === "text/html" ? stripTags(decodePart(part)) : decodePart(part);
   for (const line of lines(text)) {
     const cut = line.slice(0, MAX_LINE_CHARACTERS);
     const words = plain(cut);
@@ -118,22 +105,16 @@ function* noticeLines(part: Part): Generator<string> {
 }
 
 /** A tag stripper for notices of which nobody sees the looks. */
-function textOfHtml(html: string): string {
-  return withoutStyle(html.slice(0, MAX_HTML_CHARACTERS))
-    .replace(/<(?:br|p|div|tr|h\d|li|table)\b[^<>]{0,2000}>/gi, "\n")
-    .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, " ")
-    .replace(/&(lt|gt|amp|quot|nbsp|#39);/gi, (_entity, name: string) => ENTITIES[name.toLowerCase()] ?? " ");
-}
-
-/** Without what stands between the tags of styles: it is full of words and numbers. */
-function withoutStyle(html: string): string {
-  const [before = "", ...styles] = html.split(/<style/i);
-  return before + styles.map((style) => style.slice(endOfStyle(style))).join("");
-}
-
-function endOfStyle(style: string): number {
-  const end = style.search(/<\/style/i);
-  return end === -1 ? style.length : end;
+function stripTags(html: string): string {
+  return (
+    html
+      .slice(0, MAX_HTML_CHARACTERS)
+      // Styles are full of words and numbers.
+      .replace(/<style[^]*?(?=<\/style|$)/gi, "")
+      .replace(/<(?:br|p|div|tr|h\d|li|table)\b[^<>]{0,2000}>/gi, "\n")
+      .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, " ")
+      .replace(/&(lt|gt|amp|quot|nbsp|#39);/gi, (_entity, name: string) => ENTITIES[name.toLowerCase()] ?? " ")
+  );
 }
 
 const ENTITIES: Record<string, string> = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: " ", "#39": "'" };

@@ -23,39 +23,59 @@ import { findValue } from "./fields.ts";
 import { classify, type RecipientBounce, type Statement } from "./classify-bounce.ts";
 import { type Message, readMessage, decodePart } from "./message.ts";
 import { type Notice, readNotice } from "./notice.ts";
-import { readTraces, type Traces } from "./original-ids.ts";
 
 /** A report about one message of ours, or about a message that somebody sent on to several. */
 export interface BounceReport extends RecipientBounce {
   kind: "bounce";
-  /** `failed`, or null where the report has no such field. */
-  action: string | null;
   /** Each recipient that the report says failed; what stands beside this list is the judgement of all. */
   recipients: RecipientBounce[];
-  traces: Traces;
+  returnPaths: string[];
 }
 
+/**
+ * `returnPaths`: the local parts of signed return paths in it, as readReturnPath takes them (`b+…`, lower case), each once.
+ * They say which email it is about, once they are verified with the recipient that they were made for.
+ */
 export type Report =
   | BounceReport
   /** The reporter goes on trying: no bounce. */
-  | { kind: "delayed"; status: string | null; diagnostic: string | null; traces: Traces }
-  | ({ kind: "complaint"; traces: Traces } & Feedback)
+  | { kind: "delayed"; status: string | null; diagnostic: string | null; returnPaths: string[] }
+  | ({ kind: "complaint"; returnPaths: string[] } & Feedback)
   | { kind: "auto_reply" }
-  | { kind: "unknown"; traces: Traces };
+  | { kind: "unknown"; returnPaths: string[] };
 
 /** `recipient`: the address that our message went to, where it is known: among several it is the one that counts. */
 export function readReport(bytes: Uint8Array, recipient: string | null = null): Report {
   const message = readMessage(bytes);
-  const traces = readTraces(message);
+  const returnPaths = findReturnPaths(message.raw);
   const feedback = readFeedback(message);
-  if (feedback !== null) return { kind: "complaint", ...feedback, traces };
+  if (feedback !== null) return { kind: "complaint", ...feedback, returnPaths };
   const notice = readNotice(message);
   const notification = readNotification(message);
-  if (notification?.kind === "complaint") return { kind: "complaint", ...notification.feedback, traces };
+  if (notification?.kind === "complaint") return { kind: "complaint", ...notification.feedback, returnPaths };
   const statuses = notification?.statuses ?? findStatuses(message, notice);
-  if (statuses.length > 0) return fromStatuses({ statuses, notice, traces, recipient });
-  if (looksLikeBounce(message, notice)) return fromNotice({ message, notice, traces, recipient });
-  return isAutoReply(message.fields) ? { kind: "auto_reply" } : { kind: "unknown", traces };
+  if (statuses.length > 0) return fromStatuses({ statuses, notice, returnPaths, recipient });
+  if (looksLikeBounce(message, notice)) return fromNotice({ message, notice, returnPaths, recipient });
+  return isAutoReply(message.fields) ? { kind: "auto_reply" } : { kind: "unknown", returnPaths };
+}
+
+/** Distinct tokens that are looked for; a report about one email has one. */
+const MAX_TOKENS = 10;
+const TOKEN =
+  /(?<![a-z2-7])b(?:\+|=2b|%2b)([a-z2-7]{42})(?![a-z2-7])|x-pombo-trace:[ \t]{0,8}(?:\r?\n[ \t]{1,8})?([a-z2-7]{42})(?![a-z2-7])/gi;
+
+/**
+ * In the raw bytes, wherever a server or a gateway wrote the return path, or in our trace header, which holds the same
+ * token (src/modules/emails/content/compose.ts).
+ */
+function findReturnPaths(raw: string): string[] {
+  const found = new Set<string>();
+  // A soft line break of quoted-printable may stand in the middle of it.
+  for (const match of raw.replace(/=\r?\n/g, "").matchAll(TOKEN)) {
+    found.add(`b+${(match[1] ?? match[2] ?? "").toLowerCase()}`);
+    if (found.size === MAX_TOKENS) break;
+  }
+  return [...found];
 }
 
 function findStatuses(message: Message, notice: Notice): RecipientStatus[] {
@@ -70,17 +90,17 @@ const STATUS_TYPES = new Set(["message/delivery-status", "message/global-deliver
 
 interface Given {
   notice: Notice;
-  traces: Traces;
+  returnPaths: string[];
   recipient: string | null;
 }
 
-function fromStatuses({ statuses, notice, traces, recipient }: Given & { statuses: RecipientStatus[] }): Report {
+function fromStatuses({ statuses, notice, returnPaths, recipient }: Given & { statuses: RecipientStatus[] }): Report {
   const isWaiting = looksLikeDelay(notice, null);
   const failed = statuses.filter((status) => hasFailed(status, isWaiting));
   if (failed.length > 0) {
     const about = paragraphsAbout(failed, notice.paragraphs);
     const judged = failed.map((status, index) => classify({ ...status, paragraphs: about[index] ?? [] }));
-    const report = toBounce(judged, failed[0]?.action ?? null, traces, recipient);
+    const report = toBounce(judged, returnPaths, recipient);
     // Of several to whom our recipient's mail goes on, some were reached or may be.
     return { ...report, isHard: report.isHard && (failed.length === statuses.length || isNamed(report, recipient)) };
   }
@@ -89,8 +109,8 @@ function fromStatuses({ statuses, notice, traces, recipient }: Given & { statuse
   );
   // R40: delivered, relayed and expanded are good news.
   return waiting === undefined
-    ? { kind: "unknown", traces }
-    : toDelay({ ...waiting, paragraphs: notice.paragraphs }, traces);
+    ? { kind: "unknown", returnPaths }
+    : toDelay({ ...waiting, paragraphs: notice.paragraphs }, returnPaths);
 }
 
 function isNamed({ finalRecipient }: RecipientBounce, recipient: string | null): boolean {
@@ -118,8 +138,8 @@ function paragraphsAbout(all: RecipientStatus[], paragraphs: string[]): string[]
   return apart.every((own) => own.length === 0) ? all.map(() => paragraphs) : apart;
 }
 
-function fromNotice({ message, notice, traces, recipient }: Given & { message: Message }): Report {
-  if (looksLikeDelay(notice, message)) return toDelay({ ...NO_STATUS, paragraphs: notice.paragraphs }, traces);
+function fromNotice({ message, notice, returnPaths, recipient }: Given & { message: Message }): Report {
+  if (looksLikeDelay(notice, message)) return toDelay({ ...NO_STATUS, paragraphs: notice.paragraphs }, returnPaths);
   const named = findAddresses(message, notice);
   const apart = named.map((address) => ({
     ...NO_STATUS,
@@ -134,7 +154,7 @@ function fromNotice({ message, notice, traces, recipient }: Given & { message: M
   // Words without fields are believed of a mail system only: anybody may write that an address is wrong.
   const isBelieved = isFromMailSystem(message);
   const judged = statements.map(classify).map((each) => ({ ...each, isHard: each.isHard && isBelieved }));
-  return toBounce(judged, null, traces, recipient);
+  return toBounce(judged, returnPaths, recipient);
 }
 
 const MAX_NAMED = 20;
@@ -150,23 +170,18 @@ function findAddresses(message: Message, notice: Notice): string[] {
 const LEADING_ADDRESS =
   /^(?:[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?[<"]?([^<>@\s:;,"()]{1,64}@[a-z0-9.-]{0,254}[a-z0-9])/i;
 
-function toDelay(statement: Statement, traces: Traces): Report {
+function toDelay(statement: Statement, returnPaths: string[]): Report {
   const { status, diagnostic } = classify(statement);
-  return { kind: "delayed", status, diagnostic, traces };
+  return { kind: "delayed", status, diagnostic, returnPaths };
 }
 
 /** The judgement of all is that of the recipient we wrote to; where it is not among them, the mildest: what reached one of several was no dead address. */
-function toBounce(
-  recipients: RecipientBounce[],
-  action: string | null,
-  traces: Traces,
-  recipient: string | null,
-): BounceReport {
+function toBounce(recipients: RecipientBounce[], returnPaths: string[], recipient: string | null): BounceReport {
   const ours = recipients.find((each) => isNamed(each, recipient));
   const chosen =
     ours ??
     recipients.find(({ isPermanent }) => !isPermanent) ??
     recipients.find(({ isHard }) => !isHard) ??
     recipients[0];
-  return { kind: "bounce", ...(chosen ?? classify({ ...NO_STATUS, paragraphs: [] })), action, recipients, traces };
+  return { kind: "bounce", ...(chosen ?? classify({ ...NO_STATUS, paragraphs: [] })), recipients, returnPaths };
 }

@@ -101,7 +101,7 @@ export const REPORTER_PHRASES: Phrase[] = [
     category: "policy",
     pattern: /\bfrom: domain is invalid|provide a valid from\b/,
   },
-  // That there are two of a name is an error of theirs, which somebody will mend.
+  // That there are two of a name is an error of theirs, which somebody will correct.
   {
     by: "Domino, Exchange",
     category: "unknown",

@@ -255,11 +255,7 @@ function invisibleFault(text: string): string | null {
 }
 
 function trimSpaces(text: string): string {
-  let start = 0;
-  let end = text.length;
-  while (start < end && text[start] === " ") start++;
-  while (end > start && text[end - 1] === " ") end--;
-  return text.slice(start, end);
+  return text.replace(/^ +| +$/g, "");
 }
 
 function fault(message: string): { kind: "fault"; message: string } {

@@ -1,7 +1,7 @@
 /**
  * A message from its stored row: a pure function, so that a retry rebuilds the same octets without
- * their being kept (boundary from the id, Date from createdAt). The body is a tree of parts, each
- * encoded for itself; the header fields come in a fixed order above it. The result has CRLF line
+ * their being kept (boundary from the id, Date from createdAt). The body is one part, or two
+ * that say the same, each encoded for itself; the header fields come in a fixed order above it. The result has CRLF line
  * ends only, lines of at most 998 octets, and no octet above 127, save in the address of a mailbox
  * that needs SMTPUTF8.
  */
@@ -28,9 +28,11 @@ export interface MessageSource {
   headers: [name: string, value: string][];
 }
 
-type Part =
-  | { kind: "leaf"; contentType: string; encoding: string; bytes: Uint8Array }
-  | { kind: "multipart"; contentType: string; boundary: string; parts: Part[] };
+interface Part {
+  contentType: string;
+  encoding: string;
+  bytes: Uint8Array;
+}
 
 const LF = 0x0a;
 const CRLF = Buffer.from("\r\n", "latin1");
@@ -56,7 +58,7 @@ export function composeMessage(source: MessageSource): Uint8Array {
     ...source.headers.map(([name, value]) => furtherLine(name, value)),
     headerLine("MIME-Version", "1.0"),
   ];
-  writePart(composeBody(source), chunks);
+  writeBody(source, chunks);
   const octets = chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk, "latin1") : chunk));
   // A text may stop in the middle of a line, a message may not. In a multipart each part keeps its exact end.
   if (octets.at(-1)?.at(-1) !== LF) octets.push(CRLF);
@@ -68,58 +70,46 @@ function furtherLine(name: string, value: string): string {
   return headerLine(name, value);
 }
 
-function composeBody(source: MessageSource): Part {
+function writeBody(source: MessageSource, chunks: (string | Uint8Array)[]): void {
   const parts: Part[] = [];
   // RFC 2046 §5.1.4: the plainest first, since readers show the last one they can.
-  if (source.text !== null && source.text !== "") parts.push(textPart("plain", source.text));
-  if (source.html !== null && source.html !== "") parts.push(textPart("html", source.html));
+  if (source.text !== null && source.text !== "") parts.push(encodePart("plain", source.text));
+  if (source.html !== null && source.html !== "") parts.push(encodePart("html", source.html));
   const [first, second] = parts;
   if (first === undefined) throw new Error("a message needs a text or an html body");
-  return second === undefined ? first : multipart("alternative", source.id, parts);
+  if (second === undefined) return writePart(first, chunks);
+  const boundary = findBoundary(source.id, parts);
+  chunks.push(headerLine("Content-Type", `multipart/alternative; boundary="${boundary}"`), "\r\n");
+  for (const part of parts) {
+    chunks.push(`--${boundary}\r\n`);
+    writePart(part, chunks);
+    // RFC 2046 §5.1.1: the CRLF before a delimiter belongs to the delimiter, so the part keeps its exact end.
+    chunks.push("\r\n");
+  }
+  chunks.push(`--${boundary}--`);
 }
 
-function textPart(subtype: "plain" | "html", text: string): Part {
-  return { kind: "leaf", contentType: `text/${subtype}; charset=utf-8`, ...encodeText(text) };
-}
-
-function multipart(subtype: "alternative", id: string, parts: Part[]): Part {
-  const boundary = freeBoundary(id, parts);
-  return {
-    kind: "multipart",
-    contentType: `multipart/${subtype}; boundary="${boundary}"`,
-    boundary,
-    parts,
-  };
+function encodePart(subtype: "plain" | "html", text: string): Part {
+  return { contentType: `text/${subtype}; charset=utf-8`, ...encodeText(text) };
 }
 
 /** "=_" occurs neither in quoted-printable nor in base64; a 7bit part may hold anything, so it is searched. */
-function freeBoundary(id: string, parts: Part[]): string {
+function findBoundary(id: string, parts: Part[]): string {
   const stem = `=_${id.replace(/[^A-Za-z0-9-]/g, "").slice(0, MAX_BOUNDARY_ID)}`;
   for (let n = 0; n < MAX_BOUNDARY_TRIES; n++) {
     const boundary = n === 0 ? stem : `${stem}.${n}`;
-    if (!parts.some((part) => holds(part, boundary))) return boundary;
+    const isTaken = ({ bytes: { buffer, byteOffset, byteLength } }: Part) =>
+      Buffer.from(buffer, byteOffset, byteLength).includes(boundary, 0, "latin1");
+    if (!parts.some(isTaken)) return boundary;
   }
   throw new Error("no boundary is free of the message's text");
 }
 
-function holds(part: Part, boundary: string): boolean {
-  if (part.kind === "leaf")
-    return Buffer.from(part.bytes.buffer, part.bytes.byteOffset, part.bytes.byteLength).includes(boundary, 0, "latin1");
-  return part.boundary.includes(boundary) || part.parts.some((child) => holds(child, boundary));
-}
-
-function writePart(part: Part, chunks: (string | Uint8Array)[]): void {
-  chunks.push(headerLine("Content-Type", part.contentType));
-  if (part.kind === "leaf") {
-    chunks.push(headerLine("Content-Transfer-Encoding", part.encoding), "\r\n", part.bytes);
-    return;
-  }
-  chunks.push("\r\n");
-  for (const child of part.parts) {
-    chunks.push(`--${part.boundary}\r\n`);
-    writePart(child, chunks);
-    // RFC 2046 §5.1.1: the CRLF before a delimiter belongs to the delimiter, so the part keeps its exact end.
-    chunks.push("\r\n");
-  }
-  chunks.push(`--${part.boundary}--`);
+function writePart({ contentType, encoding, bytes }: Part, chunks: (string | Uint8Array)[]): void {
+  chunks.push(
+    headerLine("Content-Type", contentType),
+    headerLine("Content-Transfer-Encoding", encoding),
+    "\r\n",
+    bytes,
+  );
 }

@@ -1,21 +1,17 @@
-/**
- * A link to an SMSC, as an ESME: one bind, or a transmitter and a receiver, kept up for ever; a window, a rate,
- * and limits on every wait. It knows no database. What it is owed: a segment is committed as in flight before
- * it is handed to `send`; an answer's place is given back (`settled`) after the commit of what it means; a
- * message is acknowledged after its commit. So a crash at any moment leaves no more than one window uncertain.
- *
- * In its events: `ready` asks for segments, `answered`, `timedOut` and `lost` say what became of them, each
- * segment by exactly one of these (a timed-out one may be answered late), `received` brings messages.
- */
-import type { Clock } from "../../platform/clock.ts";
-import type { Log } from "../../platform/log.ts";
+// A link to an SMSC, as an ESME: one bind, or a transmitter and a receiver, kept up for ever.
+//
+// It has a window, a rate, and limits on every wait, and knows no database. Its user commits a segment as in flight before
+// `send`, calls `settle` after the commit of a response, and acknowledges a message after its commit. So a crash at any moment
+// leaves no more than one window uncertain. Each segment ends by exactly one of the events `responded`, `timedOut` and `lost`;
+// one that timed out may be responded to late.
+
 import { listRoles, type Role } from "./session/bind.ts";
 import { PersistentSession, type Unbound } from "./persistent-session.ts";
 import { SubmitQueue, type SubmitEvents, type Segment, type Unsent } from "./submit-queue.ts";
 import type { Inbound } from "./pdu/pdu.ts";
 import type { SmppSession } from "./session/session.ts";
 import type { Direction, Origin } from "./session/events.ts";
-import { assertSettings, type LinkSettings } from "./settings.ts";
+import { assertSettings, type LinkContext } from "./settings.ts";
 import { STATUS } from "./pdu/status.ts";
 
 export interface LinkEvents<S> extends SubmitEvents<S> {
@@ -27,19 +23,10 @@ export interface LinkEvents<S> extends SubmitEvents<S> {
   unbound?(end: Unbound): void;
 }
 
-export interface LinkOptions<S> {
-  settings: LinkSettings;
-  /** Its `now` should not jump (`steadyClock`): the link measures with it and stores no time. */
-  clock: Clock;
-  /** Gives a number in [0, 1). */
-  unit: () => number;
-  log: Log;
-  /** The addresses of a host's name; not asked for an address. */
-  lookUp: (host: string) => Promise<string[]>;
+export interface LinkOptions<S> extends LinkContext {
   events: LinkEvents<S>;
 }
 
-/** What operators see of a link. */
 export interface LinkState {
   /** `partly`: one of a pair. */
   state: "bound" | "partly" | "unbound" | "closed";
@@ -60,15 +47,14 @@ export class Link<S extends Segment> {
   #closing: Promise<void> | null = null;
   #look: (() => void) | null = null;
 
+  /** Throws on settings that could never bind. */
   constructor(options: LinkOptions<S>) {
-    const { settings, clock, log, events } = options;
-    assertSettings(settings);
+    assertSettings(options.settings);
     this.#options = options;
-    this.#submits = new SubmitQueue({ settings, clock, log, events: this.#watchedEvents(events) });
-    this.#sessions = listRoles(settings.bindMode).map((role) => this.#keep(role));
+    this.#submits = new SubmitQueue({ ...options, events: this.#watchEvents(options.events) });
+    this.#sessions = listRoles(options.settings.bindMode).map((role) => this.#keep(role));
   }
 
-  /** How many segments may be sent now. */
   get free(): number {
     return this.#submits.free;
   }
@@ -100,7 +86,6 @@ export class Link<S extends Segment> {
     };
   }
 
-  /** Connects. */
   start(): void {
     for (const kept of this.#sessions) kept.start();
   }
@@ -110,7 +95,6 @@ export class Link<S extends Segment> {
     return this.#submits.send(segments);
   }
 
-  /** Sends nothing for so long: the route's owner has its reasons. */
   pauseFor(ms: number): void {
     this.#submits.pauseFor(ms);
   }
@@ -163,15 +147,11 @@ export class Link<S extends Segment> {
   }
 
   #keep(role: Role): PersistentSession {
-    const { settings, clock, unit, log, lookUp, events } = this.#options;
+    const { events } = this.#options;
     const isSender = role !== "receiver";
     const kept: PersistentSession = new PersistentSession({
+      ...this.#options,
       role,
-      settings,
-      clock,
-      unit,
-      log,
-      lookUp,
       events: {
         closing: () => undefined,
         responded: (sequence, answer) => {
@@ -214,16 +194,13 @@ export class Link<S extends Segment> {
   }
 
   /** `close` looks at the window when a place is given back. */
-  #watchedEvents(events: LinkEvents<S>): SubmitEvents<S> {
+  #watchEvents(events: LinkEvents<S>): SubmitEvents<S> {
     return {
-      ready: (free) => events.ready(free),
-      timedOut: (segment) => events.timedOut(segment),
-      lost: (segments, reason) => events.lost(segments, reason),
+      ...events,
       writing(segment, pdu) {
         events.seen?.("out", pdu);
         events.writing?.(segment, pdu);
       },
-      throttled: (slowed) => events.throttled?.(slowed),
       responded: ({ settle, ...answer }) =>
         events.responded({
           ...answer,
@@ -234,11 +211,4 @@ export class Link<S extends Segment> {
         }),
     };
   }
-}
-
-/** Makes a link and starts to connect. Throws on settings that could never bind. */
-export function openLink<S extends Segment>(options: LinkOptions<S>): Link<S> {
-  const link = new Link(options);
-  link.start();
-  return link;
 }

@@ -1,25 +1,15 @@
-/**
- * One bind that is kept up: connect, bind, and when that ends, wait (reconnect-delay.ts) and begin anew with a new
- * socket and a new session, for ever, until `stop`.
- */
-import type { Clock } from "../../platform/clock.ts";
-import type { Log } from "../../platform/log.ts";
+// One bind that is kept up: connect, bind, and when that ends, wait (reconnect-delay.ts) and begin anew, until `stop`.
+
 import { Backoff, type Ending } from "./reconnect-delay.ts";
 import type { Role } from "./session/bind.ts";
 import { dial } from "./session/connect.ts";
 import { SmppSession } from "./session/session.ts";
 import type { SessionEnd, SessionEvents } from "./session/events.ts";
-import type { LinkSettings } from "./settings.ts";
+import type { LinkContext } from "./settings.ts";
 import { hex } from "./pdu/status.ts";
 
-export interface PersistentSessionOptions {
+export interface PersistentSessionOptions extends LinkContext {
   role: Role;
-  settings: LinkSettings;
-  clock: Clock;
-  /** Gives a number in [0, 1). */
-  unit: () => number;
-  log: Log;
-  lookUp: (host: string) => Promise<string[]>;
   /** Events of the session, but for its bind and its end: `bound` and `unbound`. */
   events: Omit<SessionEvents, "bound" | "closed">;
   bound(session: SmppSession): void;
@@ -78,10 +68,7 @@ export class PersistentSession {
   }
 
   async #connect(): Promise<void> {
-    const { settings, clock, lookUp, role, log } = this.#options;
-    const attempt = this.#attempt;
-    this.#attempt += 1;
-    const dialled = await dial({ settings, clock, lookUp, attempt }, this.#aborter.signal);
+    const dialled = await dial({ ...this.#options, attempt: this.#attempt++ }, this.#aborter.signal);
     if (dialled.kind === "failed") return this.#ended({ reason: dialled.reason, refused: null });
     // It may have been closed since, and that is reported once.
     if (dialled.socket.destroyed || this.#aborter.signal.aborted) {
@@ -93,7 +80,7 @@ export class PersistentSession {
       bound: () => this.#bound(),
       closed: (end) => this.#ended(end),
     };
-    this.#session = new SmppSession({ socket: dialled.socket, role, settings, clock, log, events });
+    this.#session = new SmppSession({ ...this.#options, socket: dialled.socket, events });
   }
 
   #bound(): void {
@@ -114,13 +101,13 @@ export class PersistentSession {
     const isOver = this.#aborter.signal.aborted;
     const retryInMs = isOver ? null : this.#backoff.after(ending);
     if (retryInMs !== null) {
-      this.#tell(reason, refused, retryInMs);
+      this.#logEnd(reason, refused, retryInMs);
       this.#cancelRetry = clock.after(retryInMs, () => void this.#connect());
     }
     this.#options.unbound({ role, reason, refusedWith: refused?.status ?? null, retryInMs });
   }
 
-  #tell(reason: string, refused: SessionEnd["refused"], retryInMs: number): void {
+  #logEnd(reason: string, refused: SessionEnd["refused"], retryInMs: number): void {
     const { log, settings, role } = this.#options;
     const { failures } = this.#backoff;
     const isWorthAttention = refused?.verdict === "settings" || failures === ALERT_AFTER;

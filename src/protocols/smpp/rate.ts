@@ -1,11 +1,11 @@
-/**
- * How fast a link may send: a token bucket whose rate follows what the SMSC takes, by additive increase and
- * multiplicative decrease. A segment that it takes adds a little to the rate, so that a full second's worth adds a
- * thirtieth of it, whatever the rate is (as Scalable TCP has it: Kelly, 2003). It gives way when more than a
- * twentieth of the answers complain, since some SMSCs throttle one in a hundred whatever we do (BBR bears a share
- * for the same reason): by half, but not below what was taken in the last minute, and once a round trip, since
- * what was sent before tells of the rate before.
- */
+// How fast a link may send: a token bucket whose rate follows what the SMSC takes. Pure.
+//
+// Additive increase, multiplicative decrease. A segment that it takes adds a little to the rate, so that a full second's
+// worth adds a thirtieth of it, whatever the rate is (as in Scalable TCP: Kelly, 2003). The rate falls when more than a
+// twentieth of the responses complain, since some SMSCs throttle one in a hundred whatever we do (BBR tolerates some loss
+// for the same reason): by half, but not below what was taken in the last minute, and once a round trip, since what was
+// sent before tells of the rate before.
+
 import { STATUS } from "./pdu/status.ts";
 
 const MIN_RATE = 1;

@@ -1,9 +1,8 @@
-/**
- * When to connect again. Ordinary ends: 1 s, doubled each time up to a minute, times a random 0.5 to 1.5, so
- * that the links of an SMSC that comes back do not all come at once; begun anew after a minute of health.
- * A bind refused for its settings: a minute up to a quarter of an hour, for ever, since somebody may put it
- * right at the other end. An old session that lingers: half a minute to a minute.
- */
+// When to connect again. Pure.
+// Ordinary ends: 1 s, doubled each time up to a minute, times a random 0.5 to 1.5, so that the links of an SMSC that comes
+// back do not all come at once; begun anew after a minute of health. A bind refused for its settings: a minute up to a
+// quarter of an hour, for ever, since somebody may put it right at the other end. An old session that lingers: half a
+// minute to a minute.
 
 const FIRST_MS = 1_000;
 const MAX_MS = 60_000;

@@ -1,4 +1,20 @@
-/** How one link to an SMSC is made and kept. */
+// How one link to an SMSC is made and kept, and what its parts need.
+
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+
+/** What every part of a link needs. */
+export interface LinkContext {
+  settings: LinkSettings;
+  /** Its `now` should not jump (`steadyClock`): the link measures with it and stores no time. */
+  clock: Clock;
+  /** Gives a number in [0, 1). */
+  unit: () => number;
+  log: Log;
+  /** The addresses of a host's name, in the order to be tried; rejects or is empty when there are none. */
+  lookUp: (host: string) => Promise<string[]>;
+}
+
 export interface LinkSettings {
   /** For the log and the operator. */
   name: string;

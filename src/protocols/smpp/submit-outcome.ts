@@ -1,41 +1,17 @@
-/**
- * What an SMSC's command_status means for the segment it answers. The table is in protocols/smpp/pdu/status-table.ts, and a
- * route's own entries come before it, since vendors differ. `outcomeOf` reads the table; `nextStep`
- * applies an entry to what has been tried so far. Pure.
- */
-import { type RefusalCategory, type StatusRule, STATUSES } from "./pdu/status-table.ts";
+// What a command_status means for the segment it answers. Pure.
+// A route's own entries come before the table in pdu/status-table.ts, since vendors differ.
+
+import { hex } from "./pdu/status.ts";
+import { type RefusalCategory, type StatusRule, STATUSES, UNLISTED } from "./pdu/status-table.ts";
 
 /** A route's own rules, by command_status. What an entry leaves out is as in the table. */
 export type StatusOverrides = ReadonlyMap<number, Partial<StatusRule>>;
 
-/** 4 octets: the largest command_status. */
-const LARGEST = 0xffff_ffff;
-
-/**
- * The rule for a command_status. Unlisted codes, the vendors' own (0x400 to 0x4FF, and from 0x500 on
- * those reserved) among them, are tried twice more and then final.
- */
+/** The rule for a command_status; what has no name in the table is named by its number. */
 export function findStatusRule(status: number, overrides?: StatusOverrides): StatusRule {
-  const rule = STATUSES.get(status) ?? { ...UNLISTED, name: formatStatus(status) };
+  const rule = STATUSES.get(status) ?? { ...UNLISTED, name: hex(status) };
   const override = overrides?.get(status);
   return override === undefined ? rule : { ...rule, ...override };
-}
-
-const UNLISTED: Omit<StatusRule, "name"> = {
-  action: "retry",
-  category: "provider_error",
-  retries: 2,
-  delayMs: [5_000, 300_000],
-  otherwise: "fail",
-  pausesRoute: "never",
-  isCounted: true,
-  isAlarming: false,
-  link: "keep",
-};
-
-/** `0x00000058`: as `providerErrorCode` shows it. */
-export function formatStatus(status: number): string {
-  return `0x${Math.min(Math.max(status, 0), LARGEST).toString(16).toUpperCase().padStart(8, "0")}`;
 }
 
 /** What has been tried with a segment when its answer comes. */
@@ -81,12 +57,4 @@ function failed({ category }: StatusRule): Step {
 
 function delayAfter({ delayMs: [first, most] }: StatusRule, retries: number): number {
   return Math.min(most, first * 2 ** Math.min(retries, 30));
-}
-
-/** So many of a route's last responses are looked at; over this part of one kind is frequent. */
-const FREQUENT = { answers: 50, share: 0.2 };
-
-/** Whether so many among a route's last answers make it rest, for rules that pause `when_frequent`. */
-export function isFrequent(count: number): boolean {
-  return count > FREQUENT.answers * FREQUENT.share;
 }

@@ -1,11 +1,9 @@
-/**
- * The submits of one session without a committed answer: never more than the window's size, so that a crash
- * or a lost connection leaves no more uncertain.
- *
- * A slot's life: waiting → answered → free; waiting → late (its answer did not come in time, and its outcome is
- * unknown) → answered → free. An answer does not free its slot, the commit of it does: until then a crash
- * would forget it. Late ones are kept for the session's life, since a late answer still says what happened.
- */
+// The submits of one session without a committed response: never more than the window's size. Pure.
+// So a crash or a lost connection leaves no more uncertain.
+//
+// A slot's life: waiting → answered → free; waiting → late (no response in time, the outcome is unknown) → answered → free.
+// A response does not free its slot, the commit of it does: until then a crash would forget it. Late ones are kept for the
+// session's life, since a late response still says what happened.
 
 interface Waiting<S> {
   segment: S;

@@ -1,4 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
+import { putLast } from "../../platform/put-last.ts";
 
 const MAX_NAMES = 10_000;
 
@@ -12,11 +13,7 @@ export class ExpiringNames {
   }
 
   add(name: string, forMs: number): void {
-    this.#expiries.delete(name);
-    this.#expiries.set(name, this.#clock.now() + forMs);
-    // A Map keeps the order of insertion: the first is the oldest.
-    const oldest = this.#expiries.keys().next();
-    if (this.#expiries.size > MAX_NAMES && oldest.done === false) this.#expiries.delete(oldest.value);
+    putLast(this.#expiries, name, this.#clock.now() + forMs, MAX_NAMES);
   }
 
   delete(name: string): void {

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import type { Lookup, MxRecord, Resolver } from "../dns/client.ts";
+import type { MxRecord, Resolver } from "../dns/client.ts";
 import { isAmong, isRefusedAddress } from "../../platform/ip/address.ts";
 import type { AddressRanges } from "../../platform/ip/address.ts";
 import type { Random } from "../../platform/random.ts";
@@ -162,7 +162,8 @@ async function findAddresses(
   { resolver, allowed, own, isIpv6Ready }: RouteOptions,
 ): Promise<HostAddresses> {
   const lookups = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
-  const host: HostAddresses = { name, usable: [], refusals: [], failures: [], server: getServer(lookups[0]) };
+  const server = lookups[0].kind === "failed" ? "" : lookups[0].server;
+  const host: HostAddresses = { name, usable: [], refusals: [], failures: [], server };
   for (const [nth, lookup] of lookups.entries()) {
     // A server that would take our mail over IPv4 may refuse it over IPv6 for good.
     if (nth === 1 && isIpv6Ready === false && host.usable.length > 0) break;
@@ -197,8 +198,4 @@ function explainAbsence(hosts: HostAddresses[], domain: string): Route {
 
 function badDomain(cause: "no_name" | "null_mx" | "no_address", reason: string, server: string): Route {
   return { kind: "bad_domain", reason, cause, server };
-}
-
-function getServer(lookup: Lookup<string>): string {
-  return lookup.kind === "failed" ? "" : lookup.server;
 }

@@ -151,7 +151,7 @@ export class Sites {
     else if (isConnectionFailure(transmission)) this.#failed(name, site, describeTransmission(transmission));
     // Each try to sign in would end the same way.
     else if (result.kind === "unfit" && result.stage === "auth")
-      this.#shutOut(name, site, describeTransmission(transmission));
+      this.#failed(name, site, describeTransmission(transmission), true);
     this.#forgetSome();
   }
 
@@ -184,8 +184,9 @@ export class Sites {
     site.window = Math.min(this.#getLimit(site.rules), site.window + 1 / site.window);
   }
 
-  #failed(name: string, site: Site, reason: string): void {
-    site.failures += 1;
+  /** `isShutOut`: wrong credentials are wrong for the next message too, and trying each locks the account. */
+  #failed(name: string, site: Site, reason: string, isShutOut = false): void {
+    site.failures = isShutOut ? FAILURES_TO_BLOCK : site.failures + 1;
     site.window = Math.max(1, site.window - 1);
     if (site.failures < FAILURES_TO_BLOCK) return;
     const forMs = BLOCK_MS[Math.min(site.blocks, BLOCK_MS.length - 1)] ?? 0;
@@ -194,12 +195,6 @@ export class Sites {
     site.blocks += 1;
     site.window = 1;
     this.#block(name, site, null, { forMs, reason });
-  }
-
-  /** Wrong credentials are wrong for the next message too, and trying each locks the account. */
-  #shutOut(name: string, site: Site, reason: string): void {
-    site.failures = FAILURES_TO_BLOCK;
-    this.#failed(name, site, reason);
   }
 
   #answered(name: string, site: Site, owner: number, { result, heard }: Transmission): void {
@@ -214,8 +209,7 @@ export class Sites {
     // RFC 5321 §3.8: 421 ends the session. One about a message's content says nothing of the site.
     const isRest = reply.code === 421 && category !== "spam_content";
     // Not even let in.
-    if (!isRest && stage === "auth") return this.#shutOut(name, site, said);
-    if (!isRest && BEFORE_MAIL.has(stage)) return this.#failed(name, site, said);
+    if (!isRest && BEFORE_MAIL.has(stage)) return this.#failed(name, site, said, stage === "auth");
     site.failures = 0;
     if (isRest) return this.#rest(name, site, by, said);
     site.all.rests = 0;
@@ -232,7 +226,11 @@ export class Sites {
     this.#block(name, site, scope, { forMs, reason: said });
   }
 
-  #react(name: string, site: Site, ask: { kind: Kind; reaction: Reaction; least: number } & Said): void {
+  #react(
+    name: string,
+    site: Site,
+    ask: { kind: Kind; reaction: Reaction; least: number; by: number | null; said: string },
+  ): void {
     const { kind, reaction, said } = ask;
     const now = this.#now();
     const { scope, restraint, count } = this.#note(site, kind, ask.by);
@@ -327,11 +325,6 @@ export class Sites {
       return;
     }
   }
-}
-
-interface Said {
-  by: number | null;
-  said: string;
 }
 
 /** RFC 3463 §3.2: an address is the matter, one of the two in the envelope. */

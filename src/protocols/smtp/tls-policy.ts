@@ -19,8 +19,8 @@ export interface TlsPolicy {
   source: "default" | "config" | "provider" | "mta-sts" | "dane";
 }
 
-/** The policy for one host of a site. */
-export type FindTlsPolicy = (host: string, site: string) => TlsPolicy;
+/** The policy for one host. */
+export type FindTlsPolicy = (host: string) => TlsPolicy;
 
 const OPPORTUNISTIC: TlsPolicy = { mode: "opportunistic", source: "default" };
 

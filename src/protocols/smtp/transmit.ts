@@ -11,15 +11,17 @@
 import type { Stage } from "./replies/stage.ts";
 import { removeEcho, type OwnReply, type SentMessage } from "./replies/remove-echo.ts";
 import { formatReply, type Reply, shorten } from "./replies/reply.ts";
+import type { ExpiringNames } from "./expiring-names.ts";
 import type { Access, SessionPool } from "./session-pool.ts";
 import type { Envelope, SendResult, SmtpSession } from "./session/session.ts";
 import type { TlsMode, Unopened } from "./session/greeting.ts";
 import { explainMissingTls, type TlsFailure, type TlsPolicy, WITHOUT_TLS_MS } from "./tls-policy.ts";
-import { putReachableFirst, UNREACHABLE_MS } from "./unreachable-hosts.ts";
 
 const MAX_DESCRIPTION = 512;
 const MAX_ADDRESSES = 5;
 const MAX_SESSIONS = 2;
+/** How long an address that could not be connected to is tried last (RFC 5321 §4.5.4.1 suggests such a list). */
+export const UNREACHABLE_MS = 10 * 60_000;
 
 /** Where to: hosts in the order to try, each with its addresses in the order to try. */
 export interface Destination {
@@ -129,6 +131,20 @@ async function walkHosts(attempt: Attempt): Promise<void> {
   }
 }
 
+/**
+ * The hosts with those addresses last that are unreachable, and last of all the hosts that have no other, so that one
+ * dead host of several costs its fellows' mail no wait. None is left out: where all are on the list, all are tried.
+ */
+export function putReachableFirst<T extends { addresses: string[] }>(hosts: T[], unreachable: ExpiringNames): T[] {
+  const sorted = hosts.map((host) => {
+    const dead = host.addresses.filter((address) => unreachable.has(address));
+    if (dead.length === 0) return { host, isDead: false };
+    const alive = host.addresses.filter((address) => !dead.includes(address));
+    return { host: { ...host, addresses: [...alive, ...dead] }, isDead: alive.length === 0 };
+  });
+  return [...sorted.filter(({ isDead }) => !isDead), ...sorted.filter(({ isDead }) => isDead)].map(({ host }) => host);
+}
+
 async function tryAddress(
   attempt: Attempt,
   target: { host: string; address: string; isLast: boolean },
@@ -182,7 +198,7 @@ function getDialogue(result: SendResult, session: SmtpSession): string | null {
 }
 
 function findPolicy({ pool, destination }: Attempt, host: string): TlsPolicy {
-  return destination.access?.policy ?? pool.findTlsPolicy(host, destination.site);
+  return destination.access?.policy ?? pool.findTlsPolicy(host);
 }
 
 function getSessionKey({ pool, destination }: Attempt, policy: TlsPolicy): string {

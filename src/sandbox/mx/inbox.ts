@@ -1,16 +1,10 @@
 /**
  * The sandbox's inbox: every message its MX took, in a small SQLite file of its own (sandbox/inbox-store.ts), so
- * that `pombo dev --data DIR` still shows yesterday's mail. Steps: open, add (oldest messages make room),
- * list and get for the routes.
+ * that `pombo dev --data DIR` still shows yesterday's mail.
  */
-import type { Database } from "bun:sqlite";
 import type { DkimVerdict } from "../../protocols/dkim/verify.ts";
 import { type Layout, openPlayDatabase } from "../inbox-store.ts";
 
-/** Messages kept; the oldest go first. */
-const MAX_INBOX_MESSAGES = 10_000;
-/** Bytes of raw messages kept: the default data directory is temporary, and often in memory. */
-const MAX_INBOX_BYTES = 512 * 1024 * 1024;
 /** Messages that one `list` gives when nothing else is asked. */
 export const DEFAULT_LIST_LIMIT = 100;
 
@@ -45,105 +39,76 @@ export interface StoredMessage extends Omit<ReceivedMessage, "raw"> {
   sizeBytes: number;
 }
 
-/** Limits of an inbox, for tests; the defaults are the constants above. */
-interface InboxLimits {
-  maxMessages: number;
-  maxBytes: number;
-}
+/** Messages and bytes of raw messages kept; the oldest messages go first. */
+const LIMITS = {
+  maxMessages: 10_000,
+  /** The default data directory is temporary, and often in memory. */
+  maxBytes: 512 * 1024 * 1024,
+};
 
-/** The store behind the sandbox's inbox. */
-export class Inbox {
-  readonly #database: Database;
-  readonly #limits: InboxLimits;
-  #count: number;
-  #bytes: number;
+export type Inbox = ReturnType<typeof openInbox>;
 
-  constructor(database: Database, limits: InboxLimits) {
-    this.#database = database;
-    this.#limits = limits;
-    const held = database.query<{ count: number; bytes: number }, []>(SELECT_TOTALS).get();
-    this.#count = held?.count ?? 0;
-    this.#bytes = held?.bytes ?? 0;
-  }
+/** Opens the inbox in a file (made when missing, 0600), or in memory with `":memory:"`. `limits`: for tests. */
+export function openInbox(file: string, limits = LIMITS) {
+  const database = openPlayDatabase(file, LAYOUT);
+  const totals = database.query<{ count: number; bytes: number }, []>(SELECT_TOTALS).get() ?? { count: 0, bytes: 0 };
 
-  /** Keeps a message and returns its id; the oldest ones leave when a limit is passed. */
-  add(message: ReceivedMessage): string {
-    const { lastInsertRowid } = this.#database.query(INSERT_MESSAGE).run({
-      $envelopeFrom: message.envelopeFrom,
-      $author: message.from,
-      $recipient: message.to,
-      $recipientKey: message.to.toLowerCase(),
-      $subject: message.subject,
-      $receivedAt: message.receivedAt,
-      $tls: message.tls,
-      $dkim: message.dkim,
-      $signatures: JSON.stringify(message.signatures),
-      $sizeBytes: message.raw.byteLength,
-      $raw: message.raw,
-    });
-    this.#count += 1;
-    this.#bytes += message.raw.byteLength;
-    this.#makeRoom();
-    return String(lastInsertRowid);
-  }
-
-  /** Newest first; `to` is compared without regard to case. */
-  list(filter: { to?: string | undefined; limit?: number | undefined } = {}): StoredMessage[] {
-    const $limit = filter.limit ?? DEFAULT_LIST_LIMIT;
-    const rows =
-      filter.to === undefined
-        ? this.#database.query<MessageRow, { $limit: number }>(SELECT_NEWEST).all({ $limit })
-        : this.#database
-            .query<MessageRow, { $limit: number; $recipientKey: string }>(SELECT_NEWEST_TO)
-            .all({ $limit, $recipientKey: filter.to.toLowerCase() });
-    return rows.map(toMessage);
-  }
-
-  /** One message, or null when there is none of that id. */
-  get(id: string): StoredMessage | null {
-    const row = this.#database.query<MessageRow, [string]>(SELECT_MESSAGE).get(id);
-    return row === null ? null : toMessage(row);
-  }
-
-  /** The bytes of one message, or null when there is none of that id. */
-  raw(id: string): Uint8Array<ArrayBuffer> | null {
-    return this.#database.query<{ raw: Uint8Array<ArrayBuffer> }, [string]>(SELECT_RAW).get(id)?.raw ?? null;
-  }
-
-  /** Removes every message and returns how many there were. */
-  clear(): number {
-    const removed = this.#count;
-    this.#database.query(DELETE_ALL).run();
-    this.#count = 0;
-    this.#bytes = 0;
-    return removed;
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-
-  #makeRoom(): void {
+  function makeRoom(): void {
     // The newest message always stays, even one larger than the whole allowance.
-    while (this.#count > 1 && this.#isOverLimit()) {
-      const oldest = this.#database.query<{ sizeBytes: number }, []>(DELETE_OLDEST).get();
+    while (totals.count > 1 && (totals.count > limits.maxMessages || totals.bytes > limits.maxBytes)) {
+      const oldest = database.query<{ sizeBytes: number }, []>(DELETE_OLDEST).get();
       if (oldest === null) return;
-      this.#count -= 1;
-      this.#bytes -= oldest.sizeBytes;
+      totals.count -= 1;
+      totals.bytes -= oldest.sizeBytes;
     }
   }
 
-  #isOverLimit(): boolean {
-    return this.#count > this.#limits.maxMessages || this.#bytes > this.#limits.maxBytes;
-  }
-}
+  return {
+    /** Keeps a message and returns its id; the oldest ones leave when a limit is passed. */
+    add(message: ReceivedMessage): string {
+      const { lastInsertRowid } = database.query(INSERT_MESSAGE).run({
+        ...message,
+        recipientKey: message.to.toLowerCase(),
+        signatures: JSON.stringify(message.signatures),
+        sizeBytes: message.raw.byteLength,
+      });
+      totals.count += 1;
+      totals.bytes += message.raw.byteLength;
+      makeRoom();
+      return String(lastInsertRowid);
+    },
 
-/** Opens the inbox in a file (made when missing, 0600), or in memory with `":memory:"`. */
-export function openInbox(
-  file: string,
-  limits: InboxLimits = { maxMessages: MAX_INBOX_MESSAGES, maxBytes: MAX_INBOX_BYTES },
-): Inbox {
-  return new Inbox(openPlayDatabase(file, LAYOUT), limits);
+    /** Newest first; `to` is compared without regard to case. */
+    list({ to, limit = DEFAULT_LIST_LIMIT }: { to?: string | undefined; limit?: number | undefined } = {}) {
+      const recipientKey = to?.toLowerCase() ?? null;
+      return database
+        .query<MessageRow, { limit: number; recipientKey: string | null }>(
+          recipientKey === null ? SELECT_NEWEST : SELECT_NEWEST_TO,
+        )
+        .all({ limit, recipientKey })
+        .map(toMessage);
+    },
+
+    /** One message, or null when there is none of that id. */
+    get(id: string): StoredMessage | null {
+      const row = database.query<MessageRow, [string]>(SELECT_MESSAGE).get(id);
+      return row === null ? null : toMessage(row);
+    },
+
+    /** The bytes of one message, or null when there is none of that id. */
+    raw: (id: string): Uint8Array<ArrayBuffer> | null =>
+      database.query<{ raw: Uint8Array<ArrayBuffer> }, [string]>(SELECT_RAW).get(id)?.raw ?? null,
+
+    /** Removes every message and returns how many there were. */
+    clear(): number {
+      const { count } = totals;
+      database.query(DELETE_ALL).run();
+      Object.assign(totals, { count: 0, bytes: 0 });
+      return count;
+    },
+
+    close: (): void => database.close(),
+  };
 }
 
 /** One word for all signatures of a message, none for the empty list. */
@@ -154,28 +119,10 @@ export function summarize(signatures: DkimVerdict[]): DkimSummary {
   return signatures.every((signature) => signature.result === "pass") ? "pass" : "fail";
 }
 
-interface MessageRow {
-  id: number;
-  envelopeFrom: string;
-  author: string;
-  recipient: string;
-  subject: string;
-  receivedAt: number;
-  tls: string | null;
-  dkim: DkimSummary;
-  signatures: string;
-  sizeBytes: number;
-}
+type MessageRow = Omit<StoredMessage, "id" | "signatures"> & { id: number; signatures: string };
 
-function toMessage(row: MessageRow): StoredMessage {
-  const { id, author, recipient, signatures, ...rest } = row;
-  return {
-    ...rest,
-    id: String(id),
-    from: author,
-    to: recipient,
-    signatures: JSON.parse(signatures) as DkimVerdict[],
-  };
+function toMessage({ id, signatures, ...rest }: MessageRow): StoredMessage {
+  return { ...rest, id: String(id), signatures: JSON.parse(signatures) as DkimVerdict[] };
 }
 
 // AUTOINCREMENT: after the inbox was emptied an open page must not meet another message under
@@ -201,12 +148,12 @@ const LAYOUT: Layout = {
   make: [CREATE_TABLE, "CREATE INDEX messages_by_recipient ON messages (recipient_key, id)"],
 };
 
-const COLUMNS = `id, envelope_from AS envelopeFrom, author, recipient, subject,
+const COLUMNS = `id, envelope_from AS envelopeFrom, author AS "from", recipient AS "to", subject,
   received_at AS receivedAt, tls, dkim, signatures, size_bytes AS sizeBytes`;
 
 const INSERT_MESSAGE = `INSERT INTO messages (envelope_from, author, recipient, recipient_key,
   subject, received_at, tls, dkim, signatures, size_bytes, raw)
-  VALUES ($envelopeFrom, $author, $recipient, $recipientKey, $subject, $receivedAt, $tls, $dkim,
+  VALUES ($envelopeFrom, $from, $to, $recipientKey, $subject, $receivedAt, $tls, $dkim,
   $signatures, $sizeBytes, $raw)`;
 
 const SELECT_TOTALS = "SELECT count(*) AS count, coalesce(sum(size_bytes), 0) AS bytes FROM messages";

@@ -6,7 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { simpleParser } from "mailparser";
-import type { ParsedMail } from "mailparser";
+import { getErrorMessage } from "../../platform/errors.ts";
 
 /** Bytes of the header block that are read for the list; a longer one is cut. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -44,10 +44,10 @@ const PARSER_OPTIONS = {
 
 /** Author and subject as the list shows them, decoded; empty when missing or unreadable. */
 export async function readAuthorAndSubject(raw: Uint8Array): Promise<{ author: string; subject: string }> {
-  const header = headerBlock(raw);
+  const header = readHeaderBlock(raw);
   try {
     const parsed = await simpleParser(header, PARSER_OPTIONS);
-    return { author: listed(parsed.from?.text), subject: listed(parsed.subject) };
+    return { author: shortenListed(parsed.from?.text), subject: shortenListed(parsed.subject) };
   } catch {
     return { author: "", subject: "" };
   }
@@ -55,7 +55,7 @@ export async function readAuthorAndSubject(raw: Uint8Array): Promise<{ author: s
 
 /** Takes a message apart. Never throws: see `fault`. */
 export async function readMessage(raw: Uint8Array): Promise<ReadableMessage> {
-  const headers = headerFields(raw);
+  const headers = readHeaderFields(raw);
   try {
     const parsed = await simpleParser(Buffer.from(raw), PARSER_OPTIONS);
     const html = typeof parsed.html === "string" ? parsed.html : null;
@@ -64,12 +64,16 @@ export async function readMessage(raw: Uint8Array): Promise<ReadableMessage> {
       // mailparser says "" for a message of html only.
       text: parsed.text || null,
       headers,
-      attachments: attachmentsOf(parsed),
-      ...(await referencesOf(html ?? "")),
+      attachments: parsed.attachments.map(({ filename = null, contentType, size: sizeBytes }) => ({
+        filename,
+        contentType,
+        sizeBytes,
+      })),
+      ...(await findReferences(html ?? "")),
       fault: null,
     };
   } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
+    const fault = getErrorMessage(error);
     return { html: null, text: null, headers, attachments: [], links: [], remoteImages: 0, fault };
   }
 }
@@ -91,13 +95,13 @@ export async function withoutHints(html: string): Promise<string> {
   return rewriter.transform(new Response(html)).text();
 }
 
-async function referencesOf(html: string): Promise<{ links: string[]; remoteImages: number }> {
+async function findReferences(html: string): Promise<{ links: string[]; remoteImages: number }> {
   const links = new Set<string>();
   let remoteImages = 0;
   const rewriter = new HTMLRewriter()
     .on("a[href]", {
       element(element) {
-        const link = linkOf(element.getAttribute("href"));
+        const link = parseLink(element.getAttribute("href"));
         if (link !== null && links.size < MAX_LINKS) links.add(link);
       },
     })
@@ -110,22 +114,14 @@ async function referencesOf(html: string): Promise<{ links: string[]; remoteImag
   return { links: [...links], remoteImages };
 }
 
-function linkOf(href: string | null): string | null {
+function parseLink(href: string | null): string | null {
   const url = URL.parse((href ?? "").trim().replaceAll("&amp;", "&"));
   if (url === null || !/^(https?|mailto):$/.test(url.protocol)) return null;
   return url.href.length > MAX_LINK_CHARACTERS ? null : url.href;
 }
 
-function attachmentsOf(parsed: ParsedMail): ReadableMessage["attachments"] {
-  return parsed.attachments.map((attachment) => ({
-    filename: attachment.filename ?? null,
-    contentType: attachment.contentType,
-    sizeBytes: attachment.size,
-  }));
-}
-
-function headerFields(raw: Uint8Array): { name: string; value: string }[] {
-  const unfolded = sourceText(headerBlock(raw)).replace(/\r?\n[ \t]+/g, " ");
+function readHeaderFields(raw: Uint8Array): { name: string; value: string }[] {
+  const unfolded = sourceText(readHeaderBlock(raw)).replace(/\r?\n[ \t]+/g, " ");
   const fields: { name: string; value: string }[] = [];
   for (const line of unfolded.split(/\r?\n/)) {
     const colon = line.indexOf(":");
@@ -136,13 +132,13 @@ function headerFields(raw: Uint8Array): { name: string; value: string }[] {
 }
 
 /** Everything before the first empty line, cut at the limit, with its line ends. */
-function headerBlock(raw: Uint8Array): Buffer {
+function readHeaderBlock(raw: Uint8Array): Buffer {
   const head = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_HEADER_BYTES));
   const ends = [head.indexOf("\r\n\r\n"), head.indexOf("\n\n")].filter((end) => end >= 0);
   const block = ends.length === 0 ? head : head.subarray(0, Math.min(...ends));
   return Buffer.concat([block, Buffer.from("\r\n\r\n")]);
 }
 
-function listed(text: string | undefined): string {
+function shortenListed(text: string | undefined): string {
   return (text ?? "").slice(0, MAX_LISTED_CHARACTERS);
 }

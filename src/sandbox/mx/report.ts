@@ -69,7 +69,7 @@ export function bounceReport(reported: Reported, { host, at, id }: Reporter): Re
   const parts = [
     part(id, "text/plain; charset=us-ascii", text),
     part(id, "message/delivery-status", status),
-    part(id, "text/rfc822-headers", headerOf(raw)),
+    part(id, "text/rfc822-headers", readHeaderLines(raw)),
   ];
   return { envelopeFrom: "", envelopeTo: returnPath, content: compose({ host, at, id }, fields, parts) };
 }
@@ -96,7 +96,7 @@ export function complaintReport(reported: Reported, address: string, { host, at,
     `Content-Type: multipart/report; report-type=feedback-report; boundary="${id}"`,
   ];
   // Of the copy the recipient is hidden too; whose email it is stands in what the sender signed.
-  const copy = headerOf(raw).filter((line) => !/^to:/i.test(line));
+  const copy = readHeaderLines(raw).filter((line) => !/^to:/i.test(line));
   const parts = [
     part(id, "text/plain; charset=us-ascii", text),
     part(id, "message/feedback-report", feedback),
@@ -106,7 +106,7 @@ export function complaintReport(reported: Reported, address: string, { host, at,
 }
 
 /** The lines of the message's header, its folded fields as they stand. */
-function headerOf(raw: Uint8Array): string[] {
+function readHeaderLines(raw: Uint8Array): string[] {
   const head = Buffer.from(raw.subarray(0, MAX_HEADER_BYTES)).toString("latin1");
   const end = head.indexOf("\r\n\r\n");
   return (end < 0 ? head.slice(0, Math.max(head.lastIndexOf("\r\n"), 0)) : head.slice(0, end)).split("\r\n");

@@ -41,9 +41,9 @@ interface Outcome {
 /** Reports that are on their way. Made by the sandbox, ended with it. */
 export class Reports {
   readonly #options: ReportsOptions;
-  readonly #waiting = new Map<number, () => void>();
+  /** What cancels each. */
+  readonly #waiting = new Set<() => void>();
   readonly #abort = new AbortController();
-  #next = 0;
 
   constructor(options: ReportsOptions) {
     this.#options = options;
@@ -66,15 +66,14 @@ export class Reports {
   /** Forgets what waits and breaks off what is being sent. */
   stop(): void {
     this.#abort.abort();
-    for (const cancel of this.#waiting.values()) cancel();
+    for (const cancel of this.#waiting) cancel();
     this.#waiting.clear();
   }
 
   #try(report: Report, delayMs: number, tries: number): void {
-    const key = this.#next++;
     const cancel = this.#options.clock.after(delayMs, () => {
       void this.#send(report).then((outcome) => {
-        this.#waiting.delete(key);
+        this.#waiting.delete(cancel);
         if (this.#abort.signal.aborted) return;
         const nextMs = outcome.isOver ? undefined : RETRY_MS[tries];
         if (nextMs === undefined) return this.#options.onEvent(outcome.words);
@@ -82,7 +81,7 @@ export class Reports {
         this.#try(report, nextMs, tries + 1);
       });
     });
-    this.#waiting.set(key, cancel);
+    this.#waiting.add(cancel);
   }
 
   /** Never rejects. */

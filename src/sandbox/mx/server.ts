@@ -3,20 +3,22 @@
  * only. It takes every message for every domain, offers STARTTLS, and keeps what it took in the
  * inbox. Steps of one message: RCPT (magic recipients are refused or deferred here) → DATA, up
  * to 25 MB → DKIM verified as a receiver would → kept once per recipient → 250. Nothing is
- * answered before it is kept; trouble answers 451, so the sender comes back. What some magic
+ * answered before it is kept; an error answers 451, so the sender comes back. What some magic
  * recipients send back afterwards is reporter.ts's matter.
  */
+import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { SMTPServer } from "smtp-server";
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
 import type { Clock } from "../../platform/clock.ts";
+import { getErrorMessage } from "../../platform/errors.ts";
 import { verifyMessage } from "../../protocols/dkim/verify.ts";
 import type { DkimVerdict } from "../../protocols/dkim/verify.ts";
 import type { Lookup } from "../../protocols/dns/client.ts";
 import { summarize } from "./inbox.ts";
 import type { DkimSummary, Inbox } from "./inbox.ts";
-import { Greylist, SlowAnswers, behaviourOf } from "./magic-addresses.ts";
+import { Greylist, findBehaviour } from "./magic-addresses.ts";
 import type { Behaviour } from "./magic-addresses.ts";
 import { readAuthorAndSubject } from "./parse.ts";
 import type { Reported } from "./report.ts";
@@ -30,6 +32,8 @@ const IDLE_TIMEOUT_MS = 120_000;
 /** How long connections may end by themselves at close; only this machine can be connected. */
 const CLOSE_TIMEOUT_MS = 200;
 const MAX_EVENT_FIELD = 120;
+/** How long after the dot `slow@` is answered. */
+const SLOW_ANSWER_MS = 5_000;
 
 /** What the MX works with. */
 interface SandboxMxOptions {
@@ -57,35 +61,38 @@ export interface SandboxMx {
 /** Starts the MX. Rejects when the port cannot be bound. */
 export async function startSandboxMx(options: SandboxMxOptions): Promise<SandboxMx> {
   const greylist = new Greylist();
-  const slowAnswers = new SlowAnswers(options.clock);
+  /** Answers that wait on purpose, and what ends the wait. */
+  const slowAnswers = new Map<() => void, () => void>();
   const tlsProtocols = new WeakMap<SMTPServerSession, string>();
   const tell = (line: string) => options.onEvent?.(line);
 
   const server = new SMTPServer({
     ...SERVER_OPTIONS,
     onSecure(socket, session, callback) {
-      const protocol = protocolOf(socket);
+      const protocol = getTlsProtocol(socket);
       if (protocol !== null) tlsProtocols.set(session, protocol);
       callback();
     },
     onRcptTo(recipient, session, callback) {
-      const refusal = refusalOf(recipient, session, greylist);
-      if (refusal !== null) tell(`${refusal.code} ${refusal.text} (${visible(recipient.address)})`);
-      callback(refusal === null ? null : smtpError(refusal));
+      const refusal = findRefusal(recipient, session, greylist);
+      if (refusal !== null) tell(`${refusal.responseCode} ${refusal.message} (${visible(recipient.address)})`);
+      callback(refusal);
     },
     onData(stream, session, callback) {
       receive(stream, session, { ...options, tls: tlsProtocols.get(session) ?? null }).then(
         ({ line, isSlow, toReport }) => {
           tell(line);
           for (const { kind, reported } of toReport) options.report?.(kind, reported);
-          const answer = () => callback(null, "2.6.0 Kept in the sandbox's inbox");
-          if (isSlow) slowAnswers.add(answer);
+          const answer = () => {
+            slowAnswers.delete(answer);
+            callback(null, "2.6.0 Kept in the sandbox's inbox");
+          };
+          if (isSlow) slowAnswers.set(answer, options.clock.after(SLOW_ANSWER_MS, answer));
           else answer();
         },
         (error: unknown) => {
-          const reason = error instanceof Error ? error.message : String(error);
-          tell(`451 message not kept: ${visible(reason)}`);
-          callback(smtpError({ code: 451, text: "4.3.0 The sandbox could not keep the message" }));
+          tell(`451 message not kept: ${visible(getErrorMessage(error))}`);
+          callback(refuse(451, "4.3.0 The sandbox could not keep the message"));
         },
       );
     },
@@ -94,11 +101,15 @@ export async function startSandboxMx(options: SandboxMxOptions): Promise<Sandbox
   // but the one who looks at the terminal is its developer.
   server.on("error", (error: Error) => tell(`connection trouble: ${visible(error.message)}`));
 
-  const port = await listen(server, options.port ?? 0, options.host ?? "127.0.0.1");
+  const listener = server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
+  await once(listener, "listening");
   return {
-    port,
+    port: (listener.address() as AddressInfo).port,
     close() {
-      slowAnswers.flush();
+      for (const [answer, cancel] of slowAnswers) {
+        cancel();
+        answer();
+      }
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };
@@ -134,41 +145,22 @@ interface ToReport {
   reported: Reported;
 }
 
-/** What was taken: a line for the terminal, and what comes back of it. */
-interface Received {
-  line: string;
-  isSlow: boolean;
-  toReport: ToReport[];
-}
-
 const REPORTED: Partial<Record<Behaviour, ToReport["kind"]>> = { "bounce-later": "bounce", complaint: "complaint" };
 
-interface Refusal {
-  code: number;
-  text: string;
+function findRefusal(recipient: SMTPServerAddress, session: SMTPServerSession, greylist: Greylist) {
+  const behaviour = findBehaviour(recipient.address);
+  if (behaviour === "bounce") return refuse(550, "5.1.1 No such mailbox: bounce@ always bounces here");
+  return behaviour === "defer" && greylist.mustComeBack(getReturnPath(session), recipient.address)
+    ? refuse(451, "4.7.1 Greylisted: defer@ takes the message at the third try")
+    : null;
 }
 
-function refusalOf(recipient: SMTPServerAddress, session: SMTPServerSession, greylist: Greylist): Refusal | null {
-  switch (behaviourOf(recipient.address)) {
-    case "bounce":
-      return { code: 550, text: "5.1.1 No such mailbox: bounce@ always bounces here" };
-    case "defer":
-      return greylist.mustComeBack(returnPathOf(session), recipient.address)
-        ? { code: 451, text: "4.7.1 Greylisted: defer@ takes the message at the third try" }
-        : null;
-    case "slow":
-    case "bounce-later":
-    case "complaint":
-    case "accept":
-      return null;
-  }
-}
-
+/** A line for the terminal, and the reports that come back of what was taken. */
 async function receive(
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
   options: SandboxMxOptions & { tls: string | null },
-): Promise<Received> {
+) {
   const raw = await readMessage(stream);
   // `rejectOversized` answers 552 whatever is returned here.
   if (raw === null) return { line: "552 message over 25 MB refused", isSlow: false, toReport: [] };
@@ -180,7 +172,7 @@ async function receive(
   const recipients = session.envelope.rcptTo.map((recipient) => recipient.address);
   for (const to of recipients) {
     options.inbox.add({
-      envelopeFrom: returnPathOf(session),
+      envelopeFrom: getReturnPath(session),
       from: author,
       to,
       subject,
@@ -197,15 +189,15 @@ async function receive(
     options.tls ?? "no TLS",
     describeDkim(dkim, signatures),
   ].join("  ");
-  const isSlow = recipients.some((to) => behaviourOf(to) === "slow");
-  return { line, isSlow, toReport: reportsFor(recipients, returnPathOf(session), raw, options.clock.now()) };
+  const isSlow = recipients.some((to) => findBehaviour(to) === "slow");
+  return { line, isSlow, toReport: listReports(recipients, getReturnPath(session), raw, options.clock.now()) };
 }
 
 /** RFC 5321 §4.5.5: nothing is sent back for a message from the null sender. */
-function reportsFor(recipients: string[], returnPath: string, raw: Uint8Array, receivedAt: number): ToReport[] {
+function listReports(recipients: string[], returnPath: string, raw: Uint8Array, receivedAt: number): ToReport[] {
   if (returnPath === "") return [];
   return recipients.flatMap((recipient) => {
-    const kind = REPORTED[behaviourOf(recipient)];
+    const kind = REPORTED[findBehaviour(recipient)];
     return kind === undefined ? [] : [{ kind, reported: { returnPath, recipient, raw, receivedAt } }];
   });
 }
@@ -227,30 +219,20 @@ function describeDkim(dkim: DkimSummary, signatures: DkimVerdict[]): string {
   return `DKIM ${dkim} (${visible(domains.join(", "))})`;
 }
 
-function returnPathOf(session: SMTPServerSession): string {
+function getReturnPath(session: SMTPServerSession): string {
   return session.envelope.mailFrom === false ? "" : session.envelope.mailFrom.address;
 }
 
-function protocolOf(socket: Socket): string | null {
+function getTlsProtocol(socket: Socket): string | null {
   return socket instanceof TLSSocket ? socket.getProtocol() : null;
 }
 
-function smtpError(refusal: Refusal): Error {
-  return Object.assign(new Error(refusal.text), { responseCode: refusal.code });
+function refuse(responseCode: number, text: string) {
+  return Object.assign(new Error(text), { responseCode });
 }
 
 /** Text that cannot move the cursor or turn the reading direction of somebody's terminal. */
 function visible(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "");
   return clean.length > MAX_EVENT_FIELD ? `${clean.slice(0, MAX_EVENT_FIELD)}…` : clean;
-}
-
-function listen(server: SMTPServer, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    const listener = server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve((listener.address() as AddressInfo).port);
-    });
-  });
 }

@@ -5,6 +5,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { type InboundPart, readPart, reassemble, textKey } from "../../modules/sms/encoding/reassemble.ts";
+import { putLast } from "../../platform/put-last.ts";
 import type { Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { TextEncoding, Texts } from "./message-store.ts";
 
@@ -58,13 +59,11 @@ export class Handsets {
     const before = this.#incomplete.get(key);
     const known = before === undefined || now - before.since > INCOMPLETE_MS ? { since: now, parts: [] } : before;
     if (known.parts.every(({ place }) => place?.seq !== part.place?.seq)) known.parts.push(part);
-    this.#incomplete.delete(key);
-    if (known.parts.length === part.place.total) return known.parts;
-    this.#incomplete.set(key, known);
-    if (this.#incomplete.size > MAX_INCOMPLETE) {
-      const oldest = this.#incomplete.keys().next();
-      if (!oldest.done) this.#incomplete.delete(oldest.value);
+    if (known.parts.length === part.place.total) {
+      this.#incomplete.delete(key);
+      return known.parts;
     }
+    putLast(this.#incomplete, key, known, MAX_INCOMPLETE);
     return null;
   }
 }

@@ -78,42 +78,27 @@ const DELIVERED_ENDS = { status: "delivered", deliveryState: "delivered", failur
 const OVERDUE_ENDS = { status: "sent", deliveryState: "unknown", failureCategory: "receipt_timeout" };
 const OVERDUE_S = (SANDBOX_TIMES.lifetimeMs + SANDBOX_TIMES.receiptGraceMs) / 1_000;
 
-function undelivered(deliveryState: string, failureCategory: string, status = "undelivered"): MagicNumber["ends"] {
-  return { status, deliveryState, failureCategory };
-}
-
 function failed(failureCategory: string, deliveryState = "rejected"): MagicNumber["ends"] {
   return { status: "failed", deliveryState, failureCategory };
 }
 
 type Row = [ending: string, told: string, does: Behaviour, ends: MagicNumber["ends"], seconds?: number];
 
+/** A receipt's `stat` and `err`, why, and the `status`, `deliveryState` and `failureCategory` that they become. */
+function undelivered(ending: string, receipt: string, why: string, becomes: string): Row {
+  const [stat = "", err = ""] = receipt.split(" ");
+  const [status = "", deliveryState = "", failureCategory = ""] = becomes.split(" ");
+  const told = `${stat}${err === "000" ? "" : `, err ${err}`}: ${why}`;
+  return [ending, told, reported(stat, err), { status, deliveryState, failureCategory }];
+}
+
 const TOGETHER: Row[] = [
-  [
-    "01",
-    "UNDELIV, err 001: nobody has this number",
-    reported("UNDELIV", "001"),
-    undelivered("undeliverable", "unknown_subscriber"),
-  ],
-  [
-    "02",
-    "UNDELIV, err 027: the phone is switched off",
-    reported("UNDELIV", "027"),
-    undelivered("undeliverable", "absent_subscriber"),
-  ],
-  [
-    "03",
-    "EXPIRED: the network gave up trying",
-    reported("EXPIRED", "000"),
-    undelivered("expired", "expired", "expired"),
-  ],
-  ["04", "REJECTD, err 013: the subscriber is barred", reported("REJECTD", "013"), undelivered("rejected", "blocked")],
-  [
-    "05",
-    "DELETED: taken out of the network's queue",
-    reported("DELETED", "000"),
-    undelivered("deleted", "provider_error"),
-  ],
+  undelivered("01", "UNDELIV 001", "nobody has this number", "undelivered undeliverable unknown_subscriber"),
+  undelivered("02", "UNDELIV 027", "the phone is switched off", "undelivered undeliverable absent_subscriber"),
+  undelivered("03", "EXPIRED 000", "the network gave up trying", "expired expired expired"),
+  undelivered("04", "REJECTD 013", "the subscriber is barred", "undelivered rejected blocked"),
+  undelivered("05", "DELETED 000", "taken out of the network's queue", "undelivered deleted provider_error"),
+  undelivered("21", "UNDELIV 022", "the phone's memory is full", "undelivered undeliverable handset_error"),
   ["06", "UNKNOWN: the network does not know, and says no more", reported("UNKNOWN", "000"), OVERDUE_ENDS, OVERDUE_S],
   [
     "07",
@@ -139,12 +124,6 @@ const TOGETHER: Row[] = [
   ["15", "refused with 0x08 (system error) twice, then delivered", refused(0x08, 2), DELIVERED_ENDS, 15],
   ["19", "arrives, and its reader writes back STOP", { kind: "writes_back", body: "STOP" }, DELIVERED_ENDS, 1],
   ["20", "arrives, and its reader writes back Olá", { kind: "writes_back", body: "Olá" }, DELIVERED_ENDS, 1],
-  [
-    "21",
-    "UNDELIV, err 022: the phone's memory is full",
-    reported("UNDELIV", "022"),
-    undelivered("undeliverable", "handset_error"),
-  ],
 ];
 
 const APART: Row[] = [
@@ -209,29 +188,4 @@ export function findEnd({ ends, seconds }: MagicNumber): string {
     ...(failureCategory === null || failureCategory === status ? [] : [failureCategory]),
   ];
   return `${words.join(", ")}${seconds > 1 ? `; takes ${seconds} s` : ""}`;
-}
-
-/** More are not remembered; the oldest are forgotten. */
-export const MAX_REMEMBERED_TRIES = 10_000;
-
-/** How often each segment was submitted. */
-export class Tries {
-  readonly #tries = new Map<string, number>();
-
-  /** Counts one; how many there were with it. */
-  count(segment: string): number {
-    const tries = (this.#tries.get(segment) ?? 0) + 1;
-    this.#tries.delete(segment);
-    this.#tries.set(segment, tries);
-    if (this.#tries.size > MAX_REMEMBERED_TRIES) {
-      const oldest = this.#tries.keys().next();
-      if (!oldest.done) this.#tries.delete(oldest.value);
-    }
-    return tries;
-  }
-
-  /** It was taken: the next like it is another. */
-  forget(segment: string): void {
-    this.#tries.delete(segment);
-  }
 }

@@ -2,7 +2,6 @@
  * The texts of the sandbox's phones: what arrived at each number and what was written back from it, in a SQLite
  * file of their own beside the mail's inbox (sandbox/inbox-store.ts). The oldest make room.
  */
-import type { Database } from "bun:sqlite";
 import { type Layout, openPlayDatabase } from "../inbox-store.ts";
 
 const MAX_TEXTS = 10_000;
@@ -41,54 +40,35 @@ export interface TextFilter {
 
 type TextRow = Omit<StoredText, "id"> & { id: number };
 
-export class Texts {
-  readonly #database: Database;
-  readonly #maxTexts: number;
-
-  constructor(database: Database, maxTexts: number) {
-    this.#database = database;
-    this.#maxTexts = maxTexts;
-  }
-
-  /** Keeps a text; the oldest leave when there are too many. */
-  add(text: PhoneText): void {
-    const { from, to, body, segments, encoding, receivedAt, direction } = text;
-    const { lastInsertRowid } = this.#database.query(INSERT).run({
-      $sender: from,
-      $recipient: to,
-      $phone: direction === "in" ? to : from,
-      $body: body,
-      $segments: segments,
-      $encoding: encoding,
-      $receivedAt: receivedAt,
-      $direction: direction,
-    });
-    this.#database.query(DELETE_OLD).run({ $upTo: Number(lastInsertRowid) - this.#maxTexts });
-  }
-
-  /** Newest first. */
-  list({ phone, limit = DEFAULT_TEXT_LIMIT, withOut = false }: TextFilter = {}): StoredText[] {
-    const rows = this.#database
-      .query<TextRow, { $phone: string | null; $limit: number; $withOut: number }>(SELECT)
-      .all({ $phone: phone ?? null, $limit: limit, $withOut: withOut ? 1 : 0 });
-    return rows.map(({ id, ...rest }) => ({ ...rest, id: String(id) }));
-  }
-
-  /** Removes all; how many had arrived. */
-  clear(): number {
-    const { count } = this.#database.query<{ count: number }, []>(COUNT_IN).get() ?? { count: 0 };
-    this.#database.query("DELETE FROM texts").run();
-    return count;
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-}
+export type Texts = ReturnType<typeof openTexts>;
 
 /** Opens the file (made when missing, 0600), or memory with `":memory:"`. One of another layout is emptied. */
-export function openTexts(file: string, maxTexts: number = MAX_TEXTS): Texts {
-  return new Texts(openPlayDatabase(file, LAYOUT), maxTexts);
+export function openTexts(file: string, maxTexts: number = MAX_TEXTS) {
+  const database = openPlayDatabase(file, LAYOUT);
+  return {
+    /** Keeps a text; the oldest leave when there are too many. */
+    add({ from: sender, to: recipient, ...rest }: PhoneText): void {
+      const phone = rest.direction === "in" ? recipient : sender;
+      const { lastInsertRowid } = database.query(INSERT).run({ sender, recipient, phone, ...rest });
+      database.query(DELETE_OLD).run({ upTo: Number(lastInsertRowid) - maxTexts });
+    },
+
+    /** Newest first. */
+    list: ({ phone, limit = DEFAULT_TEXT_LIMIT, withOut = false }: TextFilter = {}): StoredText[] =>
+      database
+        .query<TextRow, { phone: string | null; limit: number; withOut: number }>(SELECT)
+        .all({ phone: phone ?? null, limit, withOut: withOut ? 1 : 0 })
+        .map(({ id, ...rest }) => ({ ...rest, id: String(id) })),
+
+    /** Removes all; how many had arrived. */
+    clear(): number {
+      const { count } = database.query<{ count: number }, []>(COUNT_IN).get() ?? { count: 0 };
+      database.query("DELETE FROM texts").run();
+      return count;
+    },
+
+    close: (): void => database.close(),
+  };
 }
 
 // AUTOINCREMENT: after all were deleted an open page must not meet another text under an id it knows.

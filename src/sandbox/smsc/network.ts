@@ -8,7 +8,8 @@ import type { Random } from "../../platform/random.ts";
 import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { readPart } from "../../modules/sms/encoding/reassemble.ts";
 import type { Handsets } from "./handset.ts";
-import { findBehaviour, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
+import { findBehaviour, DELIVERED, type Step, WRITES_BACK_MS } from "./magic-numbers.ts";
+import { Tries } from "../tries.ts";
 import { buildReceipt, type Reported } from "./receipt.ts";
 import type { Deliver, Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { SubmitReply } from "./session.ts";
@@ -21,6 +22,13 @@ const MAX_AHEAD = 100_000;
 /** Octets that make ids of this run unlike those of the last. */
 const RUN_OCTETS = 4;
 
+/** A subscriber's message to a number; `from` in E.164. */
+export interface SubscriberMessage {
+  from: string;
+  to: string;
+  body: string;
+}
+
 export interface NetworkDeps {
   handsets: Handsets;
   clock: Clock;
@@ -28,7 +36,7 @@ export interface NetworkDeps {
   /** To an account, once it can be. */
   deliver: (account: string, message: Deliver) => void;
   /** A subscriber writes to the sender of a text. */
-  writeBack: (phone: string, to: string, body: string) => void;
+  writeBack: (message: SubscriberMessage) => void;
   /** Receives one line for each segment. */
   onEvent: (line: string) => void;
 }
@@ -121,8 +129,8 @@ export class Network {
     if (findPlace(submit).seq > 1) return;
     if (!NUMBER.test(submit.source))
       return this.#tell(submit, `nothing is written back: "${submit.source}" is a name, which no phone can answer`);
-    const [phone, to] = [toE164(submit.destination), submit.source];
-    this.#later(WRITES_BACK_MS, () => this.#deps.writeBack(phone, to, body));
+    const message = { from: toE164(submit.destination), to: submit.source, body };
+    this.#later(WRITES_BACK_MS, () => this.#deps.writeBack(message));
   }
 
   #report(submit: Submit): Reported {

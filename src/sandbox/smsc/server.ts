@@ -3,13 +3,14 @@
  * real way. It knows a few accounts, all with one password; each may bind as often as it likes.
  * network.ts says what becomes of the texts; here connections are taken, and what goes back is sent.
  */
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { toSubmissions, splitText } from "../../modules/sms/encoding/segment.ts";
 import { normalForm } from "../../modules/sms/encoding/encoding.ts";
 import { Handsets } from "./handset.ts";
-import { Network } from "./network.ts";
+import { Network, type SubscriberMessage } from "./network.ts";
 import { SmscAccount } from "./account.ts";
 import { STATUS } from "../../protocols/smpp/pdu/status.ts";
 import { SmscSession } from "./session.ts";
@@ -17,7 +18,7 @@ import type { Deliver } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { Texts } from "./message-store.ts";
 
 const MAX_SESSIONS = 200;
-const CODING = { method: "udh8", nli: "off", defaultCharset: "gsm7" } as const;
+const CODING = { segmentation: "udh8", shiftTables: "off", defaultCharset: "gsm7" } as const;
 const MAX_EVENT = 200;
 
 interface SandboxSmscOptions {
@@ -38,8 +39,8 @@ export type WrittenBack = "taken" | "refused" | "not_connected";
 
 export interface SandboxSmsc {
   port: number;
-  /** Hands over what a subscriber writes to a number; `from` in E.164. */
-  writeBack(text: { from: string; to: string; body: string }): Promise<WrittenBack>;
+  /** Hands over what a subscriber writes to a number. */
+  writeBack(message: SubscriberMessage): Promise<WrittenBack>;
   /** Ends the connections that wait for answers which will never come. */
   hangUp(): void;
   /** Ends all connections. */
@@ -56,29 +57,29 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
   const sessions = new Set<SmscSession>();
   let reference = 0;
 
-  const buildParts = ({ from, to, body }: { from: string; to: string; body: string }): Deliver[] => {
+  const buildParts = (message: SubscriberMessage): Deliver[] => {
     reference = (reference + 1) & 0xff;
-    return splitDeliveries({ from, to, body }, reference);
+    return splitDeliveries(message, reference);
   };
-  const keep = ({ from, to, body }: { from: string; to: string; body: string }, segments: number) => {
-    const { encoding } = splitText(normalForm(body), CODING);
-    texts.add({ from, to, body, segments, encoding, receivedAt: clock.now(), direction: "out" });
+  const keep = (message: SubscriberMessage, segments: number) => {
+    const { encoding } = splitText(normalForm(message.body), CODING);
+    texts.add({ ...message, segments, encoding, receivedAt: clock.now(), direction: "out" });
   };
   const network = new Network({
     handsets: new Handsets(texts, clock),
     clock,
     random,
     deliver: (account, message) => accounts.get(account)?.deliver(message),
-    writeBack(from, to, body) {
-      const parts = buildParts({ from, to, body });
-      keep({ from, to, body }, parts.length);
-      tell(`writes back "${body}" to ${to}  ${from}`);
+    writeBack(message) {
+      const parts = buildParts(message);
+      keep(message, parts.length);
+      tell(`writes back "${message.body}" to ${message.to}  ${message.from}`);
       for (const part of parts) accounts.get(main)?.deliver(part);
     },
     onEvent: tell,
   });
 
-  const converse = (socket: Socket) => {
+  const server = createServer((socket) => {
     if (sessions.size >= MAX_SESSIONS) return void socket.destroy();
     const session = new SmscSession({
       socket,
@@ -95,17 +96,17 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
       },
     });
     sessions.add(session);
-  };
-  const server = createServer(converse);
-  const port = await listen(server, options.port ?? 0);
+  });
+  server.listen(options.port ?? 0, "127.0.0.1");
+  await once(server, "listening");
   return {
-    port,
-    async writeBack(text) {
+    port: (server.address() as AddressInfo).port,
+    async writeBack(message) {
       const account = accounts.get(main);
       if (account?.isConnected !== true) return "not_connected";
-      const parts = buildParts(text);
+      const parts = buildParts(message);
       for (const part of parts) if (!(await account.deliverNow(part))) return "refused";
-      keep(text, parts.length);
+      keep(message, parts.length);
       return "taken";
     },
     hangUp() {
@@ -121,9 +122,9 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
 }
 
 /** What a subscriber writes, cut as a phone cuts it. */
-function splitDeliveries({ from, to, body }: { from: string; to: string; body: string }, reference: number): Deliver[] {
+function splitDeliveries({ from, to, body }: SubscriberMessage, reference: number): Deliver[] {
   const split = splitText(normalForm(body), CODING);
-  return toSubmissions(split, { method: "udh8", defaultCharset: "gsm7", reference }).map((part) => ({
+  return toSubmissions(split, { segmentation: "udh8", defaultCharset: "gsm7", reference }).map((part) => ({
     source: { ton: 1, npi: 1, address: from.replace(/^\+/, "") },
     destination: { ton: to.startsWith("+") ? 1 : 3, npi: to.startsWith("+") ? 1 : 0, address: to.replace(/^\+/, "") },
     esmClass: part.hasHeader ? 0x40 : 0,
@@ -131,16 +132,6 @@ function splitDeliveries({ from, to, body }: { from: string; to: string; body: s
     message: Buffer.from(part.shortMessage),
     receipt: null,
   }));
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => {
-      server.off("error", reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 }
 
 /** Text that cannot move the cursor or turn the reading direction of somebody's terminal. */

@@ -9,23 +9,22 @@ import { findEnd, MAGIC_NUMBERS, type MagicNumber, buildNumber } from "../smsc/m
 
 // The sandbox's page, its style and its scripts. It works offline and asks no other server.
 
-export interface PageFile {
-  body: string;
-  type: string;
-}
-
-const STYLE = "text/css; charset=utf-8";
-const SCRIPT = "text/javascript; charset=utf-8";
-
 /** What the page loads, by name under /sandbox/. */
-export const PAGE_FILES: Record<string, PageFile> = {
-  "page.css": { body: css, type: STYLE },
-  "dom.js": { body: dom, type: SCRIPT },
-  "mail.js": { body: mail, type: SCRIPT },
-  "page.js": { body: page, type: SCRIPT },
-  "phones.js": { body: phones, type: SCRIPT },
-  "reader.js": { body: reader, type: SCRIPT },
-};
+const FILES = new Map([
+  ["page.css", css],
+  ["dom.js", dom],
+  ["mail.js", mail],
+  ["page.js", page],
+  ["phones.js", phones],
+  ["reader.js", reader],
+]);
+
+/** One of the page's files; null: there is none of that name. */
+export function findPageFile(name: string): { body: string; type: string } | null {
+  const body = FILES.get(name);
+  const type = name.endsWith(".css") ? "text/css" : "text/javascript";
+  return body === undefined ? null : { body, type: `${type}; charset=utf-8` };
+}
 
 /** The Content-Security-Policy of the page. */
 export const PAGE_POLICY = [

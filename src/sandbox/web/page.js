@@ -18,6 +18,8 @@ import { moveTab, startReader } from "./reader.js";
 const POLL_MS = 2000;
 const VIEWS = ["mail", "phones"];
 
+for (const list of document.querySelectorAll("dl.tries")) list.append(byId("tries").content.cloneNode(true));
+
 function view() {
   return document.body.dataset.world;
 }

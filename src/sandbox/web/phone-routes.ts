@@ -2,12 +2,10 @@
  * The sandbox's phones over HTTP: what arrived at them, for the page and for test suites, and a way to write back
  * as one of them. Guarded as the inbox is, and like it mounted by `pombo dev` only.
  */
-import { Elysia } from "elysia";
 import { DEFAULT_SMS_PREFIXES } from "../../config/config.ts";
 import { bodyFault } from "../../modules/sms/encoding/encoding.ts";
 import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
-import { faultAnswer, type Fault, GUARDING_HEADERS, limitOf } from "./answer.ts";
-import { refusalOf } from "./guard.ts";
+import { faultAnswer, type Fault, guardedRoutes, GUARDING_HEADERS, readLimit } from "./guard.ts";
 import type { SandboxSmsc } from "../smsc/server.ts";
 import { DEFAULT_TEXT_LIMIT, type StoredText, type Texts } from "../smsc/message-store.ts";
 
@@ -25,11 +23,7 @@ export interface PhoneDeps {
 
 export function phoneRoutes(deps: PhoneDeps) {
   const { texts } = deps;
-  return new Elysia({ name: "sandbox phones", aot: false, detail: { hide: true } })
-    .onBeforeHandle(({ request }) => {
-      const refusal = refusalOf(request);
-      return refusal === null ? undefined : faultAnswer(403, { code: "FORBIDDEN", message: refusal });
-    })
+  return guardedRoutes("sandbox phones")
     .get("/sandbox/texts", ({ request }) => listTexts(texts, new URL(request.url)))
     .post("/sandbox/texts", ({ body }) => writeBack(body, deps), { parse: "json" })
     .delete("/sandbox/texts", () => Response.json({ deleted: texts.clear() }, { headers: GUARDING_HEADERS }), {
@@ -38,7 +32,7 @@ export function phoneRoutes(deps: PhoneDeps) {
 }
 
 function listTexts(texts: Texts, url: URL): Response {
-  const limit = limitOf(url, DEFAULT_TEXT_LIMIT, MAX_LIMIT);
+  const limit = readLimit(url, DEFAULT_TEXT_LIMIT, MAX_LIMIT);
   if (limit instanceof Response) return limit;
   // A plus typed by hand is read as a space in a query.
   const to = url.searchParams.get("to")?.trim();
@@ -60,7 +54,7 @@ async function writeBack(given: unknown, { smsc, ownNumber }: PhoneDeps): Promis
     return faultAnswer(400, { code: "BAD_REQUEST", message });
   }
   const { from, to = ownNumber, body } = given;
-  const faults = faultsOf({ from, to, body });
+  const faults = findFaults({ from, to, body });
   if (typeof from !== "string" || typeof to !== "string" || typeof body !== "string" || faults.length > 0)
     return faultAnswer(422, ...faults);
   switch (await smsc.writeBack({ from, to, body })) {
@@ -81,7 +75,7 @@ function isObject(given: unknown): given is { from?: unknown; to?: unknown; body
   return typeof given === "object" && given !== null && !Array.isArray(given);
 }
 
-function faultsOf({ from, to, body }: { from: unknown; to: unknown; body: unknown }): Fault[] {
+function findFaults({ from, to, body }: { from: unknown; to: unknown; body: unknown }): Fault[] {
   const faults: Fault[] = [];
   const note = (field: string, message: string) => faults.push({ code: "VALIDATION_ERROR", message, field });
   if (typeof from !== "string" || !SUBSCRIBER.test(from))

@@ -1,15 +1,13 @@
 /**
  * The sandbox's inbox over HTTP: the page for a person, the same as JSON for a test suite, and
- * the parts of one message; what was texted: phone-routes.ts. No API key: only `pombo dev` mounts these routes, on loopback, and
+ * the parts of one message; the phones' messages: phone-routes.ts. No API key: only `pombo dev` mounts these routes, on loopback, and
  * guard.ts refuses other sites' pages. A message's html is served under a policy that lets
  * nothing run and nothing be fetched; its source only ever as plain text.
  */
-import { Elysia } from "elysia";
-import { faultAnswer, GUARDING_HEADERS, limitOf } from "./answer.ts";
-import { refusalOf } from "./guard.ts";
+import { faultAnswer, guardedRoutes, GUARDING_HEADERS, readLimit } from "./guard.ts";
 import { DEFAULT_LIST_LIMIT } from "../mx/inbox.ts";
 import type { Inbox, StoredMessage } from "../mx/inbox.ts";
-import { buildPage, PAGE_FILES, PAGE_POLICY } from "./assets.ts";
+import { buildPage, findPageFile, PAGE_POLICY } from "./assets.ts";
 import { phoneRoutes, type PhoneDeps } from "./phone-routes.ts";
 import { readMessage, sourceText, withoutHints } from "../mx/parse.ts";
 
@@ -28,17 +26,13 @@ interface SandboxPageOptions {
 export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
   const { domain = "your-domain.example", phone = null } = options;
   const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null });
-  const messages = new Elysia({ name: "sandbox", aot: false, detail: { hide: true } })
-    .onBeforeHandle(({ request }) => {
-      const refusal = refusalOf(request);
-      return refusal === null ? undefined : faultAnswer(403, { code: "FORBIDDEN", message: refusal });
-    })
+  const messages = guardedRoutes("sandbox")
     // Who opens the printed API address in a browser wants to see something.
     .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))
     .get("/sandbox", () => answer(page, "text/html; charset=utf-8", PAGE_POLICY))
     .get("/sandbox/:file", ({ params }) => {
-      const file = Object.hasOwn(PAGE_FILES, params.file) ? PAGE_FILES[params.file] : undefined;
-      if (file === undefined) return faultAnswer(404, { code: "NOT_FOUND", message: "The sandbox has no such page." });
+      const file = findPageFile(params.file);
+      if (file === null) return faultAnswer(404, { code: "NOT_FOUND", message: "The sandbox has no such page." });
       return answer(file.body, file.type, PAGE_POLICY);
     })
     .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))
@@ -98,7 +92,7 @@ async function withMessage(
 }
 
 function listMessages(inbox: Inbox, url: URL): Response {
-  const limit = limitOf(url, DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT);
+  const limit = readLimit(url, DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT);
   if (limit instanceof Response) return limit;
   // `?to=ada+tag@…` typed by hand means a plus, which a query string reads as a space.
   const to = url.searchParams.get("to")?.replaceAll(" ", "+");

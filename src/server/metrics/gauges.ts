@@ -28,25 +28,34 @@ export interface Sources {
 
 /** Registers all of them. */
 export function registerGauges(registry: Registry, sources: Sources): void {
-  const gauge = (name: string, help: string, read: () => Reading) => registry.read({ name, help, type: "gauge" }, read);
+  const gauge = (name: string, help: string, read: () => Reading, ...labels: string[]) =>
+    registry.read({ name, help, labels, type: "gauge" }, read);
   gauge("pombo_ready", "1 while the instance can accept and send, else 0: /ready says why.", () =>
     sources.isReady() ? 1 : 0,
   );
-  registry.read(
-    { name: "pombo_build_info", help: "What is running.", labels: ["version", "commit"], type: "gauge" },
-    () => [{ labels: [sources.build.version, sources.build.commit], value: 1 }],
+  const { version, commit } = sources.build;
+  gauge("pombo_build_info", "What is running.", () => [{ labels: [version, commit], value: 1 }], "version", "commit");
+  const bySite = (value: (site: SiteDepth) => number) => (): Sample[] | null =>
+    sources.backlog()?.map((site) => ({ labels: [site.site], value: value(site) })) ?? null;
+  gauge(
+    "pombo_queue_depth",
+    "Emails in the queue, by site; the smaller sites together are other.",
+    bySite(({ depth }) => depth),
+    "site",
   );
-  registerQueue(registry, sources);
+  gauge(
+    "pombo_queue_oldest_message_age_seconds",
+    "Time since the oldest email in the queue was accepted, by site.",
+    bySite(({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, sources.now() - oldestAt) / 1_000)),
+    "site",
+  );
   registerSms(registry, sources.sms, sources.now);
   gauge("pombo_email_attempts_in_progress", "Delivery attempts under way.", () => sources.runningAttempts());
-  registry.read(
-    {
-      name: "pombo_smtp_sessions",
-      help: "Sessions with mail servers: busy, or idle and kept for the next message.",
-      labels: ["state"],
-      type: "gauge",
-    },
+  gauge(
+    "pombo_smtp_sessions",
+    "Sessions with mail servers: busy, or idle and kept for the next message.",
     () => Object.entries(sources.sessions()).map(([state, value]) => ({ labels: [state], value })),
+    "state",
   );
   gauge("pombo_inbound_connections", "Open connections to the inbound port.", () => sources.inboundConnections());
   gauge("pombo_sites_blocked", "Destinations that get no mail for now: they do not answer, or asked for it.", () =>
@@ -62,27 +71,4 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     () => sources.process().cpuSeconds,
   );
   gauge("process_start_time_seconds", "When pombo started, Unix time.", () => sources.startedAt / 1_000);
-}
-
-function registerQueue(registry: Registry, { now, backlog }: Sources): void {
-  const bySite = (value: (site: SiteDepth) => number) => (): Sample[] | null =>
-    backlog()?.map((site) => ({ labels: [site.site], value: value(site) })) ?? null;
-  registry.read(
-    {
-      name: "pombo_queue_depth",
-      help: "Emails in the queue, by site; the smaller sites together are other.",
-      labels: ["site"],
-      type: "gauge",
-    },
-    bySite(({ depth }) => depth),
-  );
-  registry.read(
-    {
-      name: "pombo_queue_oldest_message_age_seconds",
-      help: "Time since the oldest email in the queue was accepted, by site.",
-      labels: ["site"],
-      type: "gauge",
-    },
-    bySite(({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000)),
-  );
 }

@@ -1,65 +1,66 @@
-import type { Clock } from "../../platform/clock.ts";
-import { BUILD } from "../../platform/build-info.ts";
-import type { HostPort } from "../../platform/ip/address.ts";
-import type { Db } from "../../platform/db/open.ts";
-import type { Log } from "../../platform/log.ts";
+// Serves the metrics of the instance. Everything that is measured only for them begins and ends here.
+
+import type { Config } from "../../config/config.ts";
 import { QueueDepthSampler } from "../../modules/emails/queue/depth-sampler.ts";
-import type { Counters } from "../../platform/metrics/counters.ts";
-import { registerGauges, type Sources } from "./gauges.ts";
-import { listenForMetrics } from "./listen.ts";
+import { openEmailAdminStore } from "../../modules/emails/queue/admin-store.ts";
+import { BUILD } from "../../platform/build-info.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { type Db, databaseFile } from "../../platform/db/open.ts";
+import type { Environment } from "../../platform/context.ts";
 import { watchEventLoop } from "../../platform/metrics/event-loop-lag.ts";
 import { readFileSizes, readProcess } from "../../platform/metrics/process.ts";
-import type { Registry } from "../../platform/metrics/registry.ts";
-import { openCensusStore } from "../../modules/emails/queue/depth-store.ts";
+import type { Core } from "../core.ts";
+import type { Modules } from "../modules.ts";
+import { registerGauges } from "./gauges.ts";
+import { listenForMetrics } from "./listen.ts";
 
-// Serving the metrics: everything that is measured only because somebody may ask begins and ends here.
-
-/** What an asking waits for the queue to be counted; then it gets the figures of the last time. */
+/** What a request waits for the queue to be counted; then it gets the figures of the last time. */
 const CENSUS_LIMIT_MS = 5_000;
 
-export interface ServeOptions {
-  listen: HostPort;
-  registry: Registry;
-  counters: Counters;
-  db: Db;
-  databaseFile: string;
-  /** Where a lane leads, for people; null: not known, then its recipient domain stands for it. */
-  siteOf: (laneId: number) => string | null;
-  sources: Pick<
-    Sources,
-    "isReady" | "runningAttempts" | "sessions" | "inboundConnections" | "blockedSites" | "freeDiskBytes" | "sms"
-  >;
-  clock: Clock;
-  log: Log;
+interface MetricsSources {
+  config: Config;
+  environment: Environment;
+  core: Core & { db: Db };
+  modules: Pick<Modules, "emails" | "sms" | "inboundMail">;
+  isReady: () => boolean;
 }
 
-export interface MetricsServer {
+interface MetricsServer {
   /** http://127.0.0.1:9464/metrics */
   url: string;
   stop(): Promise<void>;
 }
 
-/** Throws StartError when the port cannot be had. */
-export function serveMetrics(options: ServeOptions): MetricsServer {
-  const { registry, counters, clock, siteOf, databaseFile } = options;
-  const store = openCensusStore(options.db);
+/** Null where the configuration turns them off. Throws StartError when the port cannot be had. */
+export function serveMetrics({ config, environment, core, modules, isReady }: MetricsSources): MetricsServer | null {
+  const { listen } = config.metrics;
+  if (listen === null) return null;
+  const { clock, log } = environment;
+  const { registry, counters, guard } = core;
+  const { emails, sms, inboundMail } = modules;
   const census = new QueueDepthSampler({
-    store,
-    siteOf: (laneId) => siteOf(laneId) ?? store.destinationOf(laneId),
+    store: openEmailAdminStore(core.db),
+    findSite: (laneId) => emails.worker.getSite(laneId),
     clock,
   });
   registerGauges(registry, {
-    ...options.sources,
+    isReady,
+    sms: () => sms.figures(),
+    runningAttempts: () => emails.worker.runningCount,
+    sessions: () => emails.sessions(),
+    inboundConnections: () => inboundMail.connectionCount,
+    blockedSites: () => emails.sites.blocked().length,
+    freeDiskBytes: () => guard.freeBytes,
     now: () => clock.now(),
     build: BUILD,
     backlog: () => census.sites,
-    files: () => readFileSizes(databaseFile),
+    files: () => readFileSizes(databaseFile(config.dataDir)),
     process: readProcess,
     startedAt: clock.now(),
   });
   const listener = listenForMetrics({
-    listen: options.listen,
-    log: options.log,
+    listen,
+    log,
     text: async () => {
       await within(CENSUS_LIMIT_MS, clock, census.refresh());
       return registry.text();

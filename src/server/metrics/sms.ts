@@ -1,4 +1,4 @@
-import type { Registry, Sample } from "../../platform/metrics/registry.ts";
+import type { Registry } from "../../platform/metrics/registry.ts";
 
 // The metrics of SMS, read at each scrape. Their labels are the routes and links of the configuration.
 
@@ -35,8 +35,6 @@ export interface SmsFigures {
   possibleDuplicates: number;
 }
 
-const LINK = ["route", "link"];
-
 /** Registers all of them; `read` is called once for each. */
 export function registerSms(registry: Registry, read: () => SmsFigures, now: () => number): void {
   registerLinks(registry, read);
@@ -44,49 +42,49 @@ export function registerSms(registry: Registry, read: () => SmsFigures, now: () 
 }
 
 function registerLinks(registry: Registry, read: () => SmsFigures): void {
-  const gauge = (name: string, help: string, value: (link: LinkFigures) => number) =>
-    registry.read({ name, help, labels: LINK, type: "gauge" }, () => read().links.map((link) => sample(link, value)));
-  const counter = (name: string, help: string, value: (link: LinkFigures) => number) =>
-    registry.read({ name, help, labels: LINK, type: "counter" }, () => read().links.map((link) => sample(link, value)));
-  const byWord = (name: string, about: { help: string; label: string }, words: (link: LinkFigures) => object) =>
-    registry.read({ name, help: about.help, labels: [...LINK, about.label], type: "counter" }, () =>
+  const byLink = (type: "gauge" | "counter") => (name: string, help: string, value: (link: LinkFigures) => number) =>
+    registry.read({ name, help, labels: ["route", "link"], type }, () =>
+      read().links.map((link) => ({ labels: [link.route, link.name], value: value(link) })),
+    );
+  const linkGauge = byLink("gauge");
+  const linkCounter = byLink("counter");
+  const byWord = (name: string, help: string, label: string, words: (link: LinkFigures) => Record<string, number>) =>
+    registry.read({ name, help, labels: ["route", "link", label], type: "counter" }, () =>
       read().links.flatMap((link) =>
-        Object.entries(words(link)).map(([word, value]: [string, number]) => ({
-          labels: [link.route, link.name, word],
-          value,
-        })),
+        Object.entries(words(link)).map(([word, value]) => ({ labels: [link.route, link.name, word], value })),
       ),
     );
-
-  gauge("pombo_sms_link_bound", "1 while the link to the SMSC is bound, else 0.", ({ isBound }) => (isBound ? 1 : 0));
-  gauge("pombo_sms_link_window_size", "Segments that may wait for their responses at once.", ({ window }) => window);
-  gauge("pombo_sms_link_window_used", "Segments that wait for their responses.", ({ inUse }) => inUse);
-  gauge(
+  linkGauge("pombo_sms_link_bound", "1 while the link to the SMSC is bound, else 0.", ({ isBound }) => Number(isBound));
+  linkGauge(
+    "pombo_sms_link_window_size",
+    "Segments that may wait for their responses at once.",
+    ({ window }) => window,
+  );
+  linkGauge("pombo_sms_link_window_used", "Segments that wait for their responses.", ({ inUse }) => inUse);
+  linkGauge(
     "pombo_sms_link_rate_limit",
     "Segments a second that may be sent now; lower after the SMSC throttled.",
-    (link) => Math.round(link.ratePerSecond * 10) / 10,
+    ({ ratePerSecond }) => Math.round(ratePerSecond * 10) / 10,
   );
   byWord(
     "pombo_sms_submits_total",
-    { help: "Submits by outcome; unanswered and lost: nobody knows whether the SMSC took them.", label: "outcome" },
+    "Submits by outcome; unanswered and lost: nobody knows whether the SMSC took them.",
+    "outcome",
     ({ counts }) => counts.submits,
   );
-  byWord(
-    "pombo_sms_receipts_total",
-    { help: "Delivery receipts by state.", label: "state" },
-    ({ counts }) => counts.receipts,
-  );
+  byWord("pombo_sms_receipts_total", "Delivery receipts by state.", "state", ({ counts }) => counts.receipts);
   byWord(
     "pombo_sms_link_disconnects_total",
-    { help: "Connections that ended or could not be made, and binds that were refused.", label: "reason" },
+    "Connections that ended or could not be made, and binds that were refused.",
+    "reason",
     ({ counts }) => counts.ends,
   );
-  counter(
+  linkCounter(
     "pombo_sms_link_throttled_total",
     "Times that the SMSC throttled the link.",
     ({ counts }) => counts.throttled,
   );
-  counter(
+  linkCounter(
     "pombo_sms_inbound_messages_total",
     "Messages from subscribers; each part of a long one counts.",
     ({ counts }) => counts.texts,
@@ -94,17 +92,17 @@ function registerLinks(registry: Registry, read: () => SmsFigures): void {
 }
 
 function registerRoutes(registry: Registry, read: () => SmsFigures, now: () => number): void {
-  const ofRoute = (name: string, help: string, value: (route: SmsFigures["routes"][number]) => number) =>
+  const byRoute = (name: string, help: string, value: (route: SmsFigures["routes"][number]) => number) =>
     registry.read({ name, help, labels: ["route"], type: "gauge" }, () =>
       read().routes.map((each) => ({ labels: [each.route], value: value(each) })),
     );
-  ofRoute("pombo_sms_queue_depth", "Segments in the queue, counted up to 100,000.", ({ waiting }) => waiting);
-  ofRoute(
+  byRoute("pombo_sms_queue_depth", "Segments in the queue, counted up to 100,000.", ({ waiting }) => waiting);
+  byRoute(
     "pombo_sms_queue_oldest_message_age_seconds",
     "Time since the oldest message in the queue was accepted.",
     ({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000),
   );
-  ofRoute("pombo_sms_receipts_unmatched", "Stored receipts that match no message.", ({ unmatched }) => unmatched);
+  byRoute("pombo_sms_receipts_unmatched", "Stored receipts that match no message.", ({ unmatched }) => unmatched);
   registry.read(
     {
       name: "pombo_sms_messages_total",
@@ -122,8 +120,4 @@ function registerRoutes(registry: Registry, read: () => SmsFigures, now: () => n
     },
     () => read().possibleDuplicates,
   );
-}
-
-function sample(link: LinkFigures, value: (link: LinkFigures) => number): Sample {
-  return { labels: [link.route, link.name], value: value(link) };
 }

@@ -7,7 +7,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "platform/db/group-commit.ts": "measures how long a transaction took",
   "platform/http/listen.ts": "a stop must end, also where a test holds the clock; measures how long an answer took",
   "backup/litestream/control.ts": "asks the daemon on its socket",
-  "backup/litestream/delete-lineage.ts": "asks Amazon for the region of a bucket",
+  "backup/litestream/delete-prefix.ts": "asks Amazon for the region of a bucket",
   "platform/metrics/event-loop-lag.ts": "measures the event loop, whatever the clock says",
   "platform/worker-threads/worker-thread.ts": "a thread that hangs must be given up, also where a test holds the clock",
   "cli/commands/webhook/listen.ts": "asks the API and posts to a developer's program",

@@ -3,7 +3,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { deleteLineage } from "../../../src/backup/litestream/delete-lineage.ts";
+import { deletePrefix } from "../../../src/backup/litestream/delete-prefix.ts";
 import { openTools } from "../../../src/backup/litestream/tools.ts";
 import { defaultConfig } from "../../../src/config/config.ts";
 import { waitUntil } from "../../support/peers/process.ts";
@@ -159,7 +159,7 @@ async function deleteFirstLineage(world: World, endpoint: string): Promise<void>
   const tools = await openTools({ ...replication, ...keys }, { dataDir, database: join(dataDir, "pombo.db") });
   const before = await keysIn(endpoint);
   const [lineage = ""] = before.flatMap((key) => /^pombo\/([0-9a-f-]{36})\//.exec(key)?.[1] ?? []).toSorted();
-  expect(await deleteLineage(tools, lineage)).toBe(true);
+  expect(await deletePrefix(tools, lineage, LIMIT_MS)).toBe(true);
   const left = before.filter((key) => !key.startsWith(`pombo/${lineage}/`));
   expect([await keysIn(endpoint), left.length]).toEqual([left, expect.any(Number)]);
   expect(left.length).toBeLessThan(before.length);

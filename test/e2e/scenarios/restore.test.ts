@@ -45,7 +45,7 @@ async function accept(served: Served, world: World, subject: string): Promise<st
 async function dkimOf(world: World, content: Buffer): Promise<string[]> {
   const verdicts = await verifyMessage(content, (name) => {
     const { TXT: records = [] } = world.dns.zone[name] as { TXT?: string[] };
-    return Promise.resolve({ kind: "found", records, ttlS: 60, isAuthentic: false, server: "" });
+    return Promise.resolve({ kind: "found", records, ttlS: 60, server: "" });
   });
   return verdicts.map(({ algorithm, result }) => `${algorithm} ${result}`);
 }

@@ -15,8 +15,7 @@ import {
   UUID_V7,
 } from "../../support/api/kit.ts";
 import { attempted, LATER, MINUTE, NOON, startAtNoon } from "../../support/api/one-email.ts";
-import { linkRoutes } from "../../../src/modules/sms/api/operator-routes.ts";
-import { linkTestRoutes } from "../../../src/modules/sms/link-test/routes.ts";
+import { linkRoutes, linkTestRoutes } from "../../../src/modules/sms/api/operator-routes.ts";
 
 const WORKSPACES = "/api/v1/operator/workspaces";
 const EMAILS = "/api/v1/emails";

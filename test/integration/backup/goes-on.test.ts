@@ -77,11 +77,19 @@ async function makeDirectory(syncIntervalMs = 100) {
         error: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),
       };
       const edges = { clock: systemClock, random: systemRandom, log };
-      const lineages = new Lineages({ tools, instance: "i", boot: "b", limitMs: LIMIT_MS, ...edges });
+      const lineages = new Lineages({
+        tools,
+        instance: "i",
+        boot: "b",
+        limitMs: LIMIT_MS,
+        steady: systemClock,
+        ...edges,
+      });
       const supervisor = new Supervisor({
         restorable: new RestorableCheck({
           inspect: () => lineages.inspect(),
-          settle: () => lineages.settle(),
+          isRenewalDue: () => lineages.renewalWaitMs === 0,
+          settle: (inspected) => lineages.settle(inspected),
           ...{ clock: systemClock, log, everyMs: 500, recheckEveryMs: 500 },
         }),
         lineages,

@@ -1,7 +1,7 @@
 // A whole pombo with the real daemon and a folder as its replica.
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApp } from "../../../src/server/server.ts";
@@ -9,12 +9,14 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { StartError } from "../../../src/platform/errors.ts";
 import { loadInstanceKey } from "../../../src/platform/keyring/key-file.ts";
 import { getDaemonVersion } from "../../../src/backup/litestream/executable.ts";
-import { inspectReplica } from "../../../src/backup/litestream/catalog.ts";
+import { inspectReplica, readCatalog, writeCatalog } from "../../../src/backup/litestream/catalog.ts";
 import { restoreLineage } from "../../../src/backup/litestream/replica.ts";
 import { openTools } from "../../../src/backup/litestream/tools.ts";
 import { openOffline } from "../../../src/server/offline.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
-import { isId } from "../../../src/platform/uuid.ts";
+import { isId, newId } from "../../../src/platform/uuid.ts";
+import { databaseFile } from "../../../src/platform/db/open.ts";
+import { waitUntil } from "../../support/peers/process.ts";
 import { type Instance, startInstance } from "../../support/fakes/instance.ts";
 
 const hasDaemon = getDaemonVersion() !== null;
@@ -217,6 +219,27 @@ test.skipIf(!hasDaemon)("a database of an earlier time starts with delivery paus
   await pombo.restart();
   expect(logged(pombo, "delivery.paused")[0]?.fields["reason"]).toContain("the replica holds more");
   await expectPaused(pombo);
+});
+
+test.skipIf(!hasDaemon)("a machine put back is recognized when its lineage has long left the replica", async () => {
+  using replica = replicaFolder();
+  await using pombo = await startReplicated(replica.path);
+  await waitUntil("a lineage", 30_000, () => readdirSync(replica.path).some(isId));
+  await pombo.app.stop(0);
+  const [old = ""] = readdirSync(replica.path).filter(isId);
+  const { config } = pombo;
+  const tools = await openTools(config.replication, {
+    dataDir: config.dataDir,
+    database: databaseFile(config.dataDir),
+  });
+  const catalog = await readCatalog(tools, 30_000);
+  const [first] = catalog.kind === "read" ? catalog.lineages : [];
+  // The same start has begun another since, and the first is past the retention. The disk is as it was before that.
+  const newer = newId(Date.now(), systemRandom);
+  renameSync(join(replica.path, old), join(replica.path, newer));
+  expect(await writeCatalog(tools, [{ ...first!, id: newer, wholeAt: Date.now() }], 30_000)).toBeNull();
+  await pombo.restart();
+  expect(logged(pombo, "delivery.paused")[0]?.fields["reason"]).toContain("the replica holds more");
 });
 
 test("a database put back without its marker, or behind it, starts with delivery paused", async () => {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setUpInstance } from "../../../src/cli/commands/setup/setup.ts";
-import { CommandError } from "../../../src/cli/framework/failure.ts";
+import { CommandError } from "../../../src/cli/framework/definition.ts";
 import { openOperatorApi } from "../../../src/cli/client/instance-client.ts";
 import { findInstance } from "../../../src/cli/client/settings.ts";
 import { defaultConfig } from "../../../src/config/config.ts";

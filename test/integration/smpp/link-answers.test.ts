@@ -84,7 +84,7 @@ test("a segment that cannot be written is given back alone, with the reason", as
   await using world = await makeBound(smsc);
   const bad = segment("bad", { source: { ton: 5, npi: 0, address: "Água" } });
   expect(world.link.send([segment("a"), bad, segment("b")])).toEqual([
-    { segment: bad, why: "unwritable", reason: "source: at most 20 ASCII characters" },
+    { segment: bad, reason: "source: at most 20 ASCII characters" },
   ]);
   await world.until(() => world.answers.length === 2);
   expect(world.link.state.taken).toBe(0);

@@ -2,7 +2,7 @@
 // and runs faster.
 import { expect, test } from "bun:test";
 import { steadyClock, type Clock } from "../../../src/platform/clock.ts";
-import { openLink } from "../../../src/protocols/smpp/link.ts";
+import { Link } from "../../../src/protocols/smpp/link.ts";
 import { startSmsc, type SmscHandle } from "../../support/peers/smsc/client.ts";
 import { readMessage } from "../../support/peers/smsc/codec.ts";
 import type { Rule } from "../../support/peers/smsc/script.ts";
@@ -37,7 +37,7 @@ function sendAll(smsc: SmscHandle) {
     fates.set(name, [...(fates.get(name) ?? []), what]);
     if (fates.size === SEGMENTS) resolve();
   };
-  const link = openLink<NamedSegment>({
+  const link = new Link<NamedSegment>({
     settings: settingsFor(smsc, { window: WINDOW, responseTimeoutMs: 6_000 }),
     clock: fast,
     unit: () => 0.5,
@@ -63,6 +63,7 @@ function sendAll(smsc: SmscHandle) {
       },
     },
   });
+  link.start();
   return { link, fates, receipts, done: promise };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../../src/config/config.ts";
-import { Backlog } from "../../../src/modules/sms/queue/backlog.ts";
+import { Backlog } from "../../../src/modules/sms/gateway/route-health.ts";
 import { LinkStatus } from "../../../src/modules/sms/gateway/link-status.ts";
 import { openRoutes } from "../../../src/modules/sms/gateway/route-settings.ts";
 import { linkConfig } from "../../support/texting/world.ts";
@@ -22,7 +22,7 @@ function makeBacklog() {
   };
   const backlog = new Backlog({
     routes,
-    waiting: { get: () => ({ waiting: state.waiting, oldestAt: null }), isAtLimit: (count) => count >= 100_000 },
+    waiting: { get: () => ({ waiting: state.waiting, oldestAt: null }) },
     links: { unboundMs: () => state.unboundMs, views: () => [{ ...view, ratePerSecond: state.ratePerSecond }] },
     isPaused: () => state.isPaused,
     clock,
@@ -53,7 +53,7 @@ test("a backlog that grows for five minutes is told of, with the rate, until it 
       component: "sms",
       about: "vodacom",
       reason:
-        "The SMS route vodacom gets more texts than it can send: 230 segments wait, 200 more than five minutes ago. The provider throttles it: it sends at most 17.5 a second, instead of the configured 2000. See pombo sms links.",
+        "The SMS route vodacom gets more messages than it can send: 230 segments wait, 200 more than five minutes ago. The provider throttles it: it sends at most 17.5 a second, instead of the configured 2000. See pombo sms links.",
       since: 1_000_000 + 6 * MINUTE,
       isAdvisory: true,
     },

@@ -97,7 +97,7 @@ test("a route without a link is a trouble while texts wait for it, and the insta
   const { status, body } = await ready();
   expect([status, body.status, body.issues.map(({ component }) => component)]).toEqual([200, "ready", ["sms"]]);
   expect(body.issues[0]?.reason).toBe(
-    "No link of the SMS route vodacom is bound, and texts wait for it (the bind was refused with 0x0000000F, ESME_RINVSYSID). Look at system_id of the link. See pombo sms links.",
+    "No link of the SMS route vodacom is bound, and messages wait for it (the bind was refused with 0x0000000F, ESME_RINVSYSID). Look at system_id of the link. See pombo sms links.",
   );
   const { issues } = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
   expect(issues.map(({ component }: { component: string }) => component)).toEqual(["sms"]);
@@ -108,7 +108,7 @@ test("a route without a link is a trouble while texts wait for it, and the insta
   expect(text).toContain(`pombo_sms_link_disconnects_total{${LINK},reason="refused"} 1\n`);
 });
 
-test("a route that gets more texts than its SMSC takes is a trouble, and the instance stays ready", async () => {
+test("a route that gets more messages than its SMSC takes is a trouble, and the instance stays ready", async () => {
   const clock = fastClock(20);
   await using world = await startTexting({
     script: { rules: [{ answer: { status: 0x58 } }] },
@@ -129,12 +129,12 @@ test("a route that gets more texts than its SMSC takes is a trouble, and the ins
     await Promise.all(texts);
     clock.jump(60_000);
     // At first it may still be told that no link is bound.
-    return (await ready()).body.issues.some(({ reason }: { reason: string }) => reason.includes("gets more texts"));
+    return (await ready()).body.issues.some(({ reason }: { reason: string }) => reason.includes("gets more messages"));
   };
   await waitUntil("it is told", 15_000, isTold);
   const { status, body } = await ready();
   expect([status, body.issues[0]?.component]).toEqual([200, "sms"]);
-  expect(body.issues[0]?.reason).toContain("The SMS route vodacom gets more texts than it can send");
+  expect(body.issues[0]?.reason).toContain("The SMS route vodacom gets more messages than it can send");
   const seen = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
-  expect(seen.issues[0].reason).toContain("gets more texts than it can send");
+  expect(seen.issues[0].reason).toContain("gets more messages than it can send");
 });

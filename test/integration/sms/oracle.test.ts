@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { SegmentedMessage } from "sms-segments-calculator";
-import { METHODS, normalForm, SHIFT_TABLES } from "../../../src/modules/sms/encoding/encoding.ts";
+import { normalForm } from "../../../src/modules/sms/encoding/encoding.ts";
 import { readHeader } from "../../../src/modules/sms/encoding/user-data-header.ts";
 import { reassemble, readPart } from "../../../src/modules/sms/encoding/reassemble.ts";
-import { joinParts, splitText, toSubmissions } from "../../../src/modules/sms/encoding/segment.ts";
+import { splitText, toSubmissions } from "../../../src/modules/sms/encoding/segment.ts";
 import { seeded } from "../../support/db/temporary.ts";
-import { PLAIN, randomLength, randomText } from "../../support/sms/texts.ts";
+import { joinParts, METHODS, PLAIN, randomLength, randomText, SHIFT_TABLES } from "../../support/sms/texts.ts";
 
 // Others count as we do, and phones read what we write. ROUNDS and SEED make it longer, and the same again.
 
@@ -41,11 +41,11 @@ test(
     for (let round = 0; round < ROUNDS * 1_000; round += 1) {
       const text = normalForm(randomText(chance, randomLength(chance)));
       const reference = Math.floor(chance() * 0x1_0000);
-      for (const method of METHODS)
-        for (const nli of SHIFT_TABLES) {
-          const split = splitText(text, { ...PLAIN, method, nli });
+      for (const segmentation of METHODS)
+        for (const shiftTables of SHIFT_TABLES) {
+          const split = splitText(text, { ...PLAIN, segmentation, shiftTables });
           expect(joinParts(split)).toBe(text);
-          const parts = toSubmissions(split, { method, defaultCharset: "gsm7", reference }).map((each) =>
+          const parts = toSubmissions(split, { segmentation, defaultCharset: "gsm7", reference }).map((each) =>
             readPart({
               esmClass: each.hasHeader ? 0x40 : 0,
               dataCoding: each.dataCoding,

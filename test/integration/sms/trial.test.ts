@@ -130,7 +130,7 @@ test("a refusal is told by its name, with the setting to change", async () => {
     "Two parts: part 1 was refused with ESME_RINVESMCLASS, part 2 was refused with ESME_RINVESMCLASS.",
   );
   expect(words).toContain('try segmentation = "sar" or "payload"');
-  expect(words).toContain("Only the text of two parts is refused");
+  expect(words).toContain("Only the message of two parts is refused");
 });
 
 test("answers that do not come end in doubt, and nothing is sent twice", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../../src/config/config.ts";
 import { openRoutes } from "../../../src/modules/sms/gateway/route-settings.ts";
-import { findUnboundRoutes } from "../../../src/modules/sms/gateway/health-issues.ts";
+import { findUnboundRoutes } from "../../../src/modules/sms/gateway/route-health.ts";
 import { linkConfig } from "../../support/texting/world.ts";
 
 test("a route is a trouble since its link is gone; where no links are opened nothing is said of them", () => {

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../../src/cli/command-table.ts";
-import { CommandError } from "../../../src/cli/framework/failure.ts";
+import { CommandError } from "../../../src/cli/framework/definition.ts";
 import { StartError } from "../../../src/platform/errors.ts";
 import type { Json } from "../fakes/instance.ts";
 

@@ -28,7 +28,7 @@ export function zone(records: Record<string, string[]>): LookupTxt {
     return Promise.resolve(
       found === undefined
         ? { kind: "no_name", server: "test" }
-        : { kind: "found", records: found, ttlS: 60, isAuthentic: false, server: "test" },
+        : { kind: "found", records: found, ttlS: 60, server: "test" },
     );
   };
 }

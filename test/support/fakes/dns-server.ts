@@ -2,9 +2,8 @@
  * A scripted name server over real UDP and TCP: a zone that a test may change at any time, and a
  * fault per name. The forging faults send the forged answer first and the true one after it.
  */
-import { answerMessage } from "../../../src/sandbox/dns/server.ts";
-import { listenForDns } from "../../../src/sandbox/dns/sockets.ts";
-import type { DnsServer, Transport } from "../../../src/sandbox/dns/sockets.ts";
+import { answerMessage, listenForDns } from "../../../src/sandbox/dns/server.ts";
+import type { DnsServer, Transport } from "../../../src/sandbox/dns/server.ts";
 import { decode, encode } from "dns-packet";
 import { answerFromZone } from "./zone.ts";
 import type { Zone } from "./zone.ts";
@@ -34,9 +33,7 @@ export type DnsFault =
   | "garbage"
   /** Leaves out all but the first record, as a server does that holds only the alias. */
   | "first_record_alone"
-  | "referral"
-  /** Sets the AD bit. */
-  | "authentic";
+  | "referral";
 
 /** The address that forged answers carry. */
 const FORGED_ADDRESS = "6.6.6.6";
@@ -147,9 +144,6 @@ function respond(message: Buffer, { fault, transport, answer }: Scene): Buffer[]
     }
     case "referral":
       return [refer(message)];
-    case "authentic":
-      genuine.writeUInt16BE(genuine.readUInt16BE(2) | 0x20, 2);
-      return [genuine];
   }
 }
 

@@ -29,7 +29,7 @@ export function createFakeResolver(zone: Zone = {}, failures: Record<string, str
     const records = answer.filter((record) => record.type === type);
     const last = answer.at(-1);
     if (records.length > 0) {
-      return { kind: "found", records: records.map(read), ttlS: TTL_S, isAuthentic: false, server: SERVER };
+      return { kind: "found", records: records.map(read), ttlS: TTL_S, server: SERVER };
     }
     // A CNAME to a name outside the zone.
     if (last?.type === "CNAME" && !(bare(last.value) in fake.zone)) return { kind: "no_name", server: SERVER };

@@ -103,6 +103,7 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
     committer: of.committer,
     probe: () => void of.db.orm.insert(instance).values({ name: "probe", value: "" }).onConflictDoNothing().run(),
     clock: shown,
+    log: { error: () => undefined },
     limits: { minFreeBytes: 1_000, minFreeInodesPercent: 0 },
     readFree: () => ({ freeBytes, freeInodesPercent: 100 }),
     changed: () => undefined,

@@ -124,7 +124,7 @@ const GOLDEN: Record<string, { made: () => Buffer; expected: string }> = {
       "43 00 00 00 00 01 00 08 00 08 05000342020100e3 0204 0002 0102 0426 0001 01",
   },
   "submit_sm in parts by TLV, §5.3.2.22": {
-    made: () => encodeSubmit(5, { ...SUBMIT, validityPeriod: "", sar: { reference: 0xabcd, total: 3, part: 2 } }),
+    made: () => encodeSubmit(5, { ...SUBMIT, validityPeriod: "", sar: { reference: 0xabcd, total: 3, seq: 2 } }),
     expected:
       "00000044 00000004 00000000 00000005 00 05 00 4c4f4a4100 01 01 32353838343132333435363700 " +
       "00 00 00 00 00 01 00 00 00 03 4f6c61 020c 0002 abcd 020e 0001 03 020f 0001 02",
@@ -224,7 +224,7 @@ export const CASES: Record<string, () => Promise<void> | void> = {
       { tag: 0x020e, value: "03" },
       { tag: 0x020f, value: "02" },
     ];
-    assert.deepEqual((await readInbound({ tlvs: three })).sar, { reference: 0xabcd, total: 3, part: 2 });
+    assert.deepEqual((await readInbound({ tlvs: three })).sar, { reference: 0xabcd, total: 3, seq: 2 });
     assert.equal((await readInbound({ tlvs: three.slice(1) })).sar, null);
   },
   "TLVs that the package makes objects of do not end the connection": async () => {

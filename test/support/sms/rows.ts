@@ -1,8 +1,7 @@
 import type { Db } from "../../../src/platform/db/open.ts";
 import type { NewMessage } from "../../../src/modules/sms/queue/message-store.ts";
 import { openSmsStores, type SmsStores } from "../../../src/modules/sms/stores.ts";
-import { openCreditStore } from "../../../src/modules/workspaces/credit-store.ts";
-import { changeCredits } from "../../../src/modules/workspaces/credits.ts";
+import { openCreditStore, changeCredits } from "../../../src/modules/workspaces/credit-store.ts";
 import { openWorkspaceStore } from "../../../src/modules/workspaces/store.ts";
 import type { NewSegment } from "../../../src/modules/sms/queue/segment-read-store.ts";
 

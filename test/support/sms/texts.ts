@@ -1,9 +1,10 @@
 // Random texts of the kinds that customers send, from a seeded chance.
 
 import { alphabetNamed, type AlphabetName } from "../../../src/modules/sms/encoding/gsm-alphabet.ts";
-import type { Coding } from "../../../src/modules/sms/encoding/encoding.ts";
+import { type Coding, decodeSeptets, decodeUcs2 } from "../../../src/modules/sms/encoding/encoding.ts";
+import type { SplitText } from "../../../src/modules/sms/encoding/segment.ts";
 
-export const PLAIN: Coding = { method: "udh8", nli: "off", defaultCharset: "gsm7" };
+export const PLAIN: Coding = { segmentation: "udh8", shiftTables: "off", defaultCharset: "gsm7" };
 
 const characters = (name: AlphabetName) => [...alphabetNamed(name).codes.keys()].filter((each) => each !== "\f");
 
@@ -38,4 +39,14 @@ export function randomLength(chance: () => number): number {
   const near = [0, 1, 66, 67, 70, 71, 80, 134, 135, 153, 155, 160, 161, 201, 306, 307];
   if (chance() < 0.5) return near[Math.floor(chance() * near.length)] as number;
   return Math.floor(chance() ** 2 * 1_600);
+}
+
+/** What the configuration may have. */
+export const METHODS = ["udh8", "udh16", "sar", "payload"] as const;
+export const SHIFT_TABLES = ["off", "pt-single", "pt-locking"] as const;
+
+/** The text of all parts. */
+export function joinParts({ encoding, alphabet, parts }: Pick<SplitText, "encoding" | "alphabet" | "parts">): string {
+  const bytes = Buffer.concat(parts);
+  return encoding === "gsm7" ? decodeSeptets(bytes, alphabet) : (decodeUcs2(bytes) ?? "");
 }

@@ -1,5 +1,10 @@
-import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../../config/config.ts";
-import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
+import {
+  type Config,
+  DEFAULT_SMS_PREFIXES,
+  defaultConfig,
+  defaultSmsRoute,
+  NO_RATE_LIMITS,
+} from "../../../config/config.ts";
 import { MAGIC_NUMBERS, type MagicNumber, buildNumber, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { startApp } from "../../../server/server.ts";
@@ -9,10 +9,10 @@ import { systemClock } from "../../../platform/clock.ts";
 import { createResolver } from "../../../protocols/dns/client.ts";
 import { createKey, type NewKey } from "../../../modules/api-keys/key.ts";
 import { type DomainStore, openDomainStore } from "../../../modules/domains/store.ts";
-import { StartError } from "../../../platform/errors.ts";
+import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import { loadInstanceKey } from "../../../platform/keyring/key-file.ts";
 import { MARKER } from "../../../backup/litestream/marker.ts";
-import { takeLock } from "../../../platform/instance-lock.ts";
+import { describeHolder, takeLock } from "../../../platform/instance-lock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { startSandboxDns } from "../../../sandbox/dns/server.ts";
@@ -23,23 +23,18 @@ import { sandboxRoutes } from "../../../sandbox/web/routes.ts";
 import { startSandboxSmsc } from "../../../sandbox/smsc/server.ts";
 import { openTexts } from "../../../sandbox/smsc/message-store.ts";
 import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../../../sandbox/dns/zone.ts";
-import type { Terminal } from "../../framework/terminal.ts";
+import { type Arguments, type Terminal, UsageError } from "../../framework/definition.ts";
+import { plain } from "../../framework/text.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./config.ts";
 import { seed, type SandboxKeys } from "./seed.ts";
-import { setUpInstance } from "../setup/setup.ts";
-import { anotherPort, dataDirHeld, refusalLog, sandboxLog, welcome } from "./messages.ts";
+import { makeDirectory, setUpInstance } from "../setup/setup.ts";
+import { anotherPort, refusalLog, sandboxLog, welcome } from "./messages.ts";
 
 // `pombo dev`: a whole pombo with its own DNS, mail server with an inbox, and SMSC with phones, all on loopback. Mail
 // really goes through queue, DKIM, DNS and SMTP with STARTTLS, and SMS through SMPP.
 
-export interface DevOptions {
-  port: number;
-  /** The data directory; undefined: a temporary one. */
-  data: string | undefined;
-  json: boolean;
-}
-
+const DEFAULT_PORT = 8080;
 /** Long enough for slow@ to answer. */
 const STOP_GRACE_MS = 6_000;
 const TEXTS_FILE = "sandbox-texts.db";
@@ -50,27 +45,31 @@ const SETUP_EVENTS = ["workspace.created", "sender_id.added", "credits.granted"]
 /** Events of the links to its SMSC, which logs them itself. */
 const LINK_EVENTS = ["smpp.bound", "smpp.unbound", "smpp.throttled"];
 
-export async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
-  if (options.data !== undefined) becomeOwner(options.data);
-  const directory = options.data === undefined ? makeTemporary() : makeDirectory(resolve(options.data));
+export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
+  const port = readPort(args.text("port"));
+  // Undefined: a temporary directory.
+  const data = args.text("data");
+  if (data !== undefined) becomeOwner(data);
+  const directory = data === undefined ? makeTemporary() : resolve(data);
   const closers: (() => Promise<void> | void)[] = [];
-  if (options.data === undefined) closers.push(() => rmSync(directory, { recursive: true, force: true }));
+  if (data === undefined) closers.push(() => rmSync(directory, { recursive: true, force: true }));
+  else makeDirectory(directory, "--data");
   const log = sandboxLog(terminal.err);
   try {
-    const { app, keys } = await startWorld({ directory, port: options.port, log, closers });
+    const { app, keys } = await startWorld({ directory, port, log, closers });
+    const { url, inbound } = app;
+    const { apiKey, operatorKey, workspaceId } = keys;
     const ready = {
-      url: app.url,
-      ...keys,
+      url,
+      apiKey,
+      operatorKey,
+      workspaceId,
       domain: SANDBOX_DOMAIN,
-      inboxUrl: `${app.url}/sandbox`,
-      inbound: app.inbound,
+      inboxUrl: `${url}/sandbox`,
+      inbound,
     };
-    if (options.json) {
-      const { url, apiKey, operatorKey, workspaceId, domain, inboxUrl, inbound } = ready;
-      terminal.out(JSON.stringify({ url, apiKey, operatorKey, workspaceId, domain, inboxUrl, inbound }));
-    } else {
-      terminal.out(welcome(ready, { directory, isKept: options.data !== undefined }));
-    }
+    const isKept = data !== undefined;
+    terminal.out(args.isSet("json") ? JSON.stringify(ready) : welcome(ready, { directory, isKept }));
     await terminal.stopSignal();
     const isBusy = app.worker.runningCount > 0;
     terminal.err(isBusy ? `Stopping … (running deliveries get up to ${STOP_GRACE_MS / 1_000} s)` : "Stopping …");
@@ -78,7 +77,7 @@ export async function dev(options: DevOptions, terminal: Terminal): Promise<void
     for (const close of closers.toReversed()) await close();
   }
   terminal.err(
-    options.data === undefined
+    data === undefined
       ? "Stopped. The sandbox's data is deleted."
       : `Stopped. The sandbox's data is kept in ${directory}.`,
   );
@@ -190,25 +189,20 @@ function parseAddress(place: string): { address: string; port: number } {
   return { address: place.slice(0, at), port: Number(place.slice(at + 1)) };
 }
 
-/** Returns the directory; throws StartError when it cannot be made. */
-function makeDirectory(directory: string): string {
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    return directory;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(
-      `The data directory ${directory} cannot be created (${reason}). Choose another with --data, or create it as root and give it to this user.`,
-    );
-  }
+function readPort(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_PORT;
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new UsageError(`--port must be a number from 0 to 65535, not ${plain(text)}.`);
 }
 
 function makeTemporary(): string {
   try {
     return mkdtempSync(join(tmpdir(), "pombo-dev-"));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`A temporary data directory cannot be created (${reason}). Name one with --data DIR.`);
+    throw new StartError(
+      `A temporary data directory cannot be created (${getErrorMessage(error)}). Name one with --data DIR.`,
+    );
   }
 }
 
@@ -219,7 +213,10 @@ function makeTemporary(): string {
  */
 function claimDirectory(directory: string): boolean {
   const lock = takeLock(directory);
-  if (lock.kind === "held") throw new StartError(dataDirHeld(directory, lock.pid));
+  if (lock.kind === "held")
+    throw new StartError(
+      `${describeHolder(lock.pid)} is running on ${directory}. Stop it first, or use another directory with --data DIR. Nothing was written or sent.`,
+    );
   try {
     if (existsSync(keysFile(directory))) return false;
     if (existsSync(inboxFile(directory))) {

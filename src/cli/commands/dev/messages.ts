@@ -93,15 +93,7 @@ Press Ctrl-C to stop.
 `;
 }
 
-/** The error for a data directory in use; `pid` null: unknown. */
-export function dataDirHeld(directory: string, pid: number | null): string {
-  const holder = pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
-  return `${holder} is running on ${directory}. Stop it first, or use another directory with --data DIR. Nothing was written or sent.`;
-}
-
-const LAST_PORT = 65_535;
-
 /** A port to suggest instead of one that is taken. */
 export function anotherPort(port: number): number {
-  return port < LAST_PORT ? port + 1 : port - 1;
+  return port < 65_535 ? port + 1 : port - 1;
 }

@@ -1,7 +1,8 @@
 import { isId } from "../../../platform/uuid.ts";
 import type { QueueChanged } from "../../../modules/operator/queue-schema.ts";
-import { CommandError, UsageError } from "../../framework/failure.ts";
-import { type QueueFilter, readFilter, readKinds } from "./filter.ts";
+import { CommandError, UsageError } from "../../framework/definition.ts";
+import { KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
+import { toBatches } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { count, plain } from "../../framework/text.ts";
 
@@ -12,10 +13,7 @@ type Part = typeof QueueChanged.static;
 type Counts = Part["changed"];
 type Done = Pick<Part, "changed" | "running" | "unknown" | "ended">;
 
-/** Ids in one request. */
 const MAX_IDS = 100;
-const KINDS = ["email", "sms", "webhook"] as const;
-const NOUNS = { email: ["email", "emails"], sms: ["SMS", "SMS"], webhook: ["webhook call", "webhook calls"] } as const;
 
 /** The chosen messages, as the API takes them. */
 type Selection = { ids: string[] } | (QueueFilter & { kinds: string[] | undefined; all: true | undefined });
@@ -78,7 +76,7 @@ async function readSelection(work: Work, allOption: "--all" | null): Promise<Sel
 async function change(work: Work, verb: "retry" | "drop", selection: Selection, more: object = {}): Promise<Done> {
   const { api, terminal } = work;
   const done: Done = { changed: none(), running: none(), unknown: [], ended: [] };
-  const bodies = "ids" in selection ? toBatches(selection.ids).map((ids) => ({ ids })) : [selection];
+  const bodies = "ids" in selection ? toBatches(selection.ids, MAX_IDS).map((ids) => ({ ids })) : [selection];
   for (const body of bodies) {
     let cursor: string | null = null;
     do {
@@ -119,7 +117,7 @@ function formatRunning(running: Counts): string {
 /** "3 emails and 1 SMS"; null: none. */
 function formatCounts(counts: Counts): string | null {
   const parts = KINDS.filter((kind) => counts[kind] > 0).map((kind) => {
-    const [one, many] = NOUNS[kind];
+    const { one, many } = KIND_WORDS[kind];
     return count(counts[kind], one, many);
   });
   return parts.length === 0 ? null : new Intl.ListFormat("en").format(parts);
@@ -138,12 +136,6 @@ async function readAnswer({ terminal }: Work): Promise<string> {
     if (text.includes("\n")) break;
   }
   return (text.split("\n")[0] ?? "").trim().toLowerCase();
-}
-
-function toBatches(ids: string[]): string[][] {
-  return Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
-    ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
-  );
 }
 
 function none(): Counts {

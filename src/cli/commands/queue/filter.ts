@@ -1,7 +1,6 @@
 import { systemClock } from "../../../platform/clock.ts";
 import type { InstanceStatus } from "../../../modules/operator/status-schema.ts";
-import type { Option } from "../../framework/definition.ts";
-import { UsageError } from "../../framework/failure.ts";
+import { type Option, UsageError } from "../../framework/definition.ts";
 import { findWorkspace } from "../../client/find.ts";
 import type { OperatorApi } from "../../client/instance-client.ts";
 import type { Work } from "../../client/operator-command.ts";
@@ -40,13 +39,17 @@ export async function readFilter({ api, args }: Work): Promise<QueueFilter> {
   };
 }
 
-export function readKinds({ args }: Pick<Work, "args">): ("email" | "sms" | "webhook")[] {
-  const kinds = [
-    ["emails", "email"],
-    ["sms", "sms"],
-    ["webhooks", "webhook"],
-  ] as const;
-  return kinds.filter(([option]) => args.isSet(option)).map(([, kind]) => kind);
+export const KINDS = ["email", "sms", "webhook"] as const;
+
+/** The option that chooses each kind, and its nouns. */
+export const KIND_WORDS = {
+  email: { option: "emails", one: "email", many: "emails" },
+  sms: { option: "sms", one: "SMS", many: "SMS" },
+  webhook: { option: "webhooks", one: "webhook call", many: "webhook calls" },
+} as const;
+
+export function readKinds({ args }: Pick<Work, "args">): (typeof KINDS)[number][] {
+  return KINDS.filter((kind) => args.isSet(KIND_WORDS[kind].option));
 }
 
 /** The restore point is the time of the restore because of which delivery is paused. */

@@ -1,6 +1,6 @@
 import type { DeliveryState, QueuedMessage, QueueOverview } from "../../../modules/operator/queue-schema.ts";
-import { UsageError } from "../../framework/failure.ts";
-import { FILTER_OPTIONS, KIND_OPTIONS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
+import { UsageError } from "../../framework/definition.ts";
+import { FILTER_OPTIONS, KIND_OPTIONS, KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { dropMessages, retryMessages } from "./change.ts";
 import { type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
 import { type Column, tableLines } from "../../framework/table.ts";
@@ -194,35 +194,30 @@ async function listMessages(work: Work): Promise<Shown> {
 }
 
 const NOTHING = "No such message waits.";
-const LISTED = {
-  email: { nouns: ["email", "emails"], option: "--emails" },
-  sms: { nouns: ["SMS", "SMS"], option: "--sms" },
-  webhook: { nouns: ["webhook call", "webhook calls"], option: "--webhooks" },
-} as const;
 
 /** "No email waits; 2 SMS do: add --sms." */
 async function suggestKinds(
   { api }: Work,
   filter: QueueFilter,
-  asked: keyof typeof LISTED | undefined,
+  asked: (typeof KINDS)[number] | undefined,
 ): Promise<string> {
   const others: string[] = [];
   const options: string[] = [];
-  for (const kind of ["email", "sms", "webhook"] as const) {
+  for (const kind of KINDS) {
     if (kind === (asked ?? "email")) continue;
     for await (const page of api.pages<Message>("/operator/queue/messages", { ...filter, kind })) {
       if (page.length === 0) break;
       const least = page.length >= PAGE_ROWS ? "at least " : "";
-      const [one, many] = LISTED[kind].nouns;
+      const { one, many, option } = KIND_WORDS[kind];
       others.push(`${least}${count(page.length, one, many)} ${page.length === 1 ? "does" : "do"}`);
-      options.push(LISTED[kind].option);
+      options.push(`--${option}`);
       break;
     }
   }
   if (others.length === 0) return NOTHING;
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
-  const how = `${asked === undefined ? "add" : `instead of ${LISTED[asked].option} give`} ${options.join(" or ")}`;
-  return `No ${isFiltered ? "such " : ""}${LISTED[asked ?? "email"].nouns[0]} waits; ${others.join(", ")}: ${how}.`;
+  const how = `${asked === undefined ? "add" : `instead of --${KIND_WORDS[asked].option} give`} ${options.join(" or ")}`;
+  return `No ${isFiltered ? "such " : ""}${KIND_WORDS[asked ?? "email"].one} waits; ${others.join(", ")}: ${how}.`;
 }
 
 function wholeNumber(text: string | undefined, maximum: number): number | undefined {

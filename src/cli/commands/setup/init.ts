@@ -5,26 +5,35 @@ import { parseHostPort } from "../../../config/config.ts";
 import { StartError } from "../../../platform/errors.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { systemRandom } from "../../../platform/random.ts";
-import type { Terminal } from "../../framework/terminal.ts";
-import { forgetConfig, freshConfig, type Plan, writeConfig } from "./new-config.ts";
+import type { Arguments, Command, Terminal } from "../../framework/definition.ts";
+import { type ConfigOptions, forgetConfig, freshConfig, type Plan, writeConfig } from "./new-config.ts";
 import { describeStart, findNewConfigFile, makeServiceFolder } from "./installed-service.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { readConfig } from "../../client/settings.ts";
 import { type NewInstance, setUpInstance } from "./setup.ts";
 import { jsonLine } from "../../framework/text.ts";
 
-export interface InitOptions {
-  config: string | undefined;
-  dataDir: string | undefined;
-  hostname: string | undefined;
-  /** Address and port of the API. */
-  listen: string | undefined;
-  json: boolean;
-}
-
 /** `pombo init`: creates the data directory of a new instance and shows its keys once. An existing configuration is used. */
-export function init(options: InitOptions, terminal: Terminal): void {
-  const file = resolve(options.config ?? terminal.env["POMBO_CONFIG"] ?? findNewConfigFile());
+export const init: Command = {
+  name: "init",
+  arguments: [],
+  options: {
+    hostname: { value: "NAME", about: "the full name of this server, as in the reverse DNS of its address" },
+    "data-dir": { value: "DIR", about: "the data directory (/var/lib/pombo)" },
+    listen: { value: "ADDRESS", about: "the API's address and port (127.0.0.1:8080); in a container 0.0.0.0:8080" },
+    config: {
+      value: "FILE",
+      about: "the configuration to write (that of the installed service for root, else pombo.toml)",
+    },
+    json: { about: "print one line of JSON, for programs" },
+  },
+  about: "Set up an instance: write its configuration, and show its keys once.",
+  run: initialize,
+};
+
+function initialize(args: Arguments, terminal: Terminal): void {
+  const options = { hostname: args.text("hostname"), dataDir: args.text("data-dir"), listen: args.text("listen") };
+  const file = resolve(args.text("config") ?? terminal.env["POMBO_CONFIG"] ?? findNewConfigFile());
   const isExisting = existsSync(file);
   const plan = isExisting ? existing(file, options, terminal) : freshConfig(file, options, terminal);
   const { config } = plan;
@@ -41,10 +50,10 @@ export function init(options: InitOptions, terminal: Terminal): void {
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...created };
-  terminal.out(options.json ? jsonLine(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
+  terminal.out(args.isSet("json") ? jsonLine(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
 }
 
-function existing(file: string, options: InitOptions, terminal: Terminal): Plan {
+function existing(file: string, options: ConfigOptions, terminal: Terminal): Plan {
   const config = readConfig(file, terminal.env);
   if (existsSync(databaseFile(config.dataDir))) {
     throw new StartError(
@@ -64,13 +73,7 @@ function existing(file: string, options: InitOptions, terminal: Terminal): Plan 
   return { config, text: null };
 }
 
-function summary(made: {
-  config: string;
-  dataDir: string;
-  bounceHost: string;
-  operatorKey: string;
-  recoveryKey: string;
-}): string {
+function summary(made: NewInstance & { config: string; dataDir: string; bounceHost: string }): string {
   const { start, runAs } = describeStart(made.config, made.dataDir);
   return `pombo is set up.
 

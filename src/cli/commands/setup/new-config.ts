@@ -3,8 +3,8 @@ import { hostname as machineName } from "node:os";
 import { dirname, resolve } from "node:path";
 import example from "../../../../config.example.toml" with { type: "text" };
 import { type Config, parseConfig } from "../../../config/config.ts";
-import { StartError } from "../../../platform/errors.ts";
-import type { Terminal } from "../../framework/terminal.ts";
+import { getErrorMessage, StartError } from "../../../platform/errors.ts";
+import type { Terminal } from "../../framework/definition.ts";
 import { isRoot, ownerBesideRoot, requireRootsPlace } from "../../client/data-owner.ts";
 import { plain } from "../../framework/text.ts";
 
@@ -18,7 +18,7 @@ export interface Plan {
   text: string | null;
 }
 
-interface Fresh {
+export interface ConfigOptions {
   hostname: string | undefined;
   dataDir: string | undefined;
   /** Address and port of the API. */
@@ -28,7 +28,7 @@ interface Fresh {
 }
 
 /** A configuration for `file`, with defaults. Throws StartError. */
-export function freshConfig(file: string, options: Fresh, terminal: Pick<Terminal, "env">): Plan {
+export function freshConfig(file: string, options: ConfigOptions, terminal: Pick<Terminal, "env">): Plan {
   const name = options.hostname ?? machineName();
   const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
   const listen = options.listen === undefined ? {} : { [LISTEN]: options.listen };
@@ -71,9 +71,8 @@ export function writeConfig(
     }
     if (made !== undefined) err(`Created the folder ${plain(dirname(file))} for the configuration.`);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The configuration ${file} cannot be written (${reason}). Name another file with --config; nothing was set up.`,
+      `The configuration ${file} cannot be written (${getErrorMessage(error)}). Name another file with --config; nothing was set up.`,
     );
   }
 }

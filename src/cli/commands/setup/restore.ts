@@ -5,11 +5,10 @@ import { type Config, parseConfig, readReplicaUrl } from "../../../config/config
 import { drillReplica } from "../../../backup/restore-drill.ts";
 import { openThread } from "../../../server/start-mail-worker.ts";
 import { readRecoveryKey } from "../../../platform/keyring/key-file.ts";
+import { timeOf } from "../../../platform/http/times.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Restored, restoreInstance } from "../../../backup/restore.ts";
-import type { Terminal } from "../../framework/terminal.ts";
-import type { Command, Arguments } from "../../framework/definition.ts";
-import { CommandError, UsageError } from "../../framework/failure.ts";
+import { type Arguments, type Command, CommandError, type Terminal, UsageError } from "../../framework/definition.ts";
 import { forgetConfig, freshConfig, type Plan, writeConfig } from "./new-config.ts";
 import { describeStart, findNewConfigFile, makeServiceFolder } from "./installed-service.ts";
 import { readTime } from "../queue/filter.ts";
@@ -160,14 +159,14 @@ function chooseKey(args: Arguments, { secrets, dataDir }: Config, { env }: Termi
 
 function toJson({ contents, restorePoint, at, mayRun, newKey }: Restored) {
   return {
-    asOf: toIso(at),
-    restorePoint: toIso(restorePoint),
+    asOf: timeOf(at),
+    restorePoint: timeOf(restorePoint),
     emails: contents.emails,
     texts: contents.texts,
     workspaces: contents.workspaces,
     domains: contents.domains,
     waiting: contents.waiting,
-    mayRun: mayRun === null ? null : { host: mayRun.host, startedAt: toIso(mayRun.startedAt), isSeen: mayRun.isSeen },
+    mayRun: mayRun === null ? null : { host: mayRun.host, startedAt: timeOf(mayRun.startedAt), isSeen: mayRun.isSeen },
     newKey,
   };
 }
@@ -181,12 +180,12 @@ function summary(
   const { start, runAs } = describeStart(to.file, to.config.dataDir);
   const command = (words: string) => `${runAs}pombo ${words} --config ${plain(to.file)}`;
   return [
-    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(toIso(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "SMS", "SMS")} of ${count(contents.workspaces, "workspace")}.`,
+    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(timeOf(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "SMS", "SMS")} of ${count(contents.workspaces, "workspace")}.`,
     "",
     ...(mayRun === null
       ? []
       : [
-          `pombo on ${plain(mayRun.host)} (since ${timeText(toIso(mayRun.startedAt))}) wrote to this replica and has not recorded a stop${mayRun.isSeen ? ": IT IS RUNNING, and wrote to it just now" : ""}.`,
+          `pombo on ${plain(mayRun.host)} (since ${timeText(timeOf(mayRun.startedAt))}) wrote to this replica and has not recorded a stop${mayRun.isSeen ? ": IT IS RUNNING, and wrote to it just now" : ""}.`,
           "Make sure that it never runs again, then start this one.",
           "",
         ]),
@@ -223,8 +222,4 @@ function formatNewKey({ recoveryKey, domains, webhooks }: NonNullable<Restored["
           ...domains.map((name) => `  ${plain(name)}`),
         ]),
   ].join("\n");
-}
-
-function toIso(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -1,14 +1,12 @@
 import { existsSync, mkdirSync } from "node:fs";
 import type { Config } from "../../../config/config.ts";
-import { lockHeld } from "../../../platform/instance-lock.ts";
-import { databaseFile } from "../../../platform/db/open.ts";
-import { openDatabase } from "../../../platform/db/open.ts";
-import { StartError } from "../../../platform/errors.ts";
+import { lockHeld, takeLock } from "../../../platform/instance-lock.ts";
+import { databaseFile, openDatabase } from "../../../platform/db/open.ts";
+import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import { newId } from "../../../platform/uuid.ts";
 import { createKey } from "../../../modules/api-keys/key.ts";
 import { writeInstanceKey } from "../../../platform/keyring/key-file.ts";
 import { createInstanceKey, openKeyring, parseInstanceKey } from "../../../platform/keyring/keyring.ts";
-import { takeLock } from "../../../platform/instance-lock.ts";
 import type { Random } from "../../../platform/random.ts";
 import { openInstanceSettings } from "../../../platform/db/instance-settings.ts";
 
@@ -28,7 +26,7 @@ export interface SetUpDeps {
 
 /** Creates the data directory of a new instance: instance key, database, operator key. Never changes an existing one. */
 export function setUpInstance(config: Config, deps: SetUpDeps): NewInstance {
-  makeDirectory(config.dataDir);
+  makeDirectory(config.dataDir, "--data-dir");
   const lock = takeLock(config.dataDir);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
   try {
@@ -67,13 +65,13 @@ function setUpLocked(config: Config, { random, now, givenKey }: SetUpDeps): NewI
   return { operatorKey: operator.key, recoveryKey };
 }
 
-function makeDirectory(directory: string): void {
+/** `option`: names another directory. Throws StartError. */
+export function makeDirectory(directory: string, option: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The data directory ${directory} cannot be created (${reason}). Choose another with --data-dir, or create it as root and give it to this user.`,
+      `The data directory ${directory} cannot be created (${getErrorMessage(error)}). Choose another with ${option}, or create it as root and give it to this user.`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { systemClock } from "../../../platform/clock.ts";
 import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
-import { CommandError, UsageError } from "../../framework/failure.ts";
+import { CommandError, UsageError } from "../../framework/definition.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
 import { getAdvice, formatLastError, formatIdFormat, formatTestLine, formatLink, formatLinkState } from "./messages.ts";
 import type { Column } from "../../framework/table.ts";

@@ -12,7 +12,6 @@ export type ImportLine = { line: number; item: Record<string, unknown> } | { lin
 /** The lines that are not blank, or what is wrong with the whole file. */
 export type ImportFile = { kind: "lines"; lines: ImportLine[] } | { kind: "fault"; message: string };
 
-/** Reads the bytes of a file. */
 export function readImport(bytes: Uint8Array): ImportFile {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
@@ -62,8 +61,8 @@ function readRecords(text: string): ImportFile {
       const read = readHeader(record.fields);
       if (read.kind === "fault") return { kind: "fault", message: `line ${record.line}: ${read.message}` };
       columns = read.columns;
-      if (!read.isHeader) lines.push(itemOf(record, columns));
-    } else lines.push(itemOf(record, columns));
+      if (!read.isHeader) lines.push(toItem(record, columns));
+    } else lines.push(toItem(record, columns));
   }
   return { kind: "lines", lines };
 }
@@ -93,7 +92,7 @@ function readHeader(fields: string[]): Header {
 }
 
 /** Empty columns are left out. */
-function itemOf(record: Extract<CsvRecord, { fields: string[] }>, columns: string[]): ImportLine {
+function toItem(record: Extract<CsvRecord, { fields: string[] }>, columns: string[]): ImportLine {
   const { line, fields } = record;
   if (fields.length !== columns.length) {
     const expected = columns.length === 1 ? "an address" : columns.join(",");

@@ -1,13 +1,13 @@
 import { createReadStream } from "node:fs";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { systemClock } from "../../../platform/clock.ts";
-import type { ErrorItem } from "../../../platform/errors.ts";
+import { type ErrorItem, getErrorMessage } from "../../../platform/errors.ts";
 import { validationError } from "../../../platform/http/errors.ts";
-import { findFieldErrors as faultsIn } from "../../../platform/http/request-schemas.ts";
+import { findFieldErrors } from "../../../platform/http/request-schemas.ts";
 import { suppressionImport } from "../../../modules/suppressions/operator-schema.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { findWorkspace } from "../../client/find.ts";
-import { type OperatorApi, ApiError, formatError } from "../../client/instance-client.ts";
+import { type OperatorApi, ApiError, formatError, toBatches } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { type ImportLine, readImport } from "./file.ts";
 import { count, plain } from "../../framework/text.ts";
@@ -20,15 +20,8 @@ const BATCH = 500;
 /** Over a million addresses. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-interface Item {
-  line: number;
-  item: Record<string, unknown>;
-}
-
-interface Fault {
-  line: number;
-  fault: string;
-}
+type Item = Extract<ImportLine, { item: unknown }>;
+type Fault = Extract<ImportLine, { fault: string }>;
 
 export async function importSuppressions(work: Work): Promise<Shown> {
   const { api, args, terminal } = work;
@@ -38,20 +31,20 @@ export async function importSuppressions(work: Work): Promise<Shown> {
   const { items, faults } = check(read.lines);
   const isSkipping = args.isSet("skip-invalid");
   const report = (faulty: readonly Fault[]) => {
-    if (faulty.length > 0) terminal.err(faulty.map(faultText).join("\n"));
+    if (faulty.length > 0) terminal.err(faulty.map(formatFault).join("\n"));
   };
   report(faults);
-  const skipped = linesOf(faults).size;
+  const skipped = findLines(faults).size;
   if (skipped > 0 && !isSkipping) throw refused(skipped);
   const id = await findWorkspace(api, args.argument("WORKSPACE"));
   const sum = { imported: 0, alreadyThere: 0, skipped };
   try {
-    for (const batch of toBatches(items)) {
+    for (const batch of toBatches(items, BATCH)) {
       const done = await send(api, id, batch, isSkipping);
       report(done.faults);
       sum.imported += done.imported;
       sum.alreadyThere += done.alreadyThere;
-      sum.skipped += linesOf(done.faults).size;
+      sum.skipped += findLines(done.faults).size;
     }
   } catch (error) {
     if (!(error instanceof CommandError) || sum.imported === 0) throw error;
@@ -59,7 +52,7 @@ export async function importSuppressions(work: Work): Promise<Shown> {
       `${error.message}\nBefore that, ${count(sum.imported, "address was", "addresses were")} imported. Correct this, and import the same file again.`,
     );
   }
-  return record(sum, importWords(sum));
+  return record(sum, formatSum(sum));
 }
 
 /** Checks every line as the API does, so that a faulty one is known before any is sent. */
@@ -67,40 +60,31 @@ function check(lines: readonly ImportLine[]): { items: Item[]; faults: Fault[] }
   const checker = TypeCompiler.Compile(suppressionImport(() => systemClock.now()));
   const faults: Fault[] = lines.filter((line) => "fault" in line);
   const items: Item[] = [];
-  for (const batch of toBatches(lines.filter((line) => "item" in line))) {
+  for (const batch of toBatches(
+    lines.filter((line) => "item" in line),
+    BATCH,
+  )) {
     const body = { suppressions: batch.map(({ item }) => item) };
-    const found = checker.Check(body) ? [] : faultsOf(validationError(faultsIn(checker, body)).faults ?? [], batch);
+    const found = checker.Check(body)
+      ? []
+      : toFaults(validationError(findFieldErrors(checker, body)).items ?? [], batch);
     if (found === null) throw new Error("a fault of an import that belongs to no line");
-    const faulty = linesOf(found);
+    const faulty = findLines(found);
     for (const item of batch) if (!faulty.has(item.line)) items.push(item);
     for (const fault of found) faults.push(fault);
   }
   return { items, faults: faults.sort((a, b) => a.line - b.line) };
 }
 
-function toBatches<T>(all: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(all.length / BATCH) }, (_, index) =>
-    all.slice(index * BATCH, (index + 1) * BATCH),
-  );
-}
-
-function linesOf(faults: readonly Fault[]): Set<number> {
+function findLines(faults: readonly Fault[]): Set<number> {
   return new Set(faults.map(({ line }) => line));
 }
 
-function faultText({ line, fault }: Fault): string {
+function formatFault({ line, fault }: Fault): string {
   return `line ${line}: ${plain(fault)}${fault.endsWith(".") ? "" : "."}`;
 }
 
-function importWords({
-  imported,
-  alreadyThere,
-  skipped,
-}: {
-  imported: number;
-  alreadyThere: number;
-  skipped: number;
-}): string {
+function formatSum({ imported, alreadyThere, skipped }: Omit<Sent, "faults"> & { skipped: number }): string {
   const there = alreadyThere === 0 ? "" : `; ${count(alreadyThere, "was", "were")} on the list already`;
   const left = skipped === 0 ? "" : `; ${count(skipped, "faulty line", "faulty lines")} skipped`;
   return `${count(imported, "address", "addresses")} imported${there}${left}.`;
@@ -129,10 +113,10 @@ async function send(api: OperatorApi, id: string, items: Item[], isSkipping: boo
     });
     return { imported: done.imported, alreadyThere: done.alreadyThere, faults: [] };
   } catch (error) {
-    const faults = error instanceof ApiError ? faultsOf(error.items, items) : null;
+    const faults = error instanceof ApiError ? toFaults(error.items, items) : null;
     if (faults === null) throw error;
-    if (!isSkipping) throw new CommandError(faults.map(faultText).join("\n"));
-    const faulty = linesOf(faults);
+    if (!isSkipping) throw new CommandError(faults.map(formatFault).join("\n"));
+    const faulty = findLines(faults);
     const good = items.filter(({ line }) => !faulty.has(line));
     const rest = await send(api, id, good, isSkipping);
     return { ...rest, faults: [...faults, ...rest.faults] };
@@ -140,7 +124,7 @@ async function send(api: OperatorApi, id: string, items: Item[], isSkipping: boo
 }
 
 /** The faults of a batch by line; null if one belongs to no line. */
-function faultsOf(errors: readonly ErrorItem[], items: readonly Item[]): Fault[] | null {
+function toFaults(errors: readonly ErrorItem[], items: readonly Item[]): Fault[] | null {
   const faults: Fault[] = [];
   for (const error of errors) {
     const index = /^suppressions\[(\d+)\]/.exec(error.path ?? "")?.[1];
@@ -163,8 +147,7 @@ async function readBytes(file: string, { terminal }: Work): Promise<Uint8Array> 
     }
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`${plain(file)} cannot be read (${plain(reason)}).`);
+    throw new CommandError(`${plain(file)} cannot be read (${plain(getErrorMessage(error))}).`);
   }
   return Buffer.concat(chunks);
 }

@@ -1,12 +1,13 @@
 import type { HeldSuppression } from "../../../modules/suppressions/operator-schema.ts";
 import type { Suppression } from "../../../modules/suppressions/schema.ts";
-import { UsageError } from "../../framework/failure.ts";
+import { UsageError } from "../../framework/definition.ts";
 import { findWorkspace } from "../../client/find.ts";
-import { list, type OperatorCommand, record, type Work } from "../../client/operator-command.ts";
-import { exportSuppressions } from "./export.ts";
+import { list, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
+import { CSV_HEADER } from "./file.ts";
 import { importSuppressions } from "./import.ts";
 import type { Column } from "../../framework/table.ts";
-import { count } from "../../framework/text.ts";
+import { csvLine } from "../../framework/csv.ts";
+import { count, jsonLine } from "../../framework/text.ts";
 
 // `pombo suppression …`: suppressed recipients, and held bounces that wait for the operator's decision.
 
@@ -76,7 +77,7 @@ export const SUPPRESSION_COMMANDS: OperatorCommand[] = [
   },
 ];
 
-async function held(work: Work): Promise<ReturnType<typeof record>> {
+async function held(work: Work): Promise<Shown> {
   const { api, args } = work;
   const verb = readVerb(work);
   const [named, option] = [args.optional("WORKSPACE"), args.text("workspace")];
@@ -115,4 +116,23 @@ function readVerb({ args }: Work): "apply" | "drop" | null {
   const [isApply, isDrop] = [args.isSet("apply"), args.isSet("drop")];
   if (isApply && isDrop) throw new UsageError("--apply and --drop cannot be combined.");
   return isApply ? "apply" : isDrop ? "drop" : null;
+}
+
+/** `pombo suppression export`: page by page, and no faster than the reader takes them. */
+async function exportSuppressions({ api, args, terminal, isJson }: Work): Promise<Shown> {
+  const id = await findWorkspace(api, args.argument("WORKSPACE"));
+  // RFC 4180: a line ends with CRLF. The terminal adds the LF.
+  const line = (fields: readonly string[]) => `${csvLine(fields)}\r`;
+  const pages = api.pages<SuppressionEntry>(`/operator/workspaces/${id}/suppressions`, {
+    channel: args.text("channel"),
+  });
+  let isFirst = true;
+  for await (const page of pages) {
+    const lines = page.map((each) => (isJson ? jsonLine(each) : line(CSV_HEADER.map((name) => each[name]))));
+    if (isFirst && !isJson) lines.unshift(line(CSV_HEADER));
+    isFirst = false;
+    if (lines.length > 0) terminal.out(lines.join("\n"));
+    await terminal.flushed();
+  }
+  return { kind: "shown" };
 }

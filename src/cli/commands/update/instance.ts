@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
 import { type Lock, takeLock } from "../../../platform/instance-lock.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { isAnswering } from "../health.ts";
 import type { HostActions, Running } from "./service.ts";
 
@@ -132,6 +132,30 @@ export function startByHand(binary: string, running: Running, outputs: Outputs, 
       cancel();
     },
   };
+}
+
+const MAX_OUTPUT = 2_000;
+
+interface ChildOptions {
+  env: Record<string, string>;
+  /** The output whose end is returned. */
+  read: "stdout" | "stderr";
+  limitMs: number;
+  clock: Clock;
+}
+
+/** `failure` null: it ended with 0. Rejects when it cannot be started. */
+export function runChild(binary: string, args: string[], { env, read, limitMs, clock }: ChildOptions) {
+  // A session of its own: the owner's processes must not reach root's terminal through it.
+  const [stdout, stderr] = (["stdout", "stderr"] as const).map((name) => (name === read ? "pipe" : "ignore"));
+  const child = spawn(binary, args, { env, detached: true, stdio: ["ignore", stdout, stderr] });
+  let output = "";
+  child[read]?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-MAX_OUTPUT)));
+  const cancel = clock.after(limitMs, () => child.kill("SIGKILL"));
+  return new Promise<{ output: string; failure: string | null }>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, by) => resolve({ output, failure: code === 0 ? null : `it ended with ${by ?? code}` }));
+  }).finally(cancel);
 }
 
 const ASK_MS = 2_000;

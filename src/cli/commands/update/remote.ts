@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Terminal } from "../../framework/terminal.ts";
+import { CommandError, type FailureCode, type Terminal } from "../../framework/definition.ts";
 import { passedOn } from "../../client/child-environment.ts";
-import { CommandError, type FailureCode } from "../../framework/failure.ts";
 import type { Owner } from "../../client/data-owner.ts";
 import type { HostActions } from "./service.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // An update of a service takes two processes: one becomes the owner of the data directory; the other stays root and
 // carries out the host actions (service.ts), which the first one requests in lines of JSON.
@@ -12,12 +12,9 @@ import type { HostActions } from "./service.ts";
 /** Set for the process that stays root: the uid of the data directory's owner. */
 export const ACTIONS_FOR = "POMBO_UPDATE_FOR_UID";
 
-type Action = keyof HostActions;
-
-interface Request {
-  action: Action;
-  argument?: number | string;
-}
+/** What may be requested. */
+const ACTIONS = ["bring", "inspect", "adopt", "stop", "start", "hasFailed", "replace", "putBack"] as const;
+type Action = (typeof ACTIONS)[number];
 
 type Answer = { value: unknown } | { fault: string; exitCode: FailureCode };
 
@@ -40,7 +37,7 @@ export function startRootProcess(
   });
   // Its end is noticed by a missing answer.
   child.stdin.on("error", () => undefined);
-  const ask = async (action: Action, argument?: number | string): Promise<unknown> => {
+  const ask = async (action: Action, argument?: unknown): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify({ action, argument })}\n`);
     const { value, done } = await lines.next();
     if (done === true) throw new CommandError("The root process of the update has ended. Run the update again.");
@@ -48,15 +45,9 @@ export function startRootProcess(
     if ("fault" in answer) throw new CommandError(answer.fault, answer.exitCode);
     return answer.value;
   };
+  const actions = ACTIONS.map((action) => [action, (argument?: unknown) => ask(action, argument)]);
   return {
-    bring: () => ask("bring") as ReturnType<HostActions["bring"]>,
-    inspect: (pid) => ask("inspect", pid) as ReturnType<HostActions["inspect"]>,
-    adopt: (unit) => ask("adopt", unit) as ReturnType<HostActions["adopt"]>,
-    hasFailed: () => ask("hasFailed") as ReturnType<HostActions["hasFailed"]>,
-    stop: async () => void (await ask("stop")),
-    start: async () => void (await ask("start")),
-    replace: async () => void (await ask("replace")),
-    putBack: async () => void (await ask("putBack")),
+    ...(Object.fromEntries(actions) as Pick<HostActions, Action>),
     async end() {
       child.stdin.end();
       await ended;
@@ -78,31 +69,14 @@ export async function serveHostActions(
 
 async function reply(line: string, host: HostActions): Promise<Answer> {
   try {
-    const { action, argument } = JSON.parse(line) as Request;
-    return { value: (await perform(action, argument, host)) ?? null };
+    const { action, argument } = JSON.parse(line) as { action: unknown; argument: unknown };
+    const known = ACTIONS.find((each) => each === action);
+    if (known === undefined) throw new Error("there is no such action");
+    // The requesting process is not trusted: `inspect` takes a number, `adopt` a text.
+    const given = known === "inspect" ? Number(argument) : String(argument);
+    return { value: (await host[known](given as never)) ?? null };
   } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
-    return { fault, exitCode: error instanceof CommandError ? error.exitCode : 1 };
-  }
-}
-
-function perform(action: Action, argument: unknown, host: HostActions): Promise<unknown> {
-  switch (action) {
-    case "bring":
-    case "stop":
-    case "start":
-    case "hasFailed":
-    case "replace":
-    case "putBack":
-      return host[action]();
-    case "inspect":
-      return host.inspect(Number(argument));
-    case "adopt":
-      return host.adopt(String(argument));
-    case "end":
-      return Promise.resolve();
-    default:
-      throw new Error("there is no such action");
+    return { fault: getErrorMessage(error), exitCode: error instanceof CommandError ? error.exitCode : 1 };
   }
 }
 

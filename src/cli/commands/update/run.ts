@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
 import { copyDatabase } from "../../../platform/db/snapshot.ts";
@@ -12,13 +11,14 @@ import {
   writeJournal,
 } from "../../../platform/update/journal.ts";
 import { isUntouched, putBack } from "../../../platform/update/recover.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { UPDATE_ID } from "../serve.ts";
 import { passedOn } from "../../client/child-environment.ts";
 import type { HostActions, Running } from "./service.ts";
 import {
   type Outputs,
   openOutputs,
+  runChild,
   startByHand,
   type Started,
   startUnit,
@@ -26,6 +26,7 @@ import {
   waitForLock,
   watchStart,
 } from "./instance.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // The steps of `pombo update` on an instance, and how they are undone.
 
@@ -53,7 +54,6 @@ const SECOND = 1_000;
 const PROBE_MS = 30 * 60 * SECOND;
 /** How long a failed instance may take to release the directory's lock. */
 const RELEASE_MS = 10 * SECOND;
-const MAX_OUTPUT = 2_000;
 
 /** From the stop to the start. Throws CommandError if the old executable stays, or the instance does not run. */
 export async function runUpdate(update: Update): Promise<void> {
@@ -82,7 +82,7 @@ export async function runUpdate(update: Update): Promise<void> {
     failure = await watchStart(dataDir, started, clock);
   } catch (error) {
     started = null;
-    failure = error instanceof Error ? error.message : String(error);
+    failure = getErrorMessage(error);
   }
   if (failure !== null) return rollBack(update, { started, outputs }, failure);
   removeJournal(dataDir);
@@ -193,24 +193,20 @@ function explainStay({ journal, unit, binary }: Update, failure: string): string
 }
 
 /** Null: it can run the instance; else its error output. */
-function probe({ draft, configFile, journal, running, env, clock }: Update): Promise<string | null> {
-  const child = spawn(draft, ["serve", "--probe", "--config", configFile], {
-    env: { ...(running?.env ?? passedOn(env)), [UPDATE_ID]: journal.id },
-    // A session of its own: the owner's processes must not reach root's terminal through it.
-    detached: true,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let output = "";
-  child.stderr?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-MAX_OUTPUT)));
-  return new Promise((resolve) => {
-    const cancel = clock.after(PROBE_MS, () => child.kill("SIGKILL"));
-    const end = (fault: string | null) => {
-      cancel();
-      resolve(fault);
-    };
-    child.on("error", (error) => end(error.message));
-    child.on("close", (code, by) => end(code === 0 ? null : output.trim() || `it ended with ${by ?? code}`));
-  });
+async function probe({ draft, configFile, journal, running, env, clock }: Update): Promise<string | null> {
+  const environment = { ...(running?.env ?? passedOn(env)), [UPDATE_ID]: journal.id };
+  const args = ["serve", "--probe", "--config", configFile];
+  try {
+    const { output, failure } = await runChild(draft, args, {
+      env: environment,
+      read: "stderr",
+      limitMs: PROBE_MS,
+      clock,
+    });
+    return failure === null ? null : output.trim() || failure;
+  } catch (error) {
+    return getErrorMessage(error);
+  }
 }
 
 function enter(update: Update, stage: Stage): void {

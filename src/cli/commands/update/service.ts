@@ -14,10 +14,11 @@ import { dirname, join } from "node:path";
 import { syncFolder } from "../../../platform/db/snapshot.ts";
 import { hashFile } from "../../../platform/update/recover.ts";
 import { passedOn } from "../../client/child-environment.ts";
-import { CommandError } from "../../framework/failure.ts";
-import { isRoot, openPlace, uidOfUser } from "../../client/data-owner.ts";
+import { CommandError } from "../../framework/definition.ts";
+import { isRoot, openPlace, findUid } from "../../client/data-owner.ts";
 import { type Brought, bringExecutable, type Source } from "./source.ts";
 import { plain } from "../../framework/text.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // The actions of an update that need the rights of the user who started it, root's for a service: replacing the
 // executable, and systemctl. Everything else is done by the owner of the data directory, for a service in another
@@ -44,7 +45,6 @@ export interface HostActions {
   adopt(unit: string): Promise<boolean>;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Whether the unit has failed. */
   hasFailed(): Promise<boolean>;
   /** Puts the new executable in the place of this one, which stays beside it. */
   replace(): Promise<void>;
@@ -55,7 +55,6 @@ export interface HostActions {
 }
 
 export interface HostActionsOptions {
-  /** This executable's file. */
   binary: string;
   source: Source;
   /** The user that the instance must run as. */
@@ -72,10 +71,6 @@ interface Machine {
 
 const SYSTEMCTL = ["/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl"];
 
-function thisMachine(): Machine {
-  return { proc: "/proc", systemctl: SYSTEMCTL.find((each) => existsSync(each)) ?? null };
-}
-
 const UNIT_NAME = /^[\w@.:\\-]+\.service$/;
 
 /** Throws CommandError if others than root can change the executable that root would replace. */
@@ -84,7 +79,7 @@ export function createHostActions({
   source,
   uid,
   env,
-  machine = thisMachine(),
+  machine = { proc: "/proc", systemctl: SYSTEMCTL.find((each) => existsSync(each)) ?? null },
 }: HostActionsOptions): HostActions {
   if (isRoot()) requireRootsOwn(binary);
   const draft = `${binary}.new`;
@@ -177,9 +172,8 @@ function inspect(pid: number, of: { at: string; binary: string; uid: number }): 
       env: passedOn(Object.fromEntries(entries)),
     };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `The running process ${pid} cannot be examined (${reason}): run the update as root. Nothing was changed.`,
+      `The running process ${pid} cannot be examined (${getErrorMessage(error)}): run the update as root. Nothing was changed.`,
     );
   }
   if (users.length === 0 || users.some((each) => each !== String(of.uid)))
@@ -252,12 +246,11 @@ function openSystemd(env: HostActionsOptions["env"], { systemctl: path }: Machin
       const program = /^\{ path=(\S+) ;/.exec(properties["ExecStart"] ?? "")?.[1];
       if (program === undefined || !existsSync(program) || realpathSync(program) !== of.binary) return false;
       // A user's own systemd runs everything as that user.
-      return properties["Type"] !== "oneshot" && (unit.isUsers || uidOfUser(properties["User"] ?? "") === of.uid);
+      return properties["Type"] !== "oneshot" && (unit.isUsers || findUid(properties["User"] ?? "") === of.uid);
     },
   };
 }
 
-/** Keeps the executable that is about to be replaced. */
 function keepPrevious(binary: string): void {
   const draft = `${binary}.previous.new`;
   rmSync(draft, { force: true });

@@ -19,11 +19,10 @@ import {
   readPublicKey,
   readRelease,
   readSignature,
-  type Release,
-  type Signature,
 } from "../../../platform/update/minisign.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError } from "../../framework/definition.ts";
 import { plain } from "../../framework/text.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // Fetches the new executable of an update from a local file or the network. It is copied beside the one that it will
 // replace and hashed while it is copied, so that the file that was checked is the file that is run. A download is only
@@ -88,7 +87,10 @@ export async function bringExecutable(source: Source, draft: string, environment
       );
     if (signed !== null && key !== null) {
       const content = signed.signature.algorithm === "ED" ? found.blake2b : readFileSync(draft);
-      if (!isSignedBy(key, signed.signature, content)) throw forged(source.from);
+      if (!isSignedBy(key, signed.signature, content))
+        throw new CommandError(
+          `${source.from} does not match its signature: it was modified or truncated. It was not used; nothing was changed.`,
+        );
     }
     requireExecutable(draft, source.from);
     return { draft, sha256: found.sha256, version: signed?.release.version ?? null };
@@ -115,18 +117,8 @@ function requireKey(releaseKey: string | null): PublicKey {
   );
 }
 
-interface Signed {
-  signature: Signature;
-  release: Release;
-}
-
 /** Fetches the signature, and checks by its comment that it is for this file and not for an older version. */
-async function fetchSignature(
-  url: URL,
-  source: Source,
-  key: PublicKey,
-  environment: SourceEnvironment,
-): Promise<Signed> {
+async function fetchSignature(url: URL, source: Source, key: PublicKey, environment: SourceEnvironment) {
   const place = new URL(url);
   place.pathname += ".minisig";
   let text: string;
@@ -134,7 +126,7 @@ async function fetchSignature(
     text = await readText(await ask(place, environment));
   } catch (error) {
     throw new CommandError(
-      `The signature at ${place.href} could not be fetched (${plain(getReason(error))}), and pombo installs no download without one. Nothing was changed.`,
+      `The signature at ${place.href} could not be fetched (${plain(getErrorMessage(error))}), and pombo installs no download without one. Nothing was changed.`,
     );
   }
   const signature = readSignature(text);
@@ -152,12 +144,6 @@ async function fetchSignature(
       `${url.href} is pombo ${release.version}, and this is ${environment.version}: the older version lacks later fixes. To install it anyway, add --allow-downgrade. Nothing was changed.`,
     );
   return { signature, release };
-}
-
-function forged(from: string): CommandError {
-  return new CommandError(
-    `${from} does not match its signature: it was modified or truncated. It was not used; nothing was changed.`,
-  );
 }
 
 /** Follows redirects itself: each must be https. */
@@ -236,11 +222,7 @@ function toCommandError(from: string, draft: string, error: unknown): CommandErr
   }
   if (code === "EACCES" || code === "EROFS" || code === "EPERM")
     return new CommandError(
-      `${folder} cannot be written, or ${from} cannot be read (${getReason(error)}): run the update as root. Nothing was changed.`,
+      `${folder} cannot be written, or ${from} cannot be read (${getErrorMessage(error)}): run the update as root. Nothing was changed.`,
     );
-  return new CommandError(`${from} cannot be fetched: ${getReason(error)}. Nothing was changed.`);
-}
-
-function getReason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return new CommandError(`${from} cannot be fetched: ${getErrorMessage(error)}. Nothing was changed.`);
 }

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
 import { realpathSync, statfsSync, statSync } from "node:fs";
 import { systemClock } from "../../../platform/clock.ts";
 import type { Config } from "../../../config/config.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 import { getDatabaseBytes, readSchemaVersion } from "../../../platform/db/snapshot.ts";
 import { requireDatabaseFile, toStartError } from "../../../platform/db/unusable-file.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
@@ -11,15 +11,14 @@ import { takeLock } from "../../../platform/instance-lock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Journal, readJournal, snapshotFile } from "../../../platform/update/journal.ts";
 import { settle, hashFile, updateUnderWay } from "../../../platform/update/recover.ts";
-import type { Terminal } from "../../framework/terminal.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { type Arguments, type Command, CommandError, type Terminal } from "../../framework/definition.ts";
 import { findConfigFile, readConfig } from "../../client/settings.ts";
 import { become, isRoot, ownerBesideRoot } from "../../client/data-owner.ts";
-import { type HostActions, createHostActions, type Running } from "./service.ts";
-import { findRunning } from "./instance.ts";
+import { createHostActions, type Running } from "./service.ts";
+import { findRunning, runChild } from "./instance.ts";
 import { ACTIONS_FOR, serveHostActions, startRootProcess } from "./remote.ts";
 import { runUpdate, type Update } from "./run.ts";
-import type { Brought, Source } from "./source.ts";
+import type { Brought } from "./source.ts";
 import { formatVersion, versionRecord, type VersionRecord } from "../version.ts";
 
 // `pombo update` replaces this executable. In order: the new one is fetched and checked; the running instance is
@@ -28,20 +27,30 @@ import { formatVersion, versionRecord, type VersionRecord } from "../version.ts"
 // nothing is rolled back, which would lose accepted messages and send others twice. A journal (platform/update) holds
 // the current stage, so that the next start after a crash or kill -9 of the update knows what to do.
 
-export interface UpdateOptions extends Source {
-  config: string | undefined;
-}
-
 const ASK_VERSION_MS = 20_000;
-const MAX_OUTPUT = 2_000;
 
-export async function update(options: UpdateOptions, terminal: Terminal): Promise<void> {
+export const update: Command = {
+  name: "update",
+  arguments: ["FILE|URL"],
+  options: {
+    sha256: { value: "HEX", about: "its checksum; for a URL, pombo also verifies the signature at URL.minisig" },
+    "allow-downgrade": { about: "for a URL: accept an older version too" },
+    config: { value: "FILE", about: "the configuration, as for serve" },
+  },
+  about:
+    "Replace this pombo with another one. The new one is tried first; if it fails before it has accepted or sent anything, the old one is put back.",
+  run: replaceExecutable,
+};
+
+async function replaceExecutable(args: Arguments, terminal: Terminal): Promise<void> {
   const binary = ownBinary();
   const { env } = terminal;
-  const actionsFor = (uid: number) => createHostActions({ binary, source: options, uid, env });
+  const from = args.argument("FILE|URL");
+  const source = { from, sha256: args.text("sha256"), allowDowngrade: args.isSet("allow-downgrade") };
+  const actionsFor = (uid: number) => createHostActions({ binary, source, uid, env });
   const asked = env[ACTIONS_FOR];
   if (asked !== undefined) return serveHostActions(actionsFor(Number(asked)), terminal);
-  const configFile = findConfigFile(options.config, env);
+  const configFile = findConfigFile(args.text("config"), env);
   requireRootsConfig(configFile);
   const config = readConfig(configFile, env);
   const { dataDir } = config;
@@ -61,11 +70,7 @@ export async function update(options: UpdateOptions, terminal: Terminal): Promis
   }
 }
 
-interface Context {
-  binary: string;
-  configFile: string;
-  host: HostActions;
-}
+type Context = Pick<Update, "binary" | "configFile" | "host">;
 
 async function updateLocked(context: Context, config: Config, terminal: Terminal): Promise<void> {
   const { binary, host } = context;
@@ -159,32 +164,20 @@ async function askVersion({ draft, version }: Brought): Promise<VersionRecord> {
   );
 }
 
-function readVersion(draft: string): Promise<VersionRecord> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(draft, ["version", "--json"], {
-      env: {},
-      // As the probe (run.ts).
-      detached: true,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    let output = "";
-    const cancel = systemClock.after(ASK_VERSION_MS, () => child.kill("SIGKILL"));
-    const fail = (why: string) =>
-      reject(new CommandError(`The file is not a pombo executable (${why}). Nothing was changed.`));
-    child.stdout?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(0, MAX_OUTPUT)));
-    child.on("error", (error) => fail(error.message));
-    child.on("close", () => {
-      cancel();
-      try {
-        const record = JSON.parse(output) as Partial<VersionRecord>;
-        const { version, commit, schema } = record;
-        if (typeof version !== "string" || typeof commit !== "string" || typeof schema !== "number") throw new Error();
-        resolve(record as VersionRecord);
-      } catch {
-        fail("it does not print its version: it may be truncated, or for another platform");
-      }
-    });
+async function readVersion(draft: string): Promise<VersionRecord> {
+  const fail = (why: string) => new CommandError(`The file is not a pombo executable (${why}). Nothing was changed.`);
+  const options = { env: {}, read: "stdout", limitMs: ASK_VERSION_MS, clock: systemClock } as const;
+  const { output } = await runChild(draft, ["version", "--json"], options).catch((error: unknown) => {
+    throw fail(getErrorMessage(error));
   });
+  try {
+    const record = JSON.parse(output) as VersionRecord;
+    const { version, commit, schema } = record;
+    if (typeof version === "string" && typeof commit === "string" && typeof schema === "number") return record;
+  } catch {
+    // It is not JSON.
+  }
+  throw fail("it does not print its version: it may be truncated, or for another platform");
 }
 
 function requireRoom({ dataDir, disk }: Config, database: string): void {

@@ -3,10 +3,10 @@ import { type Clock, systemClock } from "../../../platform/clock.ts";
 import { readSecret } from "../../../config/secret-files.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { createSecret, formatSecret, buildSignatureHeaders } from "../../../modules/webhooks/sign.ts";
-import type { Terminal } from "../../framework/terminal.ts";
-import { CommandError } from "../../framework/failure.ts";
+import { CommandError, type Terminal } from "../../framework/definition.ts";
 import { Forwarder } from "./forwarder.ts";
 import { count, jsonLine, plain } from "../../framework/text.ts";
+import { getErrorMessage } from "../../../platform/errors.ts";
 
 // `pombo webhook listen`: a workspace's events on a developer's machine, without a public address. It polls the API,
 // prints a line an event, and posts each to a local URL like a webhook call, signed with a secret of its own. It polls
@@ -106,9 +106,8 @@ async function begin(api: string, askFor: (poll: Poll) => Promise<Answer>): Prom
     return (await askFor({ cursor: null, waitS: 0 })).meta.next_cursor;
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `${api} does not answer (${reason}): start pombo there, or name another address with --api.`,
+      `${api} does not answer (${getErrorMessage(error)}): start pombo there, or name another address with --api.`,
     );
   }
 }
@@ -125,17 +124,9 @@ interface Polling {
 }
 
 /** Polls until `signal`. */
-async function pollEvents({
-  askFor,
-  take,
-  forwarder,
-  options,
-  terminal,
-  clock,
-  signal,
-  ...from
-}: Polling): Promise<void> {
-  let { cursor } = from;
+async function pollEvents(polling: Polling): Promise<void> {
+  const { askFor, take, forwarder, options, terminal, clock, signal } = polling;
+  let { cursor } = polling;
   let isSilent = false;
   while (!signal.aborted) {
     const { isFull } = forwarder;
@@ -210,7 +201,7 @@ async function forward(
     const response = await fetch(url, { method: "POST", body, headers, signal, redirect: "manual" });
     return `  → ${response.status}`;
   } catch (error) {
-    return `  → not delivered (${error instanceof Error ? error.message : String(error)})`;
+    return `  → not delivered (${getErrorMessage(error)})`;
   }
 }
 

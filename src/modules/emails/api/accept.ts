@@ -19,7 +19,7 @@ import {
   requireMailbox,
 } from "../../../protocols/mime/address.ts";
 import { findRefusal, type Standing } from "../../plans/sending-refusal.ts";
-import { type QuotaWarning, takeEmailQuota, takeStorage } from "../../plans/quota.ts";
+import { takeEmailQuota, takeStorage } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { Random } from "../../../platform/random.ts";
@@ -47,7 +47,7 @@ export interface AcceptDeps extends AcceptSendDeps {
   workspaces: { byId(id: number): (Standing & { uid: string }) | undefined };
   /** The plan of a workspace. */
   findPlan: (workspaceId: number) => Plan;
-  /** Told after the commit: a row of this lane is due. */
+  /** Called after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
   findTransport: FindTransport;
   recordEvent: RecordEmailEvent;
@@ -91,17 +91,20 @@ async function prepareAll(items: EmailSend[], preparer: Preparer): Promise<Prepa
 }
 
 function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, deps: AcceptDeps): AcceptedSend {
-  const { caller } = request;
-  const blocked = findRefusal(deps.workspaces.byId(caller.workspaceId));
+  const { workspaceId } = request.caller;
+  const workspace = deps.workspaces.byId(workspaceId);
+  const blocked = findRefusal(workspace);
   if (blocked !== null) throw blocked;
   const senders = chooseDomains(request, prepared, deps);
   refuseSuppressed(request, prepared, deps);
-  const plan = deps.findPlan(caller.workspaceId);
-  const quota = { workspaceId: caller.workspaceId, plan, amount: prepared.length, now };
-  const warnings = takeEmailQuota(quota, deps.usage);
+  const plan = deps.findPlan(workspaceId);
+  const warnings = takeEmailQuota({ workspaceId, plan, amount: prepared.length, now }, deps.usage);
   const bytes = prepared.reduce((sum, { body }) => sum + body.content.length, 0);
-  takeStorage({ workspaceId: caller.workspaceId, plan, bytes }, deps.usage);
-  if (warnings.length > 0) recordQuotaWarnings(caller.workspaceId, warnings, now, deps);
+  takeStorage({ workspaceId, plan, bytes }, deps.usage);
+  for (const warning of warnings) {
+    const resource = workspace?.uid ?? "";
+    deps.record({ workspaceId, type: "workspace.quota_warning", resource, at: now, data: () => warning });
+  }
 
   const lanes = new Map<number, string>();
   const uids = newIds(prepared.length, now, deps.random);
@@ -116,17 +119,11 @@ function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, dep
     data: request.operation === "emails" ? accepted[0] : accepted,
     committed: () => {
       for (const [laneId, destination] of lanes) {
-        deps.queue.rememberLane(caller.workspaceId, destination, laneId);
+        deps.queue.rememberLane(workspaceId, destination, laneId);
         deps.nudge(laneId, now, now + deps.settings.lifetimeMs);
       }
     },
   };
-}
-
-function recordQuotaWarnings(workspaceId: number, warnings: QuotaWarning[], at: number, deps: AcceptDeps): void {
-  const resource = deps.workspaces.byId(workspaceId)?.uid ?? "";
-  for (const warning of warnings)
-    deps.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
 }
 
 /** The verified domain of each email's From; throws with every item at fault. */
@@ -134,7 +131,7 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], deps: Accep
   const { workspaceId, domainId } = request.caller;
   const byName = new Map<string, DomainRow | null>();
   const chosen: DomainRow[] = [];
-  const faults: ErrorItem[] = [];
+  const items: ErrorItem[] = [];
   for (const [index, { from }] of prepared.entries()) {
     let domain = byName.get(from.domain);
     if (domain === undefined) {
@@ -149,9 +146,9 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], deps: Accep
     }
     if (domain !== null && isSending(domain)) chosen.push(domain);
     else
-      faults.push({ message: "Domain not verified", ...getPlace(request, index, "from"), hint: hintFor(domain, from) });
+      items.push({ message: "Domain not verified", ...getPlace(request, index, "from"), hint: hintFor(domain, from) });
   }
-  if (faults.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { faults });
+  if (items.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { items });
   return chosen;
 }
 
@@ -164,18 +161,18 @@ function hintFor(domain: DomainRow | null, from: Mailbox): string {
 }
 
 function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps): void {
-  const faults: ErrorItem[] = [];
+  const items: ErrorItem[] = [];
   for (const [index, { to }] of prepared.entries()) {
     const address = comparableAddress(to);
     const reason = deps.suppressions.reasonFor(request.caller.workspaceId, address);
     if (reason === null) continue;
-    faults.push({
+    items.push({
       message: `The recipient is suppressed (${reason})`,
       ...getPlace(request, index, "to"),
       hint: `Mail to it bounced or caused a complaint, or it was suppressed by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
     });
   }
-  if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });
+  if (items.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { items });
 }
 
 function getPlace(request: AcceptRequest, index: number, field: string): { field: string; path?: string } {
@@ -189,34 +186,28 @@ function write(
 ): void {
   const { uid, now, lanes, deps } = context;
   const { settings } = deps;
+  const { item, from, to, body } = email;
+  const owner = { workspaceId: domain.workspaceId, domainId: domain.id };
   const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
+  const recipientAddress = comparableAddress(to);
   const id = deps.emails.insert({
+    ...owner,
     uid,
-    workspaceId: domain.workspaceId,
-    domainId: domain.id,
-    sender: email.item.from,
-    senderAddress: comparableAddress(email.from),
+    sender: item.from,
+    senderAddress: comparableAddress(from),
     senderDomain: domain.name,
-    recipient: email.item.to,
-    recipientAddress: comparableAddress(email.to),
-    subject: email.item.subject,
-    replyTo: email.item.replyTo ?? null,
-    returnPath: returnPath({ id: uid, recipient: comparableAddress(email.to) }, host, settings.returnPathKey),
+    recipient: item.to,
+    recipientAddress,
+    subject: item.subject,
+    replyTo: item.replyTo ?? null,
+    returnPath: returnPath({ id: uid, recipient: recipientAddress }, host, settings.returnPathKey),
     createdAt: now,
-    body: email.body,
+    body,
   });
-  deps.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
-  const destination = deps.findTransport(domain.name).siteFor(email.to.domain);
-  const laneId = deps.queue.laneFor(domain.workspaceId, destination);
-  deps.queue.add({
-    id,
-    laneId,
-    workspaceId: domain.workspaceId,
-    domainId: domain.id,
-    createdAt: now,
-    nextAt: now,
-    expiresAt: now + settings.lifetimeMs,
-  });
+  deps.emails.addTotal({ ...owner, status: "queued" }, 1);
+  const destination = deps.findTransport(domain.name).siteFor(to.domain);
+  const laneId = deps.queue.laneFor(owner.workspaceId, destination);
+  deps.queue.add({ ...owner, id, laneId, createdAt: now, nextAt: now, expiresAt: now + settings.lifetimeMs });
   lanes.set(laneId, destination);
-  deps.recordEvent("email.queued", { id, workspaceId: domain.workspaceId }, now);
+  deps.recordEvent("email.queued", { id, ...owner }, now);
 }

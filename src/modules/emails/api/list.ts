@@ -1,20 +1,15 @@
 import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
 import { buildPageMeta, parsePage } from "../../../platform/http/pagination.ts";
 import { comparableAddress, parseAddress, requireMailbox } from "../../../protocols/mime/address.ts";
-import type { EmailFilter } from "../store/list-store.ts";
-import type { EmailInListWithStatus, EmailPageMeta, EmailQuery } from "./schema.ts";
+import type { EmailQuery } from "./schema.ts";
 import { showInList, toStatus } from "./serialize.ts";
 import type { EmailStore } from "../store/store.ts";
 
-export interface EmailList {
-  data: (typeof EmailInListWithStatus.static)[];
-  meta: typeof EmailPageMeta.static;
-}
-
 /** A page of what the caller sees and the query asks for. */
-export function listEmails(caller: WorkspaceCaller, query: EmailQuery, store: Pick<EmailStore, "list">): EmailList {
+export function listEmails(caller: WorkspaceCaller, query: EmailQuery, store: Pick<EmailStore, "list">) {
   const page = parsePage(query);
-  const { emails, total, isMinimum } = store.list(caller, toFilter(query), page);
+  const filter = { status: query.status ?? null, to: toComparable(query.to), from: toComparable(query.from) };
+  const { emails, total, isMinimum } = store.list(caller, filter, page);
   return {
     data: emails.map(({ email, queue }) => {
       const shown = showInList(email, queue?.attempts ?? null);
@@ -24,10 +19,6 @@ export function listEmails(caller: WorkspaceCaller, query: EmailQuery, store: Pi
   };
 }
 
-function toFilter({ status, to, from }: EmailQuery): EmailFilter {
-  return { status: status ?? null, to: comparable(to), from: comparable(from) };
-}
-
-function comparable(address: string | undefined): string | null {
+function toComparable(address: string | undefined): string | null {
   return address === undefined ? null : comparableAddress(requireMailbox(parseAddress(address)));
 }

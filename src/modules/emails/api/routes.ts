@@ -4,7 +4,7 @@ import { AppError } from "../../../platform/errors.ts";
 import { wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
@@ -47,8 +47,7 @@ export function emailRoutes(deps: EmailDeps) {
         return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, deps), set);
       },
       {
-        body: requestBody(EmailSend),
-        parse: "json",
+        ...jsonBody(EmailSend),
         detail: describe({
           id: "sendEmail",
           tag: TAG,
@@ -71,8 +70,7 @@ export function emailRoutes(deps: EmailDeps) {
         return answerSend(await acceptEmails(send, deps), set);
       },
       {
-        body: requestBody(EmailBatch),
-        parse: "json",
+        ...jsonBody(EmailBatch),
         detail: describe({
           id: "sendEmailBatch",
           tag: TAG,

@@ -1,13 +1,13 @@
 import { Type } from "@sinclair/typebox";
-import { ATTEMPT_OUTCOMES } from "../../../platform/db/schema/schema.ts";
-import { REPORT_KINDS } from "../../../platform/db/schema/inbound.ts";
+import { ATTEMPT_OUTCOMES, ENDED_STATUSES, REPORT_KINDS, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
 import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
 import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/request-schemas.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../../../protocols/mime/address.ts";
 import { subjectFault } from "../../../protocols/mime/header.ts";
 import { CATEGORIES } from "../../../protocols/smtp/replies/rules.ts";
 import { STAGES } from "../../../protocols/smtp/replies/stage.ts";
-import { named } from "../../../platform/http/openapi.ts";
+import { named, bodyObject, namedObject } from "../../../platform/http/openapi.ts";
+import { dateTime, identifier, oneOf, orNull } from "../../../platform/http/answer-schemas.ts";
 
 const MAX_ADDRESS = 255;
 const MAX_SUBJECT = 255;
@@ -27,10 +27,10 @@ function senderFault(parsed: ParsedMailbox): string | null {
   return "must be ASCII before the @: many mail servers take nothing with another sender's address";
 }
 
-function address(description: string, faultOf = addressFault) {
+function address(description: string, findFault = addressFault) {
   const plain = text(
     { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.net"] },
-    (value) => faultOf(parseAddress(value)),
+    (value) => findFault(parseAddress(value)),
   );
   return hinted(plain, (value) => {
     const parsed = typeof value === "string" ? parseMailbox(value) : null;
@@ -109,21 +109,18 @@ export const EmailSend = named(
 
 export type EmailSend = typeof Members.static;
 
-export const EmailBatch = named(
+export const EmailBatch = bodyObject(
   "EmailBatch",
-  Type.Object(
-    {
-      emails: Type.Array(EmailSend, {
-        minItems: 1,
-        maxItems: MAX_BATCH,
-        description: "Up to the limit of the plan.",
-      }),
-    },
-    {
-      additionalProperties: false,
-      examples: [{ emails: [EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }] }],
-    },
-  ),
+  {
+    emails: Type.Array(EmailSend, {
+      minItems: 1,
+      maxItems: MAX_BATCH,
+      description: "Up to the limit of the plan.",
+    }),
+  },
+  {
+    examples: [{ emails: [EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }] }],
+  },
 );
 
 /** Neither absent nor empty; another type is a fault of its own. */
@@ -131,37 +128,15 @@ function isFilled(value: unknown): boolean {
   return value !== undefined && value !== "";
 }
 
-const Time = Type.String({ format: "date-time" });
+const Time = dateTime();
 
-function nullableText(description: string, ...examples: string[]) {
-  return Type.Union([Type.String(), Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
-}
-
-function nullableTime(description: string, ...examples: string[]) {
-  return Type.Union([Time, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
-}
-
-export const Accepted = named(
-  "AcceptedEmail",
-  Type.Object({
-    id: Type.String({ format: "uuid", description: "The email's id." }),
-    status: Type.Literal("queued", { description: "Always `queued`." }),
-  }),
-);
+export const Accepted = namedObject("AcceptedEmail", {
+  id: identifier("The email's id."),
+  status: Type.Literal("queued", { description: "Always `queued`." }),
+});
 export const AcceptedBatch = Type.Array(Accepted);
 
-export const EMAIL_STATUSES = [
-  "queued",
-  "sending",
-  "delivery_delayed",
-  "sent",
-  "delivered",
-  "bounced",
-  "failed",
-  "complained",
-  "suppressed",
-  "canceled",
-] as const;
+export const EMAIL_STATUSES = [...WAITING_STATES, ...ENDED_STATUSES] as const;
 
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 
@@ -185,105 +160,86 @@ export const EmailQuery = Type.Object({
 
 export type EmailQuery = typeof EmailQuery.static;
 
-export const EmailPageMeta = named(
-  "EmailPageMeta",
-  Type.Object({
-    ...PageMeta.properties,
-    totalIsMinimum: Type.Optional(
-      Type.Boolean({
-        description: "True: the address has more emails than were searched, and `total` counts only these.",
-      }),
-    ),
-  }),
-);
+export const EmailPageMeta = namedObject("EmailPageMeta", {
+  ...PageMeta.properties,
+  totalIsMinimum: Type.Optional(
+    Type.Boolean({
+      description: "True: the address has more emails than were searched, and `total` counts only these.",
+    }),
+  ),
+});
 
 /** An email as the list shows it: these members and no others, unless the caller asks for its status. */
 export const EmailInList = Type.Object({
-  id: Type.String({ format: "uuid", description: "The email's id." }),
+  id: identifier("The email's id."),
   from: Type.String({ description: "As it was given: bare, or with a name.", examples: ["Loja <loja@example.com>"] }),
   to: Type.String({ description: "The recipient.", examples: ["maria@example.net"] }),
   subject: Type.String({ description: "As it was given.", examples: ["O seu recibo"] }),
-  providerId: nullableText(
+  providerId: orNull(
+    Type.String(),
     "Its Message-ID without brackets; null before the first attempt.",
     "019aa2f0-7c1e-7b3a-9d52-4f0c6b8e1a27@example.com",
   ),
-  createdAt: Type.String({ format: "date-time", description: "When it was accepted." }),
-  sentAt: nullableTime("When an attempt first reached the recipient's server.", "2026-11-21T12:00:01.214Z"),
-  deliveredAt: nullableTime("When the recipient's server took it.", "2026-11-21T12:00:01.890Z"),
+  createdAt: dateTime("When it was accepted."),
+  sentAt: orNull(dateTime(), "When an attempt first reached the recipient's server.", "2026-11-21T12:00:01.214Z"),
+  deliveredAt: orNull(dateTime(), "When the recipient's server took it.", "2026-11-21T12:00:01.890Z"),
 });
 
-const Status = Type.Union(
-  EMAIL_STATUSES.map((status) => Type.Literal(status)),
-  {
-    description:
-      "Its status. `delivered`, `bounced`, `failed`, `complained`, `suppressed` and `canceled` are final; after " +
-      "`delivered` it may still become `bounced` or `complained`. `sent` is final if the mail goes through a relay.",
-    examples: ["delivered"],
-  },
+const Status = oneOf(
+  EMAIL_STATUSES,
+  "Its status. `delivered`, `bounced`, `failed`, `complained`, `suppressed` and `canceled` are final; after " +
+    "`delivered` it may still become `bounced` or `complained`. `sent` is final if the mail goes through a relay.",
+  "delivered",
 );
 
 /** The same with `?include=status`. */
-export const EmailInListWithStatus = named(
-  "EmailListItem",
-  Type.Object({ ...EmailInList.properties, status: Type.Optional(Status) }),
-);
+export const EmailInListWithStatus = namedObject("EmailListItem", {
+  ...EmailInList.properties,
+  status: Type.Optional(Status),
+});
 
 /** Why and where an email was refused. */
-export const Bounce = named(
-  "Bounce",
-  Type.Object({
-    type: Type.Union([Type.Literal("permanent"), Type.Literal("transient"), Type.Literal("undetermined")], {
-      description: "Whether it is permanent.",
-    }),
-    category: Type.Union(
-      CATEGORIES.map((category) => Type.Literal(category)),
-      { description: "invalid_recipient, inactive_mailbox and bad_domain suppress the recipient." },
-    ),
-    smtpCode: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code.", examples: [550] }),
-    enhancedCode: nullableText("Its enhanced status code.", "5.1.1"),
-    mx: nullableText("The server that refused it.", "mx1.example.net"),
-  }),
-);
+export const Bounce = namedObject("Bounce", {
+  type: oneOf(["permanent", "transient", "undetermined"], "Whether it is permanent."),
+  category: oneOf(CATEGORIES, "invalid_recipient, inactive_mailbox and bad_domain suppress the recipient."),
+  smtpCode: orNull(Type.Integer(), "The server's reply code.", 550),
+  enhancedCode: orNull(Type.String(), "Its enhanced status code.", "5.1.1"),
+  mx: orNull(Type.String(), "The server that refused it.", "mx1.example.net"),
+});
 
 export type Bounce = typeof Bounce.static;
 
 /** An email as GET by id answers it. */
-export const EmailRecord = named(
-  "Email",
-  Type.Object({
-    ...EmailInList.properties,
-    html: nullableText(
-      "Null: none was given, or the operator keeps contents no longer ([email] content_retention).",
-      EXAMPLE.html,
-    ),
-    text: nullableText(
-      "As it was given, or made from the html. Null: there is none, or it is kept no longer.",
-      "OBRIGADO!\n\nO seu recibo vem a caminho.",
-    ),
-    failedReason: nullableText("Why it was not delivered, once that is its end."),
-    status: Status,
-    replyTo: nullableText("Where answers go.", EXAMPLE.replyTo),
-    attempts: Type.Integer({ description: "Attempts begun.", examples: [1] }),
-    nextAttemptAt: nullableTime("When it is tried next, while it waits."),
-    lastReply: nullableText("While it is tried again: why the last attempt did not deliver."),
-    possibleDuplicate: Type.Boolean({
-      description:
-        "It may arrive twice: the reply to an attempt was lost after the whole message had been sent, and it was retried; or it waited in a database that was restored from a backup, and may have been sent after the backup.",
-    }),
-    bounce: Type.Union([Bounce, Type.Null()], {
-      description: "Why and where it was refused; null: it was not refused.",
-    }),
+export const EmailRecord = namedObject("Email", {
+  ...EmailInList.properties,
+  html: orNull(
+    Type.String(),
+    "Null: none was given, or the operator keeps contents no longer ([email] content_retention).",
+    EXAMPLE.html,
+  ),
+  text: orNull(
+    Type.String(),
+    "As it was given, or made from the html. Null: there is none, or it is kept no longer.",
+    "OBRIGADO!\n\nO seu recibo vem a caminho.",
+  ),
+  failedReason: orNull(Type.String(), "Why it was not delivered, once that is its end."),
+  status: Status,
+  replyTo: orNull(Type.String(), "Where answers go.", EXAMPLE.replyTo),
+  attempts: Type.Integer({ description: "Attempts begun.", examples: [1] }),
+  nextAttemptAt: orNull(dateTime(), "When it is tried next, while it waits."),
+  lastReply: orNull(Type.String(), "While it is tried again: why the last attempt did not deliver."),
+  possibleDuplicate: Type.Boolean({
+    description:
+      "It may arrive twice: the reply to an attempt was lost after the whole message had been sent, and it was retried; or it waited in a database that was restored from a backup, and may have been sent after the backup.",
   }),
-);
+  bounce: orNull(Bounce, "Why and where it was refused; null: it was not refused."),
+});
 
 /** The same in the answer to a cancel or retry, which may have something to say. */
-export const EmailRecordWithHint = named(
-  "EmailWithHint",
-  Type.Object({
-    ...EmailRecord.properties,
-    hint: Type.Optional(Type.String({ description: "A warning: it may have arrived already." })),
-  }),
-);
+export const EmailRecordWithHint = namedObject("EmailWithHint", {
+  ...EmailRecord.properties,
+  hint: Type.Optional(Type.String({ description: "A warning: it may have arrived already." })),
+});
 
 /** One of the words, or null; the rows that it is read from hold it as text. */
 function wordOrNull(words: readonly string[], description: string) {
@@ -292,73 +248,65 @@ function wordOrNull(words: readonly string[], description: string) {
 
 /** Where a connection went and what was said over it. */
 const Connection = Type.Object({
-  host: nullableText("The server's name.", "mx1.example.net"),
-  address: nullableText("Its IP address.", "192.0.2.25"),
-  tls: Type.Union([Type.String(), Type.Null()], {
-    description: "Protocol and cipher; null: clear text, or no connection.",
-    examples: ["TLSv1.3 TLS_AES_256_GCM_SHA384"],
-  }),
+  host: orNull(Type.String(), "The server's name.", "mx1.example.net"),
+  address: orNull(Type.String(), "Its IP address.", "192.0.2.25"),
+  tls: orNull(
+    Type.String(),
+    "Protocol and cipher; null: clear text, or no connection.",
+    "TLSv1.3 TLS_AES_256_GCM_SHA384",
+  ),
   stage: wordOrNull(STAGES, "Where it ended: on the way there, or at which command."),
-  code: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code." }),
-  enhancedCode: nullableText("Its enhanced status code."),
-  reply: Type.Union([Type.String(), Type.Null()], { description: "The server's reply, or why there is none." }),
+  code: orNull(Type.Integer(), "The server's reply code."),
+  enhancedCode: orNull(Type.String(), "Its enhanced status code."),
+  reply: orNull(Type.String(), "The server's reply, or why there is none."),
 });
 
-const Try = named(
-  "ConnectionTry",
-  Type.Object({
-    ...Connection.properties,
-    endedAt: Time,
-    reused: Type.Boolean({ description: "Whether an open session of an earlier email was used." }),
-  }),
-);
+const Try = namedObject("ConnectionTry", {
+  ...Connection.properties,
+  endedAt: dateTime("When it ended."),
+  reused: Type.Boolean({ description: "Whether an open session of an earlier email was used." }),
+});
 
 const AttemptMembers = Type.Object({
   attempt: Type.Integer({ minimum: 1, description: "Its number, from 1." }),
-  startedAt: Type.String({ format: "date-time", description: "When it began." }),
-  endedAt: nullableTime("When it ended; null while it runs."),
+  startedAt: dateTime("When it began."),
+  endedAt: orNull(dateTime(), "When it ended; null while it runs."),
   outcome: Type.Union([...ATTEMPT_OUTCOMES.map((outcome) => Type.Literal(outcome)), Type.Null()], {
     description: "`unknown`: the whole message was sent, and the reply was lost. Null while it runs.",
   }),
   category: wordOrNull(CATEGORIES, "What the words mean; null: it was taken, or it runs."),
   ...Connection.properties,
-  tries: Type.Union([Type.Array(Try), Type.Null()], {
-    description: "All connections of the attempt in order, if there were several; the final result is above.",
-  }),
+  tries: orNull(
+    Type.Array(Try),
+    "All connections of the attempt in order, if there were several; the final result is above.",
+  ),
 });
 
 /** A report that came by mail: its members beside those that an attempt has too, `category`, `host`, `code`, `enhancedCode`, `reply`. */
 const ReportMembers = Type.Object({
-  permanent: Type.Union([Type.Boolean(), Type.Null()], {
-    description: "For a bounce: whether it is permanent. A permanent one ends an email that has not ended otherwise.",
-  }),
-  reporter: Type.Union([Type.String(), Type.Null()], { description: "The reporting server." }),
-  feedbackType: Type.Union([Type.String(), Type.Null()], {
-    description: "For a complaint: its type, as reported.",
-    examples: ["abuse"],
-  }),
+  permanent: orNull(
+    Type.Boolean(),
+    "For a bounce: whether it is permanent. A permanent one ends an email that has not ended otherwise.",
+  ),
+  reporter: orNull(Type.String(), "The reporting server."),
+  feedbackType: orNull(Type.String(), "For a complaint: its type, as reported.", "abuse"),
 });
 
 /** One entry of an email's timeline: its status changed, an attempt was made, or a report came. */
-export const TimelineEntry = named(
-  "TimelineEntry",
-  Type.Object({
-    type: Type.Union(
-      [
-        ...EMAIL_STATUSES.map((status) => Type.Literal(`email.${status}`)),
-        ...REPORT_KINDS.map((kind) => Type.Literal(`report.${kind}`)),
-      ],
-      {
-        description:
-          "`email.…`: its status after this entry; `email.sending`: the running attempt, last in the list. " +
-          "`report.…`: a report about it, by mail.",
-      },
-    ),
-    at: Time,
-    reason: Type.Union([Type.String(), Type.Null()], {
-      description: "In the entry that ended it undelivered: the record's `failedReason`.",
-    }),
-    ...Type.Partial(AttemptMembers).properties,
-    ...Type.Partial(ReportMembers).properties,
-  }),
-);
+export const TimelineEntry = namedObject("TimelineEntry", {
+  type: Type.Union(
+    [
+      ...EMAIL_STATUSES.map((status) => Type.Literal(`email.${status}`)),
+      ...REPORT_KINDS.map((kind) => Type.Literal(`report.${kind}`)),
+    ],
+    {
+      description:
+        "`email.…`: its status after this entry; `email.sending`: the running attempt, last in the list. " +
+        "`report.…`: a report about it, by mail.",
+    },
+  ),
+  at: Time,
+  reason: orNull(Type.String(), "In the entry that ended it undelivered: the record's `failedReason`."),
+  ...Type.Partial(AttemptMembers).properties,
+  ...Type.Partial(ReportMembers).properties,
+});

@@ -2,7 +2,7 @@ import { timeOf } from "../../../platform/http/times.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "../reports/store.ts";
 import type { AttemptRow, EmailRow, EmailState, QueueRow } from "../store/store.ts";
-import { parseTries, type StoredTry } from "../delivery/connection-attempts.ts";
+import { NO_CONNECTION, parseTries, type StoredTry } from "../delivery/connection-attempts.ts";
 
 // What happened to an email, oldest first, read from its own times and its attempts: no row is
 // written for it. An attempt stands where it ended, as what the email came to by it; an end that no
@@ -57,21 +57,9 @@ function ended(attempt: AttemptRow, email: EmailRow): Entry {
   };
 }
 
-function reported(report: ReportRow): Entry {
-  const { kind, at, isPermanent, category, remoteMta, code, enhancedCode, diagnostic, reporter, feedbackType } = report;
-  return {
-    type: `report.${kind}`,
-    at: timeOf(at),
-    reason: null,
-    permanent: isPermanent,
-    category,
-    host: remoteMta,
-    code,
-    enhancedCode,
-    reply: diagnostic,
-    reporter,
-    feedbackType,
-  };
+function reported({ emailId: _emailId, number: _number, kind, at, ...report }: ReportRow): Entry {
+  const { isPermanent: permanent, remoteMta: host, diagnostic: reply, ...rest } = report;
+  return { type: `report.${kind}`, at: timeOf(at), reason: null, permanent, host, reply, ...rest };
 }
 
 function showTry({ isReused, endedAt, ...connection }: StoredTry): NonNullable<Entry["tries"]>[number] {
@@ -81,24 +69,9 @@ function showTry({ isReused, endedAt, ...connection }: StoredTry): NonNullable<E
 /** Nothing is known of it yet but that it began. */
 function running({ attempts }: QueueRow, startedAt: number): Entry {
   const at = timeOf(startedAt);
-  return {
-    type: "email.sending",
-    at,
-    reason: null,
-    attempt: attempts,
-    startedAt: at,
-    endedAt: null,
-    outcome: null,
-    category: null,
-    host: null,
-    address: null,
-    tls: null,
-    stage: null,
-    code: null,
-    enhancedCode: null,
-    reply: null,
-    tries: null,
-  };
+  const begun = { type: "email.sending", at, reason: null, attempt: attempts, startedAt: at, endedAt: null } as const;
+  const { dialogue: _dialogue, ...connection } = NO_CONNECTION;
+  return { ...begun, outcome: null, category: null, ...connection };
 }
 
 /** The email came to its end by this attempt, and not by a report while it ran. */

@@ -1,12 +1,12 @@
-import type { PlainKey } from "../../../protocols/dkim/keys.ts";
+import type { ThreadLine } from "../../../platform/worker-threads/worker-thread.ts";
+import { type PlainKey, plainKeyReader } from "../../../protocols/dkim/keys.ts";
 import { type RsaSigner, type SigningKey, signMessage } from "../../../protocols/dkim/sign.ts";
 import { parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
 import { composeMessage } from "../../../protocols/mime/compose.ts";
 import { type StoredBody, unpackBody } from "./body.ts";
 
 // The bytes of an email, from its row: composed, and signed. All that it needs comes as one value that can
-// be copied to another thread, where it is done (src/modules/emails/content/compose-thread.ts): with the signature it is more
-// than half of what sending an email costs.
+// be copied to another thread, where it is done: with the signature it is more than half of what sending an email costs.
 
 export interface ComposeInput {
   uid: string;
@@ -30,6 +30,14 @@ export interface ComposeInput {
 export type Composed =
   | { kind: "signed"; message: Uint8Array; needsSmtpUtf8: boolean }
   | { kind: "unsigned"; reason: string };
+
+export type Composer = (input: ComposeInput) => Promise<Composed>;
+
+/** Composes and signs on the thread, and here when that has ended. */
+export function createComposer(line: ThreadLine<ComposeInput, Composed>): Composer {
+  const readKeys = plainKeyReader();
+  return (input) => line.callOrDo(input, () => composeAndSign(input, readKeys));
+}
 
 /** Unsigned when a signature cannot be made; throws when the row cannot be read. */
 export async function composeAndSign(

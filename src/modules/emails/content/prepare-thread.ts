@@ -1,6 +1,5 @@
-import { ThreadGone, type ThreadLine } from "../../../platform/worker-threads/worker-thread.ts";
-import type { StoredBody } from "./body.ts";
-import { type GivenContent, prepareContent } from "./prepare.ts";
+import type { ThreadLine } from "../../../platform/worker-threads/worker-thread.ts";
+import { type GivenContent, prepareContent, type StoredBody } from "./body.ts";
 
 // Where an email's content is prepared: here, or on the thread when what came in one turn of the event
 // loop is worth waking it. A single small email is done sooner than the thread wakes; thirty of them,
@@ -17,8 +16,7 @@ const TURN_CHARACTERS = 240_000;
 /** Making a text from html costs so many times what compressing does. */
 const CONVERTING = 8;
 
-/** `line` null: everything is done here. */
-export function createPreparer(line: ThreadLine<GivenContent, StoredBody> | null): Preparer {
+export function createPreparer(line: ThreadLine<GivenContent, StoredBody>): Preparer {
   let dueThisTurn = 0;
   const isLittle = (contents: GivenContent[]): boolean => {
     if (dueThisTurn === 0) setImmediate(() => (dueThisTurn = 0));
@@ -26,12 +24,14 @@ export function createPreparer(line: ThreadLine<GivenContent, StoredBody> | null
     return dueThisTurn < WORTH_A_THREAD;
   };
   return async (contents) => {
-    if (line === null || isLittle(contents)) return contents.map(prepareContent);
+    if (isLittle(contents)) return contents.map(prepareContent);
     // A few at a time, so that other requests' come in between.
     const prepared: StoredBody[] = [];
     while (prepared.length < contents.length) {
       const some = nextTurn(contents, prepared.length);
-      prepared.push(...(await Promise.all(some.map((content) => prepareThere(line, content)))));
+      prepared.push(
+        ...(await Promise.all(some.map((content) => line.callOrDo(content, prepareContent)))).map(toStored),
+      );
     }
     return prepared;
   };
@@ -45,19 +45,9 @@ function nextTurn(contents: GivenContent[], from: number): GivenContent[] {
   return contents.slice(from, end);
 }
 
-async function prepareThere(line: ThreadLine<GivenContent, StoredBody>, content: GivenContent): Promise<StoredBody> {
-  try {
-    const prepared = await line.call(content);
-    return { ...prepared, content: asBuffer(prepared.content) };
-  } catch (error) {
-    if (!(error instanceof ThreadGone)) throw error;
-    return prepareContent(content);
-  }
-}
-
 /** Bytes that cross from a thread are a Uint8Array. */
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function toStored({ content, ...body }: StoredBody): StoredBody {
+  return { ...body, content: Buffer.from(content.buffer, content.byteOffset, content.byteLength) };
 }
 
 function estimateCost(content: GivenContent): number {

@@ -1,16 +1,11 @@
 import { BackgroundTask } from "../../../platform/background-task.ts";
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
-import type { Log } from "../../../platform/log.ts";
+import type { Context } from "../../../platform/context.ts";
 import type { ContentStore } from "./store.ts";
 
 export const CONTENT_PURGE_EVERY_MS = 10 * 60_000;
 
-export interface ContentPurgeDeps {
+export interface ContentPurgeDeps extends Pick<Context, "commit" | "clock" | "log"> {
   contents: ContentStore;
-  commit: Commit;
-  clock: Clock;
-  log: Log;
   keepMs: number;
 }
 

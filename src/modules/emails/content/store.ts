@@ -1,17 +1,17 @@
 import { asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailBodies, emails } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 
 /** Contents that one transaction looks at: each may have pages of its own. */
 const BATCH = 200;
 
 export type ContentStore = ReturnType<typeof openContentStore>;
 
-/** `removed` is told of the bytes of each workspace's contents, inside the transaction that removes them. */
+/** `removed` is called with the bytes of each workspace's contents, inside the transaction that removes them. */
 export function openContentStore({ orm }: Db, removed: (workspaceId: number, bytes: number) => void) {
   const p = sql.placeholder;
-  const selectBatch = fast(
+  const selectBatch = prepare(
     orm
       .select({
         id: emailBodies.emailId,

@@ -6,23 +6,8 @@ import type { Transmission, Try } from "../../../protocols/smtp/transmit.ts";
 // addresses, and each in TLS and then in clear. The row's own columns tell of the one with the last
 // word; most attempts have no other, and then nothing is kept here.
 
-/** One connection made or tried, in the attempt's order. */
-export interface StoredTry {
-  host: string;
-  address: string;
-  /** Over a session that an earlier message had left open. */
-  isReused: boolean;
-  /** Protocol and cipher; null: clear text or no connection. */
-  tls: string | null;
-  /** Where it ended. */
-  stage: string;
-  code: number | null;
-  enhancedCode: string | null;
-  /** Cleaned, or the reason there is none. */
-  reply: string;
-  /** Unix ms. */
-  endedAt: number;
-}
+/** One connection made or tried, in the attempt's order; `endedAt` in Unix ms. */
+export type StoredTry = ReturnType<typeof toStoredTry>;
 
 /** The columns of an attempt without a connection. */
 export const NO_CONNECTION = {
@@ -39,7 +24,7 @@ export const NO_CONNECTION = {
 
 /** The column `tries` of an attempt: JSON, or null when there was one connection or none. */
 export function formatTries({ tries }: Pick<Transmission, "tries">): string | null {
-  return tries.length > 1 ? JSON.stringify(tries.map(storedTry)) : null;
+  return tries.length > 1 ? JSON.stringify(tries.map(toStoredTry)) : null;
 }
 
 /** The column `dialogue`: what was said over the connections that did not deliver; null where the first one did. */
@@ -59,7 +44,10 @@ export function formatTls(tls: Try["tls"]): string | null {
 }
 
 /** Codes and words of an attempt's record: the server's, or our own finding, which has no code of the server's. */
-export function toReplyColumns(result: Try["result"], heard: OwnReply | null = null) {
+export function toReplyColumns(
+  result: Try["result"],
+  heard: OwnReply | null = null,
+): { code: number | null; enhancedCode: string | null; reply: string } {
   if (result.kind === "broken") return { code: null, enhancedCode: null, reply: result.reason };
   if (result.kind === "unfit")
     return { code: null, enhancedCode: result.enhanced, reply: `Not sent: ${result.reason}` };
@@ -67,7 +55,7 @@ export function toReplyColumns(result: Try["result"], heard: OwnReply | null = n
   return { code, enhancedCode: heard === null ? enhanced : heard.enhanced, reply: text };
 }
 
-function storedTry({ host, address, isReused, tls, result, endedAt }: Try): StoredTry {
+function toStoredTry({ host, address, isReused, tls, result, endedAt }: Try) {
   return {
     host,
     address,

@@ -1,7 +1,5 @@
 import { BackgroundTask } from "../../../platform/background-task.ts";
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
-import type { Log } from "../../../platform/log.ts";
+import type { Context } from "../../../platform/context.ts";
 import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { DomainOfWorkspace } from "../store/store.ts";
@@ -16,19 +14,15 @@ const BATCH = 500;
 /** While attempts run. */
 const AGAIN_MS = 60_000;
 
-export interface DeletedDomainSweepDeps extends EndDeps {
+export interface DeletedDomainSweepDeps extends EndDeps, Pick<Context, "commit" | "clock" | "log"> {
   queue: QueueStore;
-  commit: Commit;
-  clock: Clock;
-  log: Log;
 }
 
 /** To be triggered when a domain is gone. */
 export function createDeletedDomainSweep(deps: DeletedDomainSweepDeps): BackgroundTask {
-  const { emails, clock, log } = deps;
+  const { emails } = deps;
   return new BackgroundTask({
-    clock,
-    log,
+    ...deps,
     name: "deleted domains",
     async run(stopping) {
       for (const domain of emails.listDeletedDomainsWithMail()) await failAll(domain, stopping, deps);

@@ -7,8 +7,7 @@ import type { DomainRow, DomainStore } from "../../domains/store.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import { getMessageId } from "../api/serialize.ts";
 import { storedBody, type StoredBody } from "../content/body.ts";
-import type { Composed } from "../content/compose.ts";
-import type { Composer } from "../content/compose-thread.ts";
+import type { Composed, Composer } from "../content/compose.ts";
 import { endEmail } from "../events.ts";
 import { NO_CONNECTION } from "./connection-attempts.ts";
 import type { EmailJob, EmailState } from "../queue/store.ts";
@@ -43,9 +42,9 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
       const loaded = loadOrGiveUp(job, deps);
       if (loaded === "unreadable") return failUnreadable(job, deps);
       if (loaded === null) return { action: { kind: "complete" }, isReached: null };
-      const result = await deliver(loaded, context, deps);
+      const result = await deliver(loaded, context);
       deps.health.note(result);
-      return toJobResult(loaded, result, deps);
+      return toJobResult(loaded, result);
     },
     recordUncertain(job) {
       deps.emails.insertAttempt({
@@ -69,6 +68,7 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
 
 /** An email and what is needed around it. */
 interface Loaded extends Attempt {
+  deps: DeliverDeps;
   body: StoredBody;
   /** Null: it was deleted. */
   domain: DomainRow | null;
@@ -111,12 +111,13 @@ function load(job: EmailJob, deps: DeliverDeps): Loaded | null {
     to: requireMailbox(parseAddress(email.recipient)),
     body: storedBody(body),
     domain: deps.domains.byId(email.domainId) ?? null,
+    deps,
   };
 }
 
-async function deliver(loaded: Loaded, context: AttemptContext, deps: DeliverDeps): Promise<DeliveryResult> {
-  const { job, email, to, domain } = loaded;
-  const refusal = findRefusal(loaded, deps);
+async function deliver(loaded: Loaded, context: AttemptContext): Promise<DeliveryResult> {
+  const { job, email, to, domain, deps } = loaded;
+  const refusal = findRefusal(loaded);
   if (refusal !== null) return refusal;
   if (domain === null) return DOMAIN_GONE;
   // Held, not failed: the operator may well lift it.
@@ -136,8 +137,8 @@ async function deliver(loaded: Loaded, context: AttemptContext, deps: DeliverDep
   };
   return deps.findTransport(email.senderDomain).deliver(message, {
     ...context,
-    compose: () => composeAndSign(loaded, domain, deps),
-    refuse: () => findRefusal(loaded, deps) ?? (deps.domains.byId(domain.id) === undefined ? DOMAIN_GONE : null),
+    compose: () => composeAndSign(loaded, domain),
+    refuse: () => findRefusal(loaded) ?? (deps.domains.byId(domain.id) === undefined ? DOMAIN_GONE : null),
   });
 }
 
@@ -151,7 +152,7 @@ function findHeaderEcho({ sender, replyTo, subject }: Attempt["email"]): Outgoin
 }
 
 /** Why the email must not go now; null when it may. */
-function findRefusal({ job, email, to }: Loaded, deps: DeliverDeps): Refusal | null {
+function findRefusal({ job, email, to, deps }: Loaded): Refusal | null {
   if (deps.expiry.now() >= job.expiresAt) {
     const reason = formatExpiredReason({
       createdAt: email.createdAt,
@@ -166,7 +167,7 @@ function findRefusal({ job, email, to }: Loaded, deps: DeliverDeps): Refusal | n
   return { kind: "refused", status: "suppressed", category: "policy", reason };
 }
 
-async function composeAndSign({ email, body }: Loaded, domain: DomainRow, deps: DeliverDeps): Promise<Composed> {
+async function composeAndSign({ email, body, deps }: Loaded, domain: DomainRow): Promise<Composed> {
   let keys: PlainKey[];
   try {
     keys = deps.keychain.keysFor(domain);

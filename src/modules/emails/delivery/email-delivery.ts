@@ -9,18 +9,19 @@ import { Worker } from "../../../platform/queue/worker.ts";
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { PROVIDERS, type SiteRules } from "../../../protocols/smtp/providers.ts";
 import { SessionPool } from "../../../protocols/smtp/session-pool.ts";
-import { SessionSlots } from "../../../protocols/smtp/session-slots.ts";
+import { Slots } from "../../../platform/slots.ts";
 import { DEFAULT_TIMEOUTS } from "../../../protocols/smtp/session/timeouts.ts";
 import { Sites, type SitesOptions } from "../../../protocols/smtp/sites.ts";
 import { createTlsPolicies } from "../../../protocols/smtp/tls-policy.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { createEmailHandler, type DeliverDeps } from "./deliver.ts";
+import { createDirectTransport, type DirectTransportDeps } from "./direct-transport.ts";
 import { RefusalWatch } from "./refusal-watch.ts";
 import { MessageBudget, messageBudgetFor } from "./message-budget.ts";
-import { openRelays } from "./relays.ts";
+import { createRelayTransport } from "./relay-transport.ts";
+import { openRelays, type Relay } from "./relays.ts";
 import type { FindTransport } from "./transport.ts";
-import { createTransports } from "./transports.ts";
 
 // The delivery of emails: the worker, the transports, and what these share: sites, sessions, memory.
 
@@ -65,7 +66,7 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
   });
   const maxSessions = email.sessionsPerDestination;
   const sites = new Sites({ clock, steady, maxSessions, rules, tell: logSites(workspaces, log) });
-  const slots = new SessionSlots({ perSite: (name) => sites.sessionLimit(name), total: email.maxSessions });
+  const slots = new Slots({ perSite: (name) => sites.sessionLimit(name), total: email.maxSessions });
   const refusals = new RefusalWatch();
   const findTransport = createTransports(openRelays(relay), {
     ...deps,
@@ -96,6 +97,16 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
   });
   const sessions = () => ({ busy: slots.openCount, idle: pool.idleCount });
   return { worker, sites, findTransport, sessions, closeSessions: () => pool.close() };
+}
+
+/** The one choice of a transport: the relay that has the sending domain, else the relay for all others, else direct. */
+export function createTransports(relays: readonly Relay[], deps: DirectTransportDeps): FindTransport {
+  const routed = relays.map((relay) => ({ domains: relay.domains, transport: createRelayTransport(relay, deps) }));
+  const byDomain = new Map(
+    routed.flatMap(({ domains, transport }) => domains.map((name) => [name, transport] as const)),
+  );
+  const others = routed.find(({ domains }) => domains.length === 0)?.transport ?? createDirectTransport(deps);
+  return (senderDomain) => byDomain.get(senderDomain) ?? others;
 }
 
 function toSiteRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfig): SiteRules {

@@ -1,10 +1,8 @@
 import { BackgroundTask } from "../../../platform/background-task.ts";
-import type { Clock } from "../../../platform/clock.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
-import type { Log } from "../../../platform/log.ts";
+import type { Context } from "../../../platform/context.ts";
 import { shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { Bounce } from "../api/schema.ts";
-import { type EndDeps, endWaiting } from "../events.ts";
+import { type EndDeps, endWaiting, NO_REPLY } from "../events.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 
@@ -17,7 +15,7 @@ const LOOK_EVERY_MS = 60_000;
 /** Emails of each state looked at in one transaction. */
 const BATCH = 200;
 const MAX_REASON = 512;
-const EXPIRED: Bounce = { type: "transient", category: "expired", smtpCode: null, enhancedCode: null, mx: null };
+const EXPIRED: Bounce = { type: "transient", category: "expired", ...NO_REPLY };
 
 /** Why an email that was not delivered in its time failed. Unix ms. */
 export function formatExpiredReason(email: { createdAt: number; expiresAt: number; lastReply: string | null }): string {
@@ -27,26 +25,16 @@ export function formatExpiredReason(email: { createdAt: number; expiresAt: numbe
   return shorten(`4.4.7 Not delivered within ${hours} h${last}`, MAX_REASON);
 }
 
-export interface HeldQueueExpiryDeps extends EndDeps {
+/** `clock`: by which emails expire. */
+export interface HeldQueueExpiryDeps extends EndDeps, Pick<Context, "commit" | "clock" | "log"> {
   queue: QueueStore;
   workspaces: Pick<WorkspaceStore, "held">;
-  commit: Commit;
-  /** The clock by which emails expire. */
-  clock: Clock;
-  log: Log;
   /** The form of words, and of the recipient's address in them, that may stand in the log. */
   show: (words: string, recipient: string) => string;
 }
 
-interface Expired {
-  uid: string;
-  recipient: string;
-  attempts: number;
-  reason: string;
-}
-
 interface Batch {
-  expired: Expired[];
+  expired: { uid: string; recipient: string; attempts: number; reason: string }[];
   /** There may be more that have expired. */
   isMore: boolean;
   /** When the first of those that were looked at and go on waiting expires; null: there is none. */
@@ -55,17 +43,19 @@ interface Batch {
 
 /** Fails what expires in queues that are held. To be triggered when a workspace's is. */
 export function createHeldQueueExpiry(deps: HeldQueueExpiryDeps): BackgroundTask {
-  const { workspaces, commit, clock, log } = deps;
+  const { workspaces, commit, clock } = deps;
   return new BackgroundTask({
-    clock,
-    log,
+    ...deps,
     name: "held queues",
     async run(stopping) {
       let nextAt = clock.now() + LOOK_EVERY_MS;
       for (const workspaceId of workspaces.held()) {
         for (let isMore = true; isMore && !stopping.aborted;) {
           const batch = await commit(() => expireBatch(workspaceId, deps));
-          logExpired(batch.expired, deps);
+          for (const { uid, recipient, attempts, reason } of batch.expired) {
+            const detail = deps.show(reason, recipient);
+            deps.log.event("email.failed", { id: uid, to: deps.show(recipient, recipient), attempt: attempts, detail });
+          }
           isMore = batch.isMore;
           nextAt = Math.min(nextAt, batch.nextAt ?? nextAt);
         }
@@ -73,13 +63,6 @@ export function createHeldQueueExpiry(deps: HeldQueueExpiryDeps): BackgroundTask
       return Math.max(0, nextAt - clock.now());
     },
   });
-}
-
-function logExpired(expired: Expired[], { log, show }: HeldQueueExpiryDeps): void {
-  for (const { uid, recipient, attempts, reason } of expired) {
-    const fields = { id: uid, to: show(recipient, recipient), attempt: attempts, detail: show(reason, recipient) };
-    log.event("email.failed", fields);
-  }
 }
 
 function expireBatch(workspaceId: number, deps: HeldQueueExpiryDeps): Batch {

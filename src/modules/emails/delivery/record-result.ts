@@ -6,10 +6,10 @@ import { shorten } from "../../../protocols/smtp/replies/reply.ts";
 import { describeTransmission } from "../../../protocols/smtp/transmit.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { Bounce } from "../api/schema.ts";
-import { type EmailEnd, endEmail, type RecordEmailEvent } from "../events.ts";
+import { endEmail, NO_REPLY, type RecordEmailEvent } from "../events.ts";
 import { reportSite } from "../reports/process-report.ts";
 import type { EmailJob, EmailState } from "../queue/store.ts";
-import type { AttemptRow, EmailRow, EmailStore } from "../store/store.ts";
+import type { AttemptRow, EmailEnd, EmailRow, EmailStore } from "../store/store.ts";
 import { formatDialogue, formatTls, formatTries, NO_CONNECTION, toReplyColumns } from "./connection-attempts.ts";
 import { DNS_SITE, type RefusalWatch } from "./refusal-watch.ts";
 import { type Suppression, suppressFor } from "./suppress.ts";
@@ -29,13 +29,6 @@ import type {
 const MAX_UNKNOWN = 3;
 const MAX_REASON = 512;
 
-/** One attempt at an email. */
-export interface Attempt {
-  job: EmailJob;
-  email: EmailRow;
-  to: Mailbox;
-}
-
 export interface RecordResultDeps {
   emails: EmailStore;
   suppressions: SuppressionStore;
@@ -53,28 +46,36 @@ export interface RecordResultDeps {
   show: (words: string, recipient: string) => string;
 }
 
-export function toJobResult(attempt: Attempt, result: DeliveryResult, deps: RecordResultDeps): JobResult<EmailState> {
+/** One attempt at an email. */
+export interface Attempt {
+  job: EmailJob;
+  email: EmailRow;
+  to: Mailbox;
+  deps: RecordResultDeps;
+}
+
+type EmailJobResult = JobResult<EmailState>;
+
+export function toJobResult(attempt: Attempt, result: DeliveryResult): EmailJobResult {
   switch (result.kind) {
     case "not_started":
       return { action: { kind: "release" }, isReached: null };
     case "refused":
-      return fromRefusal(attempt, result, deps);
+      return fromRefusal(attempt, result);
     case "temporary_failure":
-      return fromTemporaryFailure(attempt, result, deps);
+      return fromTemporaryFailure(attempt, result);
     case "bad_domain":
-      return fromBadDomain(attempt, result, deps);
+      return fromBadDomain(attempt, result);
     case "transmitted":
-      return result.failure === null
-        ? fromAcceptance(attempt, result, deps)
-        : fromFailure(attempt, result, result.failure, deps);
+      return result.failure === null ? fromAcceptance(attempt, result) : fromFailure(attempt, result, result.failure);
   }
 }
 
 /** The email ends by this attempt. */
 interface Final {
-  /** Null: the attempt was never begun. */
+  /** Null: the attempt was never begun, and does not count. */
   row: AttemptRow | null;
-  end: EmailEnd;
+  end: Omit<EmailEnd, "attempts">;
   isReached: boolean | null;
   detail: string;
   /** Inside the transaction, after the end. */
@@ -83,25 +84,23 @@ interface Final {
   suppression?: Suppression | null;
 }
 
-function finish(
-  attempt: Attempt,
-  { row, end, isReached, detail, write, committed, suppression }: Final,
-  deps: RecordResultDeps,
-): JobResult<EmailState> {
-  const { job } = attempt;
+function finish(attempt: Attempt, final: Final): EmailJobResult {
+  const { job, deps } = attempt;
+  const { row, isReached, detail, suppression } = final;
+  const end: EmailEnd = { ...final.end, attempts: row === null ? job.attempt - 1 : job.attempt };
   return {
     action: { kind: "complete" },
     isReached,
     record(ownsRow) {
       if (row !== null) deps.emails.insertAttempt(row);
-      if (!ownsRow) return recordTimes(job, end, deps);
+      if (!ownsRow) return recordTimes(attempt, end);
       endEmail(job.id, end, deps);
-      write?.();
+      final.write?.();
       suppression?.write();
     },
     committed() {
-      logResult(`email.${end.status}`, attempt, detail, deps);
-      committed?.();
+      logResult(`email.${end.status}`, attempt, detail);
+      final.committed?.();
       suppression?.log();
     },
   };
@@ -117,8 +116,8 @@ interface Deferred {
   isUncertain: boolean;
 }
 
-function defer(attempt: Attempt, deferred: Deferred, deps: RecordResultDeps): JobResult<EmailState> {
-  const { job, email } = attempt;
+function defer(attempt: Attempt, deferred: Deferred): EmailJobResult {
+  const { job, email, deps } = attempt;
   const { row, isReached, detail, badDomainAt, sentAt, isUncertain } = deferred;
   return {
     action: { kind: "retry", at: null, state: { lastReply: detail, badDomainAt } },
@@ -126,154 +125,106 @@ function defer(attempt: Attempt, deferred: Deferred, deps: RecordResultDeps): Jo
     isUncertain,
     record(ownsRow) {
       deps.emails.insertAttempt(row);
-      recordTimes(job, { sentAt }, deps);
+      recordTimes(attempt, { sentAt });
       if (!ownsRow) return;
       // R28: it may have been accepted, and it will be sent again.
       if (isUncertain) deps.emails.setPossibleDuplicate(job.id);
       deps.recordEvent("email.delivery_delayed", { id: job.id, workspaceId: email.workspaceId }, row.endedAt);
     },
-    committed: () => logResult("email.delivery_delayed", attempt, detail, deps),
+    committed: () => logResult("email.delivery_delayed", attempt, detail),
   };
 }
 
 /** Also where a report (modules/emails/reports/process-report.ts) has ended the email while the attempt ran: its status stays. */
 function recordTimes(
-  job: EmailJob,
+  { job, deps: { emails } }: Attempt,
   { sentAt, deliveredAt }: Pick<EmailEnd, "sentAt" | "deliveredAt">,
-  deps: RecordResultDeps,
 ): void {
-  if (typeof sentAt === "number") deps.emails.setSentAt(job.id, sentAt);
-  if (typeof deliveredAt === "number") deps.emails.setDeliveredAt(job.id, deliveredAt);
+  if (typeof sentAt === "number") emails.setSentAt(job.id, sentAt);
+  if (typeof deliveredAt === "number") emails.setDeliveredAt(job.id, deliveredAt);
 }
 
-function fromRefusal(
-  attempt: Attempt,
-  { status, category, reason }: Refusal,
-  deps: RecordResultDeps,
-): JobResult<EmailState> {
+function fromRefusal(attempt: Attempt, { status, category, reason }: Refusal): EmailJobResult {
   const type = category === "expired" ? "transient" : "undetermined";
-  const bounce: Bounce | null =
-    status === "failed" ? { type, category, smtpCode: null, enhancedCode: null, mx: null } : null;
-  // Nothing was begun by this attempt, so it does not count.
-  const attempts = attempt.job.attempt - 1;
-  const end = { status, endedAt: deps.clock.now(), failedReason: reason, bounce, attempts };
-  return finish(attempt, { row: null, end, isReached: null, detail: reason }, deps);
+  const bounce: Bounce | null = status === "failed" ? { type, category, ...NO_REPLY } : null;
+  const end = { status, endedAt: attempt.deps.clock.now(), failedReason: reason, bounce };
+  return finish(attempt, { row: null, end, isReached: null, detail: reason });
 }
 
-function fromTemporaryFailure(
-  attempt: Attempt,
-  failure: TemporaryFailure,
-  deps: RecordResultDeps,
-): JobResult<EmailState> {
+function fromTemporaryFailure(attempt: Attempt, failure: TemporaryFailure): EmailJobResult {
   const { reason, stage, category, badDomainAt } = failure;
-  const row = { ...createRow(attempt, deps.clock.now()), stage, reply: reason, outcome: "deferred", category } as const;
+  const row = { ...createRow(attempt), stage, reply: reason, outcome: "deferred", category } as const;
   // DNS and signing say nothing of the destination's servers.
-  const deferred = { row, isReached: null, detail: reason, badDomainAt, sentAt: null, isUncertain: false };
-  return defer(attempt, deferred, deps);
+  return defer(attempt, { row, isReached: null, detail: reason, badDomainAt, sentAt: null, isUncertain: false });
 }
 
-function fromBadDomain(
-  attempt: Attempt,
-  { reason, enhancedCode }: BadDomain,
-  deps: RecordResultDeps,
-): JobResult<EmailState> {
-  const { job, email, to } = attempt;
-  const endedAt = deps.clock.now();
+function fromBadDomain(attempt: Attempt, { reason, enhancedCode }: BadDomain): EmailJobResult {
+  const row = createRow(attempt);
+  const { endedAt } = row;
   const category = "bad_domain";
-  const bounce: Bounce = { type: "permanent", category, smtpCode: null, enhancedCode, mx: null };
-  const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
-  const suppression = suppressFor({ site: DNS_SITE, recipient, now: endedAt }, deps);
-  const row = { ...createRow(attempt, endedAt), stage: "dns", enhancedCode, reply: reason, category };
-  return finish(
-    attempt,
-    {
-      row: { ...row, outcome: "bounced" },
-      end: { status: "bounced", endedAt, failedReason: reason, bounce, attempts: job.attempt },
-      isReached: null,
-      detail: reason,
-      suppression,
-    },
-    deps,
-  );
+  const bounce: Bounce = { type: "permanent", category, ...NO_REPLY, enhancedCode };
+  return finish(attempt, {
+    row: { ...row, stage: "dns", enhancedCode, reply: reason, category, outcome: "bounced" },
+    end: { status: "bounced", endedAt, failedReason: reason, bounce },
+    isReached: null,
+    detail: reason,
+    suppression: suppress(attempt, DNS_SITE, endedAt),
+  });
 }
 
-function fromAcceptance(attempt: Attempt, result: Transmitted, deps: RecordResultDeps): JobResult<EmailState> {
-  const { job, email } = attempt;
+function fromAcceptance(attempt: Attempt, result: Transmitted): EmailJobResult {
+  const { email, deps } = attempt;
   const { transmission, endedAt, isDirect } = result;
   deps.refusals.noteReply(result.site, email.workspaceId, endedAt);
   deps.reportedRefusals.noteReply(reportSite(email.recipientAddress), email.workspaceId, endedAt);
   // A relay has yet to deliver it.
   const status = isDirect ? "delivered" : "sent";
-  const times = { endedAt, sentAt: getSentAt(result), deliveredAt: isDirect ? endedAt : null };
-  return finish(
-    attempt,
-    {
-      row: toRow(attempt, result, status, null),
-      end: { status, ...times, attempts: job.attempt },
-      isReached: true,
-      detail: describeTransmission(transmission),
-      write() {
-        if (isDirect) deps.rates.answered(email.workspaceId, false);
-      },
-      committed() {
-        if (isDirect && transmission.address !== null) deps.reporters.note(transmission.address);
-      },
+  return finish(attempt, {
+    row: toRow(attempt, result, status, null),
+    end: { status, endedAt, sentAt: getSentAt(result), deliveredAt: isDirect ? endedAt : null },
+    isReached: true,
+    detail: describeTransmission(transmission),
+    write() {
+      if (isDirect) deps.rates.answered(email.workspaceId, false);
     },
-    deps,
-  );
+    committed() {
+      if (isDirect && transmission.address !== null) deps.reporters.note(transmission.address);
+    },
+  });
 }
 
-function fromFailure(
-  attempt: Attempt,
-  result: Transmitted,
-  failure: TransmissionFailure,
-  deps: RecordResultDeps,
-): JobResult<EmailState> {
-  const { job, email } = attempt;
+function fromFailure(attempt: Attempt, result: Transmitted, failure: TransmissionFailure): EmailJobResult {
+  const { job, email, deps } = attempt;
   const { transmission, endedAt, site } = result;
-  const { verdict, reason, isReached } = failure;
+  const { verdict, reason: detail, isReached } = failure;
   if (!verdict.isHard && transmission.lastReply !== null) deps.refusals.noteReply(site, email.workspaceId, endedAt);
-  if (verdict.kind === "bounced") return fromBounce(attempt, result, failure, deps);
+  if (verdict.kind === "bounced") return fromBounce(attempt, result, failure);
   const isUncertain = transmission.isOutcomeUnknown;
   if (isUncertain && !result.isCutOff && deps.emails.countLostAnswers(job.id) + 1 >= MAX_UNKNOWN)
-    return fromLastLostAnswer(attempt, result, failure, deps);
+    return fromLastLostAnswer(attempt, result, failure);
   const row = toRow(attempt, result, isUncertain ? "unknown" : "deferred", verdict.category);
-  const deferred = { row, isReached, detail: reason, badDomainAt: null, sentAt: getSentAt(result), isUncertain };
-  return defer(attempt, deferred, deps);
+  return defer(attempt, { row, isReached, detail, badDomainAt: null, sentAt: getSentAt(result), isUncertain });
 }
 
-function fromBounce(
-  attempt: Attempt,
-  result: Transmitted,
-  { verdict, reason }: TransmissionFailure,
-  deps: RecordResultDeps,
-): JobResult<EmailState> {
-  const { job, email, to } = attempt;
+function fromBounce(attempt: Attempt, result: Transmitted, { verdict, reason }: TransmissionFailure): EmailJobResult {
   const { transmission, endedAt, site } = result;
   const { type, category, smtpCode, enhancedCode, isHard } = verdict;
   // Our own findings are no words of the host's.
   const mx = transmission.result.kind === "unfit" ? null : transmission.host;
-  const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
-  const suppression = isHard ? suppressFor({ site, recipient, now: endedAt }, deps) : null;
+  const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
   // A relay speaks of its own rules; a refusal of our own (a size limit, R19) is no answer.
   const isAnswered = result.isDirect && transmission.result.kind === "refused";
-  const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
-  const times = { endedAt, sentAt: getSentAt(result) };
-  return finish(
-    attempt,
-    {
-      row: toRow(attempt, result, "bounced", category),
-      end: { status: "bounced", ...times, failedReason: reason, bounce, attempts: job.attempt },
-      isReached: true,
-      detail: reason,
-      write() {
-        // Those in masses too, whom nobody suppresses: a mass of unknown recipients is what a bought list looks like.
-        if (isAnswered) deps.rates.answered(email.workspaceId, isHard);
-      },
-      suppression,
+  return finish(attempt, {
+    row: toRow(attempt, result, "bounced", category),
+    end: { status: "bounced", endedAt, sentAt: getSentAt(result), failedReason: reason, bounce },
+    isReached: true,
+    detail: reason,
+    write() {
+      // Those in masses too, whom nobody suppresses: a mass of unknown recipients is what a bought list looks like.
+      if (isAnswered) attempt.deps.rates.answered(attempt.email.workspaceId, isHard);
     },
-    deps,
-  );
+    suppression: isHard ? suppress(attempt, site, endedAt) : null,
+  });
 }
 
 /** It may have arrived as often as it was sent: sending it for three days would fill somebody's inbox. */
@@ -281,32 +232,29 @@ function fromLastLostAnswer(
   attempt: Attempt,
   result: Transmitted,
   { verdict: { category }, reason }: TransmissionFailure,
-  deps: RecordResultDeps,
-): JobResult<EmailState> {
-  const { job } = attempt;
+): EmailJobResult {
   const whole = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${reason}`;
   const failedReason = shorten(whole, MAX_REASON);
-  const mx = result.transmission.host;
-  const bounce: Bounce = { type: "undetermined", category, smtpCode: null, enhancedCode: null, mx };
-  const times = { endedAt: result.endedAt, sentAt: getSentAt(result) };
-  return finish(
-    attempt,
-    {
-      row: toRow(attempt, result, "unknown", category),
-      end: { status: "failed", ...times, failedReason, bounce, attempts: job.attempt },
-      isReached: true,
-      detail: failedReason,
-      write: () => deps.emails.setPossibleDuplicate(job.id),
-    },
-    deps,
-  );
+  const bounce: Bounce = { type: "undetermined", category, ...NO_REPLY, mx: result.transmission.host };
+  return finish(attempt, {
+    row: toRow(attempt, result, "unknown", category),
+    end: { status: "failed", endedAt: result.endedAt, sentAt: getSentAt(result), failedReason, bounce },
+    isReached: true,
+    detail: failedReason,
+    write: () => attempt.deps.emails.setPossibleDuplicate(attempt.job.id),
+  });
+}
+
+function suppress({ email, to, deps }: Attempt, site: string, now: number): Suppression {
+  const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
+  return suppressFor({ site, recipient, now }, deps);
 }
 
 function getSentAt({ transmission, envelopeAcceptedAt, endedAt }: Transmitted): number | null {
   return transmission.isReached ? (envelopeAcceptedAt ?? endedAt) : null;
 }
 
-function createRow({ job }: Attempt, endedAt: number): Omit<AttemptRow, "outcome"> {
+function createRow({ job, deps }: Attempt, endedAt = deps.clock.now()): Omit<AttemptRow, "outcome"> {
   return { emailId: job.id, number: job.attempt, startedAt: job.startedAt, endedAt, category: null, ...NO_CONNECTION };
 }
 
@@ -332,7 +280,7 @@ function toRow(
   };
 }
 
-function logResult(event: string, { email, job }: Attempt, detail: string, { log, show }: RecordResultDeps): void {
+function logResult(event: string, { email, job, deps: { log, show } }: Attempt, detail: string): void {
   const { recipient, uid } = email;
   // A server's words may hold the address too.
   log.event(event, { id: uid, to: show(recipient, recipient), attempt: job.attempt, detail: show(detail, recipient) });

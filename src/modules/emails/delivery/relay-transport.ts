@@ -1,6 +1,6 @@
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { findNamedHost } from "../../../protocols/smtp/mx-lookup.ts";
-import { classifyRelayResult } from "../../../protocols/smtp/replies/classify-relay.ts";
+import { classifyRelayResult } from "../../../protocols/smtp/replies/classify.ts";
 import { formatReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
 import { describeTransmission, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";

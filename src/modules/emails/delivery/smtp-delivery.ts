@@ -1,7 +1,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import { RowTaken } from "../../../platform/queue/job.ts";
 import type { SessionPool } from "../../../protocols/smtp/session-pool.ts";
-import type { SessionSlots } from "../../../protocols/smtp/session-slots.ts";
+import type { Slots } from "../../../platform/slots.ts";
 import type { Sites } from "../../../protocols/smtp/sites.ts";
 import { deliverVia, type Destination, type Transmission } from "../../../protocols/smtp/transmit.ts";
 import type { Composed } from "../content/compose.ts";
@@ -16,7 +16,7 @@ const LONG_WAIT_MS = 1_000;
 
 export interface SmtpDeliveryDeps {
   pool: SessionPool;
-  slots: SessionSlots;
+  slots: Slots;
   sites: Sites;
   budget: MessageBudget;
   clock: Pick<Clock, "now">;

@@ -6,7 +6,7 @@ import type { Mail, Transmission } from "../../../protocols/smtp/transmit.ts";
 import type { Composed } from "../content/compose.ts";
 
 // The ways an email can leave: straight to the recipient's servers (direct-transport.ts) or by a relay
-// (relay-transport.ts). Which one an email takes is decided in transports.ts and nowhere else.
+// (relay-transport.ts). Which one an email takes is decided in email-delivery.ts and nowhere else.
 
 export interface Transport {
   /** To the recipient's own servers: what these accept is delivered, and what they refuse is said of the recipient. */

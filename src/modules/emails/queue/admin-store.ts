@@ -2,15 +2,33 @@ import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, min, or, type SQL
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, lanes, workspaces } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
-import { type MessageCandidate, walkById } from "../../../platform/queue/queue-admin.ts";
+import { prepare } from "../../../platform/db/statement.ts";
+import { type MessageCandidate, walkById, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
 
 // What the operator reads of the email queue. It may have a million rows: it is walked in slices, or read at its ends.
 
 /** Rows at the end of a lane among which the last reply is looked for. */
 const LAST_ROWS = 20;
+/** A slice takes about a millisecond; of many small lanes, each of which costs as much as ten rows, it takes fewer rows. */
+const SLICE_ROWS = 2_000;
+const MANY_LANES = 400;
 /** Sorts after every character that an id may have. */
 const PAST_HEX = "g";
+
+/** A place in the order of the queue's covering index. */
+export interface QueuePlace {
+  laneId: number;
+  nextAt: number;
+  id: number;
+}
+
+/** The rows of one lane in a slice. */
+interface LaneCount {
+  laneId: number;
+  depth: number;
+  /** Ids ascend as emails are accepted. */
+  oldestId: number;
+}
 
 export type EmailAdminStore = ReturnType<typeof openEmailAdminStore>;
 
@@ -22,7 +40,7 @@ export function openEmailAdminStore({ orm }: Db) {
     .select({ id: lanes.id })
     .from(lanes)
     .where(eq(lanes.destination, p("destination")));
-  const selectMatching = fast(
+  const selectMatching = prepare(
     orm
       .select({ id: emailQueue.id, isRunning: emailQueue.inFlight })
       .from(emailQueue)
@@ -41,13 +59,13 @@ export function openEmailAdminStore({ orm }: Db) {
       )
       .orderBy(asc(emailQueue.id)),
   );
-  const selectLane = fast(
+  const selectLane = prepare(
     orm
       .select({ workspaceId: lanes.workspaceId, destination: lanes.destination })
       .from(lanes)
       .where(eq(lanes.id, p("id"))),
   );
-  const selectLast = fast(
+  const selectLast = prepare(
     orm
       .select({ lastReply: emailQueue.lastReply, startedAt: emailQueue.startedAt })
       .from(emailQueue)
@@ -55,20 +73,44 @@ export function openEmailAdminStore({ orm }: Db) {
       .orderBy(desc(emailQueue.nextAt))
       .limit(LAST_ROWS),
   );
-  const selectCreatedAt = fast(
+  const selectCreatedAt = prepare(
     orm
       .select({ createdAt: emails.createdAt })
       .from(emails)
       .where(eq(emails.id, p("id"))),
   );
-  const endOfSlice = prepareBatchEnd(orm, emailQueue);
-  const countSlice = fast(
-    orm
-      .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
-      .from(emailQueue)
-      .where(and(gt(emailQueue.id, p("id")), lte(emailQueue.id, p("end"))))
-      .groupBy(emailQueue.laneId),
+  const findSliceEnd = prepareBatchEnd(orm, emailQueue);
+  // Given the three columns in one comparison, SQLite uses two for the range, and would walk all rows that are due at one
+  // time for every slice of them: those are read apart.
+  const isAlike = and(
+    eq(emailQueue.laneId, p("laneId")),
+    eq(emailQueue.nextAt, p("nextAt")),
+    gt(emailQueue.id, p("id")),
   );
+  const due = sql`(${emailQueue.laneId}, ${emailQueue.nextAt})`;
+  const isLater = sql`${due} > (${p("laneId")}, ${p("nextAt")})`;
+  const selectEnd = (where: typeof isAlike) =>
+    prepare(
+      orm
+        .select({ laneId: emailQueue.laneId, nextAt: emailQueue.nextAt, id: emailQueue.id })
+        .from(emailQueue)
+        .where(where)
+        .orderBy(asc(emailQueue.laneId), asc(emailQueue.nextAt), asc(emailQueue.id))
+        .limit(1)
+        .offset(p("ahead")),
+    );
+  const selectAlikeEnd = selectEnd(isAlike);
+  const selectLaterEnd = selectEnd(isLater);
+  const countByLane = (where: typeof isAlike) =>
+    prepare(
+      orm
+        .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
+        .from(emailQueue)
+        .where(where)
+        .groupBy(emailQueue.laneId),
+    );
+  const countAlike = countByLane(and(isAlike, lte(emailQueue.id, p("endId"))));
+  const countLater = countByLane(and(isLater, sql`${due} < (${p("endLaneId")}, ${p("endNextAt")})`));
   const candidate = {
     uid: emails.uid,
     workspaceId: emails.workspaceId,
@@ -79,16 +121,24 @@ export function openEmailAdminStore({ orm }: Db) {
   };
 
   return {
-    list: walkById(endOfSlice, (range) => selectMatching.all({ ...range })),
+    list: walkById(findSliceEnd, (range) => selectMatching.all({ ...range })),
     lastId: () => lastId(orm, emailQueue),
 
     /**
-     * The next `rows` emails of the queue after an id, by lane; `end`: the last of them, null: there are no more. By id:
-     * in the order of the lanes many rows that are due at one time cost each slice a walk over all of them.
+     * The next `rows` rows of the queue after `from`, by lane, a lane maybe more than once; `end` is the last of them,
+     * null when there are no more.
      */
-    countSlice(id: number, rows: number) {
-      const end = endOfSlice(id, rows);
-      return { lanes: countSlice.all({ id, end: end ?? Number.MAX_SAFE_INTEGER }), end };
+    countSlice(from: QueuePlace, rows: number): { lanes: LaneCount[]; end: QueuePlace | null } {
+      const alike = (of: QueuePlace, endId: number) => countAlike.all({ ...of, endId });
+      const alikeEnd = selectAlikeEnd.get({ ...from, ahead: rows - 1 });
+      if (alikeEnd !== undefined) return { lanes: alike(from, alikeEnd.id), end: alikeEnd };
+      const first = alike(from, Number.MAX_SAFE_INTEGER);
+      const left = rows - (first[0]?.depth ?? 0);
+      const end = selectLaterEnd.get({ ...from, ahead: left - 1 }) ?? null;
+      const bounds = { endLaneId: end?.laneId ?? Number.MAX_SAFE_INTEGER, endNextAt: end?.nextAt ?? 0 };
+      const later = countLater.all({ ...from, ...bounds });
+      const last = end === null ? [] : alike({ ...end, id: 0 }, end.id);
+      return { lanes: [...first, ...later, ...last], end };
     },
     lane: (id: number) => selectLane.get({ id }) ?? null,
     /** The lanes of the emails that are being delivered, each as often as it has some. */
@@ -168,4 +218,19 @@ export function openEmailAdminStore({ orm }: Db) {
         .all()
         .map(({ id }) => id),
   };
+}
+
+/**
+ * Counts the queue by walking its covering index, in slices with turns of the event loop between, so that a million rows
+ * stop nobody. Rows move meanwhile, so that the figures are those of about one moment.
+ */
+export async function* countLanes(store: Pick<EmailAdminStore, "countSlice">): AsyncGenerator<LaneCount[]> {
+  let rows = SLICE_ROWS;
+  for (let place: QueuePlace | null = { laneId: 0, nextAt: 0, id: 0 }; place !== null;) {
+    const slice: { lanes: LaneCount[]; end: QueuePlace | null } = store.countSlice(place, rows);
+    await yieldToEventLoop();
+    yield slice.lanes;
+    place = slice.end;
+    rows = slice.lanes.length >= MANY_LANES ? MANY_LANES : SLICE_ROWS;
+  }
 }

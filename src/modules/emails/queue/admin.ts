@@ -14,13 +14,12 @@ import { showState, getStatus } from "../api/serialize.ts";
 import { MAX_SHOWN_ATTEMPTS, showTimeline } from "../api/timeline.ts";
 import type { ReportStore } from "../reports/store.ts";
 import type { EmailStore } from "../store/store.ts";
-import { type EmailAdminStore, openEmailAdminStore } from "./admin-store.ts";
+import { countLanes, type EmailAdminStore, openEmailAdminStore } from "./admin-store.ts";
 import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "./store.ts";
 
 // The operator's side of the email queue: what waits by destination and why; drop, retry and trace.
 
-const SLICE_ROWS = 2_000;
 /** Destinations told apart while counting. */
 const MAX_DESTINATIONS = 20_000;
 /** Lanes of one destination (a workspace each) that are looked into for its next attempt and last reply. */
@@ -170,9 +169,8 @@ async function overview(limit: number, deps: OverviewDeps): Promise<EmailOvervie
 async function countByDestination({ store, worker, isHeld }: OverviewDeps) {
   const counted = new Map<string, Counted>();
   const others = { destinations: 0, waiting: 0 };
-  for (let place: number | null = 0; place !== null;) {
-    const slice = store.countSlice(place, SLICE_ROWS);
-    for (const { laneId, depth, oldestId } of slice.lanes) {
+  for await (const slice of countLanes(store)) {
+    for (const { laneId, depth, oldestId } of slice) {
       const lane = store.lane(laneId);
       if (lane === null) continue;
       const site = worker.getSite(laneId);
@@ -195,8 +193,6 @@ async function countByDestination({ store, worker, isHeld }: OverviewDeps) {
       counted.set(key, known);
     }
     if (counted.size > MAX_DESTINATIONS) forgetShallow(counted, others);
-    place = slice.end;
-    if (place !== null) await yieldToEventLoop();
   }
   return { counted, others };
 }

@@ -1,9 +1,8 @@
-// Samples how much waits for each site, and since when. It counts on request, by walking the queue's covering index slice by
-// slice with turns of the event loop between, so that a million rows stop nobody. Rows move meanwhile, so the figures are
-// those of about one moment. (Counters would give the depth for less, but not the age of the oldest row.)
+// Samples how much waits for each site, and since when. It counts on request. (Counters would give the depth for less, but
+// not the age of the oldest row.)
 
 import type { Clock } from "../../../platform/clock.ts";
-import type { CensusStore, QueuePlace } from "./depth-store.ts";
+import { countLanes, type EmailAdminStore } from "./admin-store.ts";
 
 /** The emails that wait for one site. */
 export interface SiteDepth {
@@ -13,9 +12,6 @@ export interface SiteDepth {
   oldestAt: number | null;
 }
 
-/** A slice takes about a millisecond; of many small lanes, each of which costs as much as ten rows, it takes fewer rows. */
-const SLICE_ROWS = 2_000;
-const MANY_LANES = 400;
 /** Counted again at most this often, and not before so many times what the last count took. */
 const FRESH_MS = 10_000;
 const REST = 20;
@@ -35,22 +31,22 @@ interface Counted {
   oldestId: number;
 }
 
-export interface CensusOptions {
-  store: Pick<CensusStore, "countSlice" | "acceptedAt">;
-  /** Where a lane leads; null: not known. */
-  siteOf: (laneId: number) => string | null;
+export interface QueueDepthOptions {
+  store: Pick<EmailAdminStore, "countSlice" | "lane" | "acceptedAt">;
+  /** Where a lane leads; null: not known, then its recipient domain stands for it. */
+  findSite: (laneId: number) => string | null;
   clock: Pick<Clock, "now">;
 }
 
 export class QueueDepthSampler {
-  readonly #options: CensusOptions;
+  readonly #options: QueueDepthOptions;
   #running: Promise<void> | null = null;
   #takenAt: number | null = null;
   #freshMs = FRESH_MS;
   #sites: SiteDepth[] | null = null;
   #isStopped = false;
 
-  constructor(options: CensusOptions) {
+  constructor(options: QueueDepthOptions) {
     this.#options = options;
   }
 
@@ -77,20 +73,16 @@ export class QueueDepthSampler {
   }
 
   async #take(): Promise<void> {
-    const { store, siteOf, clock } = this.#options;
+    const { store, findSite, clock } = this.#options;
     const startedAt = clock.now();
     const counted = new Map<string, Counted>();
-    let rows = SLICE_ROWS;
-    for (let place: QueuePlace | null = { laneId: 0, nextAt: 0, id: 0 }; place !== null;) {
-      const slice = store.countSlice(place, rows);
-      for (const { laneId, depth, oldestId } of slice.lanes) {
-        add(counted, siteOf(laneId)?.slice(0, MAX_NAME) ?? UNKNOWN, { depth, oldestId });
+    for await (const slice of countLanes(store)) {
+      if (this.#isStopped) return;
+      for (const { laneId, ...waiting } of slice) {
+        const site = findSite(laneId) ?? store.lane(laneId)?.destination;
+        add(counted, site?.slice(0, MAX_NAME) ?? UNKNOWN, waiting);
       }
       if (counted.size > MAX_COUNTED) keepDeepest(counted, MAX_COUNTED / 2);
-      place = slice.end;
-      rows = slice.lanes.length >= MANY_LANES ? MANY_LANES : SLICE_ROWS;
-      if (place !== null) await new Promise<void>((resolve) => setImmediate(resolve));
-      if (this.#isStopped) return;
     }
     this.#sites = this.#shown(counted);
     this.#takenAt = clock.now();

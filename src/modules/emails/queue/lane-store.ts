@@ -1,9 +1,9 @@
 // The lanes of the email queue: one for each destination of a workspace's mail.
 
-import { and, eq, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { lanes } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 
 /** Lanes whose ids are cached. */
 const MAX_CACHED_LANES = 20_000;
@@ -11,19 +11,19 @@ const MAX_CACHED_LANES = 20_000;
 /** Prepares the statements of the lanes. */
 export function openLaneStore(orm: Db["orm"]) {
   const p = sql.placeholder;
-  const selectLane = fast(
+  const selectLane = prepare(
     orm
       .select({ id: lanes.id })
       .from(lanes)
-      .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination")))),
+      .where(matches(lanes, "workspaceId", "destination")),
   );
-  const insertLane = fast(
+  const insertLane = prepare(
     orm
       .insert(lanes)
-      .values({ workspaceId: p("workspaceId"), destination: p("destination") })
+      .values(toPlaceholders(lanes, "workspaceId", "destination"))
       .returning({ id: lanes.id }),
   );
-  const selectWorkspace = fast(
+  const selectWorkspace = prepare(
     orm
       .select({ workspaceId: lanes.workspaceId })
       .from(lanes)

@@ -2,14 +2,17 @@
 // transaction, before anything is connected: there are no leases, and a crash costs one attempt's delay. A row whose
 // attempt runs has in_flight = 1 and is not claimed again, however long the attempt takes. Everything that ends an attempt
 // is fenced by its number.
+//
+// A row is delayed when an attempt has ended without taking it off: its attempts, less the running one, are above 0. The
+// begin of an attempt changes nothing of that, so that mail delivered at its first attempt, as most is, never counts as
+// delayed; nor does its release. A row comes to be delayed at the end of its first attempt.
 
 import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
 import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
-import { countDelayed, DELAYED_COLUMNS, type QueueCounts } from "./delayed-store.ts";
 import { openLaneStore } from "./lane-store.ts";
 
 /** Rows that one transaction reschedules. */
@@ -17,6 +20,17 @@ const RESCHEDULE_ROWS = 2_000;
 /** After so many attempts a retry by hand comes no sooner than this after the last one. */
 const FREE_RETRIES = 5;
 const RETRY_PAUSE_MS = 60_000;
+
+type Row = typeof emailQueue.$inferSelect;
+
+/** They say whether a row is delayed, and whose it is. */
+const DELAYED_COLUMNS = {
+  workspaceId: emailQueue.workspaceId,
+  domainId: emailQueue.domainId,
+  attempts: emailQueue.attempts,
+  inFlight: emailQueue.inFlight,
+};
+type Delayed = Pick<Row, keyof typeof DELAYED_COLUMNS>;
 
 /** What the queue keeps of an email between its attempts. */
 export interface EmailState {
@@ -29,14 +43,12 @@ export interface EmailState {
 export type EmailJob = Job<EmailState>;
 
 /** An email to be queued; workspace, domain and time of acceptance as in its own row. */
-export interface NewRow {
-  id: number;
-  laneId: number;
-  workspaceId: number;
-  domainId: number;
-  createdAt: number;
-  nextAt: number;
-  expiresAt: number;
+export type NewRow = Pick<Row, "id" | "laneId" | "workspaceId" | "domainId" | "createdAt" | "nextAt" | "expiresAt">;
+
+/** Notified, inside the transaction. */
+interface QueueCounts {
+  /** There are so many more (1) or fewer (-1) delayed rows of a sending domain. */
+  delayed(owner: { workspaceId: number; domainId: number }, change: 1 | -1): void;
 }
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
@@ -45,21 +57,18 @@ export type QueueStore = ReturnType<typeof openQueueStore>;
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm } = db;
   const p = sql.placeholder;
-  const delayed = countDelayed(orm, counts);
   const findEnd = prepareBatchEnd(orm, emailQueue);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
-  const insertRow = fast(
-    orm.insert(emailQueue).values({
-      id: p("id"),
-      laneId: p("laneId"),
-      workspaceId: p("workspaceId"),
-      domainId: p("domainId"),
-      createdAt: p("createdAt"),
-      nextAt: p("nextAt"),
-      expiresAt: p("expiresAt"),
-    }),
+  // A row that was freed is no longer this attempt's to put back.
+  const isRunning = and(isThisAttempt, eq(emailQueue.inFlight, true));
+  const insertRow = prepare(
+    orm
+      .insert(emailQueue)
+      .values(
+        toPlaceholders(emailQueue, "id", "laneId", "workspaceId", "domainId", "createdAt", "nextAt", "expiresAt"),
+      ),
   );
-  const selectDue = fast(
+  const selectDue = prepare(
     orm
       .select()
       .from(emailQueue)
@@ -67,7 +76,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .orderBy(asc(emailQueue.nextAt), asc(emailQueue.id))
       .limit(p("limit")),
   );
-  const updateClaimed = fast(
+  const updateClaimed = prepare(
     orm
       .update(emailQueue)
       .set({
@@ -79,7 +88,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       })
       .where(eq(emailQueue.id, p("id"))),
   );
-  const selectHead = fast(
+  const selectHead = prepare(
     orm
       .select({ dueAt: emailQueue.nextAt, expiresAt: emailQueue.expiresAt })
       .from(emailQueue)
@@ -87,15 +96,15 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .orderBy(asc(emailQueue.nextAt))
       .limit(1),
   );
-  const updateDot = fast(
+  const updateDot = prepare(
     orm
       .update(emailQueue)
       .set({ dotAt: sql`${p("now")}` })
       .where(isThisAttempt)
       .returning({ id: emailQueue.id }),
   );
-  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(DELAYED_COLUMNS));
-  const updateDeferred = fast(
+  const deleteRow = prepare(orm.delete(emailQueue).where(isThisAttempt).returning(DELAYED_COLUMNS));
+  const updateDeferred = prepare(
     orm
       .update(emailQueue)
       .set({
@@ -105,28 +114,28 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         inFlight: false,
         dotAt: null,
       })
-      .where(isThisAttempt)
-      .returning({ id: emailQueue.id }),
+      .where(isRunning)
+      .returning(DELAYED_COLUMNS),
   );
-  const updateGivenBack = fast(
+  const updateGivenBack = prepare(
     orm
       .update(emailQueue)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
-      .where(isThisAttempt),
+      .where(isRunning),
   );
-  const deleteWaiting = fast(
+  const deleteWaiting = prepare(
     orm
       .delete(emailQueue)
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
       .returning(DELAYED_COLUMNS),
   );
-  const deleteAny = fast(
+  const deleteAny = prepare(
     orm
       .delete(emailQueue)
       .where(eq(emailQueue.id, p("id")))
       .returning(DELAYED_COLUMNS),
   );
-  const updateDueNow = fast(
+  const updateDueNow = prepare(
     orm
       .update(emailQueue)
       // A row that is due already keeps its place among its lane's.
@@ -137,6 +146,13 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false), gt(emailQueue.attempts, 0)))
       .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt }),
   );
+  const countRemoved = (row: Delayed | undefined): void => {
+    if (row !== undefined && row.attempts > (row.inFlight ? 1 : 0)) counts?.delayed(row, -1);
+  };
+  /** Its attempt ended without taking it off. */
+  const countDelayed = (row: Delayed | undefined): void => {
+    if (row?.attempts === 1) counts?.delayed(row, 1);
+  };
   const queue = {
     ...openLaneStore(orm),
 
@@ -160,16 +176,18 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
 
     complete({ id, attempt }) {
       const row = deleteRow.get({ id, attempt });
-      if (row !== undefined) delayed.countRemoved(row);
+      countRemoved(row);
       return row !== undefined;
     },
 
     retry({ id, attempt }, { nextAt, state }) {
-      return delayed.countChange(id, () => updateDeferred.get({ id, attempt, nextAt, ...state })) !== undefined;
+      const row = updateDeferred.get({ id, attempt, nextAt, ...state });
+      countDelayed(row);
+      return row !== undefined;
     },
 
     release({ id, attempt, dueAt }) {
-      delayed.countChange(id, () => updateGivenBack.run({ id, attempt, dueAt }));
+      updateGivenBack.run({ id, attempt, dueAt });
     },
 
     /** One pass over the covering index. */
@@ -193,9 +211,9 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     freeInterrupted({ id, attempts }, nextAt) {
       const freed = { inFlight: false, dotAt: null, ...(nextAt === null ? {} : { nextAt }) };
       const isLost = and(eq(emailQueue.id, id), eq(emailQueue.attempts, attempts), eq(emailQueue.inFlight, true));
-      const waiting = { laneId: emailQueue.laneId, dueAt: emailQueue.nextAt };
-      const free = () => orm.update(emailQueue).set(freed).where(isLost).returning(waiting).get();
-      return delayed.countChange(id, free) ?? null;
+      const row = orm.update(emailQueue).set(freed).where(isLost).returning().get();
+      countDelayed(row);
+      return row === undefined ? null : { laneId: row.laneId, dueAt: row.nextAt };
     },
 
     rescheduleBatch(after, now) {
@@ -227,7 +245,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
     removeWaiting(id: number): number | null {
       const row = deleteWaiting.get({ id });
-      if (row !== undefined) delayed.countRemoved(row);
+      countRemoved(row);
       return row?.attempts ?? null;
     },
 
@@ -237,7 +255,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
      */
     remove(id: number): number | null {
       const row = deleteAny.get({ id });
-      if (row !== undefined) delayed.countRemoved(row);
+      countRemoved(row);
       return row?.attempts ?? null;
     },
 

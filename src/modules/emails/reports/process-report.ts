@@ -7,10 +7,10 @@ import { cleanReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { RefusalWatch } from "../delivery/refusal-watch.ts";
 import type { FindTransport } from "../delivery/transport.ts";
-import { type EmailEnd, type EndDeps, endEmail } from "../events.ts";
+import { type EndDeps, endEmail } from "../events.ts";
 import type { ReportRow, ReportStore } from "./store.ts";
 import type { Bounce } from "../api/schema.ts";
-import type { EmailRow, EmailState } from "../store/store.ts";
+import type { EmailEnd, EmailRow, EmailState } from "../store/store.ts";
 import { type Suppression, suppressFor } from "../delivery/suppress.ts";
 
 // Processes a report that came back by mail about an email. A permanent bounce or a complaint ends an email

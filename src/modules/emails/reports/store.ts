@@ -1,8 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { attempts } from "../../../platform/db/schema/schema.ts";
-import { emailReports } from "../../../platform/db/schema/inbound.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { attempts, emailReports } from "../../../platform/db/schema/schema.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 
 export type ReportRow = typeof emailReports.$inferSelect;
 
@@ -14,7 +13,7 @@ export type ReportStore = ReturnType<typeof openReportStore>;
 /** Prepares the statements of the reports about emails. */
 export function openReportStore({ orm }: Db) {
   const p = sql.placeholder;
-  const selectReports = fast(
+  const selectReports = prepare(
     orm
       .select()
       .from(emailReports)

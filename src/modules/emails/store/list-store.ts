@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, type SQL, sql, type SQLWrapper } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import type { EmailStatus } from "../api/schema.ts";
 
@@ -76,7 +76,7 @@ export function openEmailLists(orm: Db["orm"]) {
 function openListed(orm: Db["orm"]) {
   const { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status } = emails;
   const email = { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status };
-  return fast(
+  return prepare(
     orm
       .select({ email, queue: { attempts: emailQueue.attempts, inFlight: emailQueue.inFlight } })
       .from(emails)
@@ -95,14 +95,14 @@ function openTotals(orm: Db["orm"]): CountTotal {
   const inWorkspace = and(eq(emailTotals.workspaceId, p("workspaceId")), isOrAny(emailTotals.status, "status"));
   const running = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, "sending"));
   const sum = (where: SQL | undefined) =>
-    fast(
+    prepare(
       orm
         .select({ total: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
         .from(emailTotals)
         .where(where),
     );
   const countRunning = (where: SQL | undefined) =>
-    fast(
+    prepare(
       orm
         .select({ all: count(), delayed: sql<number>`COALESCE(SUM(${emailQueue.attempts} > 1), 0)` })
         .from(emailQueue)
@@ -215,7 +215,7 @@ const stateInQueue = sql`(SELECT ${emailQueue.state} FROM ${emailQueue} WHERE ${
 /** A page of a range of `total` ids, in the list's order, read from the end that is nearer. */
 function openRange(orm: Db["orm"], table: typeof emails | typeof emailQueue, where: SQL | undefined) {
   const select = (order: typeof asc) =>
-    fast(
+    prepare(
       orm
         .select({ id: table.id })
         .from(table)
@@ -248,7 +248,7 @@ function openReading(orm: Db["orm"], where: SQL | undefined) {
     isOrAny(emails.senderAddress, "from"),
     isOrAny(status, "status"),
   );
-  const select = fast(
+  const select = prepare(
     orm
       .select({ id: emails.id })
       .from(emails)
@@ -264,7 +264,7 @@ function openReading(orm: Db["orm"], where: SQL | undefined) {
 function openAddress(orm: Db["orm"], column: typeof emails.recipientAddress | typeof emails.senderAddress) {
   const ofAddress = and(eq(emails.workspaceId, p("workspaceId")), eq(column, p("address")));
   const isNewer = sql`(${emails.createdAt}, ${emails.id}) > (${p("createdAt")}, ${p("id")})`;
-  const selectEnd = fast(
+  const selectEnd = prepare(
     orm
       .select({ createdAt: emails.createdAt, id: emails.id })
       .from(emails)
@@ -273,7 +273,7 @@ function openAddress(orm: Db["orm"], column: typeof emails.recipientAddress | ty
       .limit(1)
       .offset(MAX_LOOKED_AT),
   );
-  const selectCount = fast(orm.select({ total: count() }).from(emails).where(ofAddress));
+  const selectCount = prepare(orm.select({ total: count() }).from(emails).where(ofAddress));
   const read = openReading(orm, and(ofAddress, isNewer));
   return {
     ids: openRange(orm, emails, ofAddress),

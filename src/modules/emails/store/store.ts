@@ -1,22 +1,8 @@
-import {
-  and,
-  asc,
-  count,
-  desc,
-  eq,
-  getTableColumns,
-  gt,
-  inArray,
-  isNotNull,
-  notInArray,
-  type Placeholder,
-  type SQL,
-  sql,
-} from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
 import type { StoredBody } from "../content/body.ts";
@@ -28,7 +14,7 @@ export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
-/** The statuses of the totals: an email that is queued counts as delayed while its queue row does (modules/emails/queue/delayed-store.ts). */
+/** The statuses of the totals: an email that is queued counts as delayed while its queue row does (modules/emails/queue/store.ts). */
 type CountedStatus = typeof emailTotals.$inferSelect.status;
 
 /** An email without its body, and its queue row while it is not final. */
@@ -43,36 +29,24 @@ export interface DomainOfWorkspace {
   domainId: number;
 }
 
-export interface NewEmail {
-  uid: string;
-  workspaceId: number;
-  domainId: number;
-  sender: string;
-  /** In the form compared, as `recipientAddress`. */
-  senderAddress: string;
-  senderDomain: string;
-  recipient: string;
-  recipientAddress: string;
-  subject: string;
-  replyTo: string | null;
-  returnPath: string;
-  createdAt: number;
-  body: StoredBody;
-}
+type EndColumn = "status" | "endedAt" | "sentAt" | "deliveredAt" | "failedReason" | "bounce" | "attempts";
+/** `senderAddress` and `recipientAddress` are in the form compared. */
+export type NewEmail = Omit<EmailRow, EndColumn | "id" | "possibleDuplicate"> & { body: StoredBody };
 
-/** How an email ended, as it is written. */
-interface EmailEndRow {
-  status: StoredStatus;
+/** How an email ended. Times in Unix ms. */
+export interface EmailEnd {
+  status: Exclude<StoredStatus, "queued">;
   endedAt: number;
-  /** Counts only while none is known. */
-  sentAt: number | null;
-  deliveredAt: number | null;
-  failedReason: string | null;
-  bounce: Bounce | null;
+  /** Attempts begun. */
   attempts: number;
+  /** Counts only while none is known. */
+  sentAt?: number | null;
+  deliveredAt?: number | null;
+  failedReason?: string | null;
+  bounce?: Bounce | null;
 }
 
-/** Told of what has become durable; must not throw. */
+/** Notified of what has become durable; must not throw. */
 export interface EmailCounts {
   accepted(amount: number): void;
   /** `category` as in the bounce; null where there is none. */
@@ -89,7 +63,7 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
 
 function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
-  const insertRow = fast(
+  const insertRow = prepare(
     orm.insert(emails).values({
       uid: p("uid"),
       workspaceId: p("workspaceId"),
@@ -106,8 +80,8 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       status: "queued",
     }),
   );
-  const insertBody = fast(orm.insert(emailBodies).values(toPlaceholders(getTableColumns(emailBodies))));
-  const addTotal = fast(
+  const insertBody = prepare(orm.insert(emailBodies).values(toPlaceholders(emailBodies)));
+  const addTotal = prepare(
     orm
       .insert(emailTotals)
       .values({ workspaceId: p("workspaceId"), domainId: p("domainId"), status: p("status"), count: p("amount") })
@@ -116,7 +90,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
         set: { count: sql`${emailTotals.count} + excluded.count` },
       }),
   );
-  const updateEnd = fast(
+  const updateEnd = prepare(
     orm
       .update(emails)
       .set({
@@ -131,13 +105,13 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       .where(eq(emails.id, p("id")))
       .returning({ workspaceId: emails.workspaceId, domainId: emails.domainId }),
   );
-  const updateSentAt = fast(
+  const updateSentAt = prepare(
     orm
       .update(emails)
       .set({ sentAt: sql`${p("sentAt")}` })
       .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`)),
   );
-  const insertAttempt = fast(orm.insert(attempts).values(toPlaceholders(getTableColumns(attempts))));
+  const insertAttempt = prepare(orm.insert(attempts).values(toPlaceholders(attempts)));
 
   const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
@@ -164,12 +138,13 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       totals.add({ workspaceId, domainId, status: "queued" }, -change);
     },
     /** Only for endEmail (modules/emails/events.ts), which records the event too. Whose email it is. */
-    setEnd(id: number, end: EmailEndRow, from: StoredStatus): { workspaceId: number; domainId: number } {
-      const bounce = end.bounce === null ? null : JSON.stringify(end.bounce);
-      const owner = updateEnd.get({ id, ...end, bounce });
+    setEnd(id: number, end: EmailEnd, from: StoredStatus): { workspaceId: number; domainId: number } {
+      const { sentAt = null, deliveredAt = null, failedReason = null, bounce = null } = end;
+      const stored = bounce === null ? null : JSON.stringify(bounce);
+      const owner = updateEnd.get({ id, ...end, sentAt, deliveredAt, failedReason, bounce: stored });
       totals.add({ ...owner, status: from }, -1);
       totals.add({ ...owner, status: end.status }, 1);
-      if (counts !== null) afterCommit.run(() => counts.ended(end.status, end.bounce?.category ?? null));
+      if (counts !== null) afterCommit.run(() => counts.ended(end.status, bounce?.category ?? null));
       return owner;
     },
     /** The first attempt that reached the recipient's server. */
@@ -190,24 +165,18 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
   };
 }
 
-/** A placeholder for each column, by its name. */
-function toPlaceholders<T extends object>(columns: T): Record<keyof T & string, Placeholder> {
-  const named = Object.keys(columns).map((name) => [name, sql.placeholder(name)] as const);
-  return Object.fromEntries(named) as Record<keyof T & string, Placeholder>;
-}
-
 /** Reads emails one by one, or those that wait. */
 function openReads(orm: Db["orm"]) {
   const p = sql.placeholder;
-  const isOwn = and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId")));
-  const selectForDelivery = fast(
+  const isOwn = matches(emails, "uid", "workspaceId");
+  const selectForDelivery = prepare(
     orm
       .select({ email: emails, body: emailBodies })
       .from(emails)
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .where(eq(emails.id, p("id"))),
   );
-  const selectRecord = fast(
+  const selectRecord = prepare(
     orm
       .select({ email: emails, body: emailBodies, queue: emailQueue })
       .from(emails)
@@ -216,7 +185,7 @@ function openReads(orm: Db["orm"]) {
       .where(isOwn),
   );
   const selectState = (where: SQL | undefined) =>
-    fast(
+    prepare(
       orm
         .select({ email: emails, queue: emailQueue })
         .from(emails)
@@ -226,7 +195,7 @@ function openReads(orm: Db["orm"]) {
   const selectOwnState = selectState(isOwn);
   const selectStateById = selectState(eq(emails.id, p("id")));
   const selectStateByUid = selectState(eq(emails.uid, p("uid")));
-  const selectReturnPath = fast(
+  const selectReturnPath = prepare(
     orm
       .select({ recipientAddress: emails.recipientAddress, returnPath: emails.returnPath })
       .from(emails)

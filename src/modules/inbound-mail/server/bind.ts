@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { AddressInfo, Server } from "node:net";
 import type { HostPort } from "../../../platform/ip/address.ts";
 import { StartError } from "../../../platform/errors.ts";
@@ -6,18 +7,13 @@ const OFF = '[inbound] listen = "" turns the inbound mail off';
 
 /** Binds the address; "127.0.0.1:2525" or "[::1]:2525". Throws StartError with the cure. */
 export async function bind(server: Server, { address, port }: HostPort): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const fail = (error: unknown) => reject(new StartError(explainBindError(error, { address, port })));
-  server.once("error", fail);
-  server.listen(port, address, () => {
-    server.off("error", fail);
-    resolve(inWords({ address, port: (server.address() as AddressInfo).port }));
-  });
-  return promise;
-}
-
-function inWords({ address, port }: HostPort): string {
-  return `${address.includes(":") ? `[${address}]` : address}:${port}`;
+  server.listen(port, address);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw new StartError(explainBindError(error, { address, port }));
+  }
+  return `${address.includes(":") ? `[${address}]` : address}:${(server.address() as AddressInfo).port}`;
 }
 
 function explainBindError(error: unknown, { address, port }: HostPort): string {

@@ -13,7 +13,7 @@ import { type PemPair, selfSigned } from "./self-signed.ts";
 const LOOK_EVERY_MS = 60_000;
 const FILE_MAX_BYTES = 1_048_576;
 
-export interface CertificateDeps extends Pick<Context, "clock" | "random" | "log"> {
+interface CertificateDeps extends Pick<Context, "clock" | "random" | "log"> {
   config: Config["inbound"];
   hostname: string;
 }
@@ -46,16 +46,14 @@ export function openCertificate(deps: CertificateDeps): Certificate {
 
 /** Reads the two files, which must fit each other. Throws StartError with the cure. */
 function readPair({ certificateFile, keyFile }: Files): PemPair {
-  const cert = readPem(certificateFile, "certificate_file");
-  const key = readPem(keyFile, "key_file");
-  const certificate = parsed(() => new X509Certificate(cert), {
-    file: certificateFile,
+  const [cert, certificate] = readPem(certificateFile, {
     key: "certificate_file",
+    parse: (pem) => new X509Certificate(pem),
     what: "a certificate in PEM form: -----BEGIN CERTIFICATE----- and so on",
   });
-  const privateKey = parsed(() => createPrivateKey(key), {
-    file: keyFile,
+  const [key, privateKey] = readPem(keyFile, {
     key: "key_file",
+    parse: (pem) => createPrivateKey(pem),
     what: "a private key without a passphrase in PEM form: -----BEGIN PRIVATE KEY----- and so on",
   });
   if (!certificate.checkPrivateKey(privateKey)) {
@@ -68,24 +66,23 @@ function readPair({ certificateFile, keyFile }: Files): PemPair {
   return { cert, key };
 }
 
-function readPem(file: string, key: string): string {
+/** One file as text, and parsed. */
+function readPem<T>(file: string, as: { key: string; parse: (pem: string) => T; what: string }): [string, T] {
+  let pem: string;
   try {
     if (statSync(file).size > FILE_MAX_BYTES) throw new Error("it is larger than any certificate");
-    return readFileSync(file, "utf8");
+    pem = readFileSync(file, "utf8");
   } catch (error) {
     const reason = getErrorMessage(error);
     throw new StartError(
-      `The file ${file} ([inbound] ${key}) cannot be read (${reason}). Give the user that pombo runs as the right ` +
+      `The file ${file} ([inbound] ${as.key}) cannot be read (${reason}). Give the user that pombo runs as the right ` +
         "to read it, or leave certificate_file and key_file empty: then pombo makes a certificate.",
     );
   }
-}
-
-function parsed<T>(read: () => T, { file, key, what }: { file: string; key: string; what: string }): T {
   try {
-    return read();
+    return [pem, as.parse(pem)];
   } catch {
-    throw new StartError(`The file ${file} ([inbound] ${key}) must hold ${what}.`);
+    throw new StartError(`The file ${file} ([inbound] ${as.key}) must hold ${as.what}.`);
   }
 }
 

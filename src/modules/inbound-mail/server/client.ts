@@ -11,7 +11,6 @@ type Connection = SMTPServer["connections"] extends Set<infer Each> ? Each : nev
 const END_WITHIN_MS = 10_000;
 
 export interface ClientDeps {
-  id: string;
   /** Given back once the connection is gone. */
   place: Place;
   socket: Socket;
@@ -30,12 +29,9 @@ export interface ClientDeps {
  * then.
  */
 export class Client {
-  readonly id: string;
   readonly place: Place;
-  readonly #clock: Clock;
-  readonly #limits: InboundLimits;
+  readonly #deps: ClientDeps;
   readonly #sockets: Socket[];
-  readonly #gone: () => void;
   #connection: Connection | null = null;
   #phase: "talking" | "reading" | "keeping" = "talking";
   #replies = 0;
@@ -48,13 +44,11 @@ export class Client {
   readonly #cancelSession: () => void;
   #cancelEnd = () => {};
 
-  constructor({ id, place, socket, clock, limits, gone }: ClientDeps) {
-    this.id = id;
+  constructor(deps: ClientDeps) {
+    const { place, socket, clock, limits } = deps;
     this.place = place;
-    this.#clock = clock;
-    this.#limits = limits;
+    this.#deps = deps;
     this.#sockets = [socket];
-    this.#gone = gone;
     this.#cancelSession = clock.after(limits.sessionMs, () => this.end("4.4.2 This session has taken too long"));
   }
 
@@ -82,7 +76,7 @@ export class Client {
   startsMessage(): void {
     this.#phase = "reading";
     this.#cancelSilence();
-    this.#cancelMessage = this.#clock.after(this.#limits.messageMs, () => {
+    this.#cancelMessage = this.#deps.clock.after(this.#deps.limits.messageMs, () => {
       this.end("4.4.2 This message has taken too long");
     });
   }
@@ -102,18 +96,13 @@ export class Client {
   /** Says that this is the end (421) and ends the connection, at once unless a message is being kept. */
   end(words: string): void {
     if (this.#phase === "keeping") this.#farewell = words;
-    else this.#leave(421, words);
+    else this.leave(421, words);
   }
 
   /** The same, once the message that is under way has its reply. */
   endAfterReply(words: string): void {
     if (this.isBusy) this.#farewell = words;
-    else this.#leave(421, words);
-  }
-
-  /** Refuses what is still coming in, and ends the connection. */
-  cut(code: number, words: string): void {
-    this.#leave(code, words);
+    else this.leave(421, words);
   }
 
   /** Drops the connection. */
@@ -136,24 +125,25 @@ export class Client {
     this.#replies += 1;
     if (code >= 400) this.#errors += 1;
     this.#cancelSilence();
-    if (this.#farewell !== null) return this.#leave(421, this.#farewell);
-    if (this.#errors >= this.#limits.errors) return this.#leave(421, "4.7.0 Too many errors");
-    if (this.#replies >= this.#limits.commands) return this.#leave(421, "4.7.0 Too many commands");
+    if (this.#farewell !== null) return this.leave(421, this.#farewell);
+    if (this.#errors >= this.#deps.limits.errors) return this.leave(421, "4.7.0 Too many errors");
+    if (this.#replies >= this.#deps.limits.commands) return this.leave(421, "4.7.0 Too many commands");
     if (this.#phase !== "talking") return;
-    this.#cancelSilence = this.#clock.after(this.#limits.silenceMs, () => {
-      this.#leave(421, "4.4.2 Nothing was said for too long");
+    this.#cancelSilence = this.#deps.clock.after(this.#deps.limits.silenceMs, () => {
+      this.leave(421, "4.4.2 Nothing was said for too long");
     });
   }
 
-  #leave(code: number, words: string): void {
+  /** Says these words and ends the connection at once. */
+  leave(code: number, words: string): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
     // `false`: the words begin with their enhanced code.
     this.#connection?.send(code, words, false);
     this.#connection?.close();
-    this.#cancelEnd = this.#clock.after(END_WITHIN_MS, () => {
+    this.#cancelEnd = this.#deps.clock.after(END_WITHIN_MS, () => {
       this.destroy();
-      this.#gone();
+      this.#deps.gone();
     });
   }
 }

@@ -1,8 +1,8 @@
 import { Shares } from "../../../platform/shares.ts";
 import type { InboundLimits } from "./limits.ts";
 
-/** Who wants a place on the port. */
-export interface Visitor {
+/** A client that asks for a place on the port. */
+export interface ClientOrigin {
   /** Its networks, the narrowest first (platform/ip/address.ts). */
   networks: readonly string[];
   /** How often its network took mail or brought a report (known-reporters.ts). 0: a stranger. */
@@ -24,10 +24,8 @@ export interface Place {
  */
 const PARTS = 4;
 
-type Limits = Pick<InboundLimits, "openClients" | "keptClients" | "clientsOfNetwork" | "openBytes" | "keptBytes">;
-
 /** Places, and room for the messages that come in there; both by the widest network. */
-interface Hall {
+interface Pool {
   clients: Shares;
   bytes: Shares;
 }
@@ -41,33 +39,30 @@ interface Hall {
 export class Places {
   readonly #clientsOfNetwork: readonly number[];
   readonly #ofNetwork = new Map<string, number>();
-  readonly #open: Hall;
-  readonly #kept: Hall;
+  readonly #open: Pool;
+  readonly #kept: Pool;
 
-  constructor({ openClients, keptClients, clientsOfNetwork, openBytes, keptBytes }: Limits) {
+  constructor({ openClients, keptClients, clientsOfNetwork, openBytes, keptBytes }: InboundLimits) {
     this.#clientsOfNetwork = clientsOfNetwork;
     this.#open = { clients: new Shares(openClients, PARTS), bytes: new Shares(openBytes, PARTS) };
     this.#kept = { clients: new Shares(keptClients, PARTS), bytes: new Shares(keptBytes, PARTS) };
   }
 
-  /** A place, or why there is none: all are taken, or those of the visitor's network. */
-  take({ networks, timesHeard }: Visitor): Place | "all" | "network" {
+  /** A place, or why there is none: all are taken, or those of the client's network. */
+  take({ networks, timesHeard }: ClientOrigin): Place | "all" | "network" {
     const isFull = (network: string, width: number) =>
       (this.#ofNetwork.get(network) ?? 0) >= (this.#clientsOfNetwork[width] ?? Infinity);
     if (networks.some(isFull)) return "network";
-    const halls = [
-      { hall: this.#kept, part: timesHeard / (timesHeard + 1) },
-      { hall: this.#open, part: 1 },
-    ];
+    const pools = [[this.#kept, timesHeard / (timesHeard + 1)] as const, [this.#open, 1] as const];
     const owner = networks.at(-1) ?? "";
-    const found = halls.find(({ hall, part }) => hall.clients.take(owner, 1, part));
-    if (found === undefined) return halls.some(({ hall, part }) => hall.clients.isOpen(1, part)) ? "network" : "all";
-    const { clients, bytes: room } = found.hall;
+    const found = pools.find(([{ clients }, part]) => clients.take(owner, 1, part));
+    if (found === undefined) return pools.some(([{ clients }, part]) => clients.isOpen(1, part)) ? "network" : "all";
+    const [{ clients, bytes: room }, part] = found;
     this.#count(networks, 1);
     let isTaken = true;
     return {
       takeRoom: (bytes) => {
-        if (bytes > 0) return room.take(owner, bytes, found.part);
+        if (bytes > 0) return room.take(owner, bytes, part);
         room.giveBack(owner, -bytes);
         return true;
       },

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import { getNetworks } from "../../../platform/ip/address.ts";
+import { putLast } from "../../../platform/put-last.ts";
 
 /** The least recently heard of goes: of the widest networks, and of the networks in one; a /16 has no more. */
 const MAX_WIDE = 10_000;
@@ -42,12 +43,4 @@ export class KnownReporters {
     const heard = this.#heard.get(wide)?.get(network);
     return heard !== undefined && heard.at > this.#clock.now() - REMEMBERED_MS ? heard.times : 0;
   }
-}
-
-/** A Map keeps the order of insertion: the first is the one that was put last longest ago. */
-function putLast<T>(map: Map<string, T>, key: string, value: T, max: number): void {
-  map.delete(key);
-  map.set(key, value);
-  const oldest = map.keys().next();
-  if (map.size > max && oldest.done === false) map.delete(oldest.value);
 }

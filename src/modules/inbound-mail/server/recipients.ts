@@ -19,8 +19,6 @@ export type Stranger =
   /** A return path whose time is over. */
   | "expired";
 
-export type Route = { kind: "taken"; destination: Destination } | { kind: "stranger"; why: Stranger };
-
 export interface SentEmail {
   /** In the form compared (comparableAddress). */
   recipientAddress: string;
@@ -41,45 +39,33 @@ const MAILBOXES = ["postmaster", "abuse"] as const;
 const COMPLAINTS = "fbl";
 
 /** The destination of mail to `address`, as RCPT names it; `now` in Unix ms. */
-export function route(address: string, deps: RouteDeps, now: number): Route {
+export function route(address: string, deps: RouteDeps, now: number): Destination | Stranger {
   const at = address.lastIndexOf("@");
   // RFC 5321 §4.5.1: postmaster may stand without a domain.
   const local = (at < 0 ? address : address.slice(0, at)).toLowerCase();
-  if (at < 0) return local === "postmaster" ? person("postmaster") : stranger("unknown");
+  if (at < 0) return local === "postmaster" ? { kind: "person", mailbox: "postmaster" } : "unknown";
   const host = domainToASCII(address.slice(at + 1));
   const token = readReturnPath(local);
   if (token.kind === "token") return routeToken(token, { local, host, now }, deps);
   const isOwn = host === deps.hostname || host === deps.bounceHost;
-  if (!isOwn) return stranger("foreign");
-  if (local === COMPLAINTS && host === deps.bounceHost) return taken({ kind: "complaint" });
+  if (!isOwn) return "foreign";
+  if (local === COMPLAINTS && host === deps.bounceHost) return { kind: "complaint" };
   const mailbox = MAILBOXES.find((name) => name === local);
-  return mailbox === undefined ? stranger("unknown") : person(mailbox);
+  return mailbox === undefined ? "unknown" : { kind: "person", mailbox };
 }
 
 function routeToken(
   token: { id: string; mac: Uint8Array; expiresAt: number },
   { local, host, now }: { local: string; host: string; now: number },
   { find, returnPathKey, bounceHost }: RouteDeps,
-): Route {
-  if (now >= token.expiresAt) return stranger("expired");
+): Destination | Stranger {
+  if (now >= token.expiresAt) return "expired";
   const email = find(token.id);
-  if (email === undefined) return stranger("unknown");
-  if (!isGenuine(token, email.recipientAddress, returnPathKey)) return stranger("forged");
+  if (email === undefined) return "unknown";
+  if (!isGenuine(token, email.recipientAddress, returnPathKey)) return "forged";
   // The host is that of the email, which stays what it was when the domain's records change; or the one that
   // a customer's CNAME leads to, since some servers put that in its place (RFC 1123 §5.2.2 asked for it).
   const isItsOwn = `${local}@${host}` === email.returnPath.toLowerCase();
-  if (!isItsOwn && host !== bounceHost) return stranger("foreign");
-  return taken({ kind: "bounce", emailUid: token.id });
-}
-
-function person(mailbox: (typeof MAILBOXES)[number]): Route {
-  return taken({ kind: "person", mailbox });
-}
-
-function taken(destination: Destination): Route {
-  return { kind: "taken", destination };
-}
-
-function stranger(why: Stranger): Route {
-  return { kind: "stranger", why };
+  if (!isItsOwn && host !== bounceHost) return "foreign";
+  return { kind: "bounce", emailUid: token.id };
 }

@@ -18,6 +18,19 @@ export interface InboundCounts {
   messageRefused(why: MessageRefusal): void;
 }
 
+/** How a message that is at fault is refused; `enhanced` as in RFC 3463. */
+export const FAULTS: Record<MessageFault, { code: number; enhanced: string; words: string }> = {
+  bare_line_end: { code: 554, enhanced: "5.6.0", words: "Lines must end with CR LF, and with nothing else" },
+  header: { code: 554, enhanced: "5.6.0", words: "The message's header is too long" },
+  too_large: { code: 552, enhanced: "5.3.4", words: "The message is too large" },
+  no_room: { code: 451, enhanced: "4.3.0", words: "Too much mail is coming in at the moment, come back later" },
+};
+
+/** A refusal as the library takes it; it puts the enhanced code in front. */
+export function refusal(code: number, words: string): Error {
+  return Object.assign(new Error(words), { responseCode: code });
+}
+
 const LOG_AFTER_MS = 60_000;
 
 /** Counts refusals and logs them in one line a minute: a stranger must not be able to fill the log. */

@@ -10,42 +10,22 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import type { Clock } from "../../../platform/clock.ts";
-import type { HostPort } from "../../../platform/ip/address.ts";
-import type { Log } from "../../../platform/log.ts";
-import { getNetworks } from "../../../platform/ip/address.ts";
+import { getNetworks, type HostPort } from "../../../platform/ip/address.ts";
 import { bind } from "./bind.ts";
 import type { Certificate } from "./certificate.ts";
 import { Client } from "./client.ts";
-import { InboundSession } from "./session.ts";
-import type { Receive } from "../inbound-message.ts";
+import { InboundSession, type SessionDeps } from "./session.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
 import { type Place, Places } from "./connection-limits.ts";
-import { type ClientRefusal, type InboundCounts, Refusals } from "./refusals.ts";
-import { refusal, smtpOptions } from "./replies.ts";
-import type { RouteDeps } from "./recipients.ts";
+import { type ClientRefusal, refusal, Refusals } from "./refusals.ts";
 
-export interface InboundDeps extends RouteDeps {
+export interface InboundDeps extends Omit<SessionDeps, "refusals" | "limits"> {
   listen: HostPort;
   certificate: Certificate;
-  receive: Receive;
   /** For whom places are kept free. */
   reporters: { timesHeard(address: string): number };
-  /** Why nothing may be accepted now; null: it may. */
-  blockedReason: () => string | null;
-  clock: Clock;
-  log: Log;
-  counts: InboundCounts;
   /** Default: INBOUND_LIMITS. */
   limits?: InboundLimits;
-}
-
-export interface Inbound {
-  /** Where it listens: "127.0.0.1:2525". */
-  readonly address: string;
-  /** Clients connected now. */
-  readonly clientCount: number;
-  /** Takes no more clients, and resolves when those whose message is under way have their reply, `graceMs` later at the most. */
-  stop(graceMs: number): Promise<void>;
 }
 
 /** How long a refused or dismissed client may take to close its connection. */
@@ -53,12 +33,13 @@ const GO_WITHIN_MS = 1_000;
 
 /** Starts to listen. Throws StartError when the address cannot be had. */
 export async function startInbound(deps: InboundDeps): Promise<Inbound> {
-  const inbound = new InboundServer(deps);
+  const inbound = new Inbound(deps);
   await inbound.open();
   return inbound;
 }
 
-class InboundServer implements Inbound {
+export class Inbound {
+  /** Where it listens: "127.0.0.1:2525". */
   address = "";
   readonly #deps: InboundDeps;
   readonly #limits: InboundLimits;
@@ -82,7 +63,20 @@ class InboundServer implements Inbound {
     this.#places = new Places(this.#limits);
     this.#intake = new InboundSession({ ...deps, limits: this.#limits, refusals: this.#refusals });
     this.#smtp = new SMTPServer({
-      ...smtpOptions(deps.hostname, this.#limits),
+      name: deps.hostname,
+      heloResponse: "%s",
+      size: this.#limits.messageBytes,
+      // Else the size is announced and no more.
+      rejectOversized: true,
+      maxRecipients: this.#limits.recipients,
+      maxCommandLength: this.#limits.commandBytes,
+      socketTimeout: this.#limits.silenceMs,
+      // Nobody signs in here: what is let in is let in by its recipient. Dummies and proxies' commands go too.
+      authOptional: true,
+      disabledCommands: ["AUTH", "XCLIENT", "XFORWARD", "HELP", "WIZ", "SHELL", "KILL"],
+      disableReverseLookup: true,
+      hideENHANCEDSTATUSCODES: false,
+      logger: false,
       ...deps.certificate.pair,
       onSecure: (socket, session, done) => {
         this.#clients.get(session.id)?.secured(socket);
@@ -93,7 +87,7 @@ class InboundServer implements Inbound {
       onData: (stream, session, done) => {
         const client = this.#clients.get(session.id);
         if (client === undefined) return;
-        this.#intake.read({ stream, session, client }, (why) => {
+        this.#intake.read(stream, { session, client }, (why) => {
           done(why, why === null ? "Taken" : undefined);
           this.#emptied?.();
         });
@@ -106,6 +100,7 @@ class InboundServer implements Inbound {
     this.#endFollow = deps.certificate.follow((pair) => this.#smtp.updateSecureContext(pair));
   }
 
+  /** Clients connected now. */
   get clientCount(): number {
     return this.#clients.size;
   }
@@ -120,6 +115,7 @@ class InboundServer implements Inbound {
     this.#listener.on("error", (error) => this.#deps.log.error("inbound listener", error));
   }
 
+  /** Takes no more clients, and resolves when those whose message is under way have their reply, `graceMs` later at the most. */
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#deps;
     this.#isStopping = true;
@@ -150,8 +146,8 @@ class InboundServer implements Inbound {
 
   #admit(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
-    const visitor = { networks: getNetworks(address), timesHeard: this.#deps.reporters.timesHeard(address) };
-    const place: Place | ClientRefusal = this.#isStopping ? "stopping" : this.#places.take(visitor);
+    const origin = { networks: getNetworks(address), timesHeard: this.#deps.reporters.timesHeard(address) };
+    const place: Place | ClientRefusal = this.#isStopping ? "stopping" : this.#places.take(origin);
     if (typeof place === "string") {
       this.#refusals.client(place);
       return this.#turnAway(socket);
@@ -159,7 +155,7 @@ class InboundServer implements Inbound {
     const id = String(++this.#lastId);
     const { clock } = this.#deps;
     const gone = () => this.#forget(id);
-    const client = new Client({ id, place, socket, clock, limits: this.#limits, gone });
+    const client = new Client({ place, socket, clock, limits: this.#limits, gone });
     this.#clients.set(id, client);
     this.#smtp.connect(socket, { id });
     for (const connection of this.#smtp.connections) if (connection.id === id) client.follow(connection);

@@ -1,42 +1,31 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
-import type { Clock } from "../../../platform/clock.ts";
+import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
-import type { Log } from "../../../platform/log.ts";
 import type { Client } from "./client.ts";
 import { Content } from "./content.ts";
 import type { Destination, InboundMessage, Receive } from "../inbound-message.ts";
 import type { InboundLimits } from "./limits.ts";
-import type { InboundCounts, Refusals } from "./refusals.ts";
-import { COME_BACK, FAULTS, NOBODY, refusal } from "./replies.ts";
+import { FAULTS, type InboundCounts, refusal, type Refusals } from "./refusals.ts";
 import { route, type RouteDeps } from "./recipients.ts";
 
-// One client's messages: RCPT is routed (recipients.ts) → the raw bytes are read (content.ts, content-scan.ts) → `receive`,
+// One client's messages: RCPT is routed (recipients.ts) → the raw bytes are read (content.ts) → `receive`,
 // and 250 only when that has resolved, which is after the commit.
 
-export interface InboundSessionDeps extends RouteDeps {
+export interface SessionDeps extends RouteDeps, Pick<Context, "clock" | "log"> {
   receive: Receive;
   /** Why nothing may be accepted now; null: it may. */
   blockedReason: () => string | null;
-  clock: Clock;
-  log: Log;
   counts: InboundCounts;
   refusals: Refusals;
   limits: InboundLimits;
 }
 
-/** A message that begins. */
-export interface Arrival {
-  stream: SMTPServerDataStream;
-  session: SMTPServerSession;
-  client: Client;
-}
-
 export class InboundSession {
-  readonly #deps: InboundSessionDeps;
+  readonly #deps: SessionDeps;
   /** Destinations of messages under way, as RCPT found them. */
   readonly #destinations = new WeakMap<SMTPServerAddress, Destination>();
 
-  constructor(deps: InboundSessionDeps) {
+  constructor(deps: SessionDeps) {
     this.#deps = deps;
   }
 
@@ -45,12 +34,13 @@ export class InboundSession {
     const { clock, log, refusals } = this.#deps;
     try {
       const routed = route(recipient.address, this.#deps, clock.now());
-      if (routed.kind === "taken") {
-        this.#destinations.set(recipient, routed.destination);
+      if (typeof routed === "object") {
+        this.#destinations.set(recipient, routed);
         return null;
       }
-      refusals.recipient(routed.why);
-      return NOBODY();
+      refusals.recipient(routed);
+      // The same reply for every unknown recipient, which says no more.
+      return refusal(550, "There is no such mailbox here");
     } catch (error) {
       // A 550 would be believed for good.
       refusals.recipient("unavailable");
@@ -60,7 +50,11 @@ export class InboundSession {
   }
 
   /** Calls `done` once, after the final dot; not at all when the connection ends before. Null: the message is kept. */
-  read({ stream, session, client }: Arrival, done: (why: Error | null) => void): void {
+  read(
+    stream: SMTPServerDataStream,
+    { session, client }: { session: SMTPServerSession; client: Client },
+    done: (why: Error | null) => void,
+  ): void {
     const { limits, refusals } = this.#deps;
     const content = new Content(limits, client.place);
     client.startsMessage();
@@ -72,7 +66,7 @@ export class InboundSession {
       stream.removeAllListeners("data");
       stream.resume();
       const { code, enhanced, words } = FAULTS[fault];
-      client.cut(code, `${enhanced} ${words}`);
+      client.leave(code, `${enhanced} ${words}`);
     });
     // Broken off: nothing of it was taken, and nobody waits for a reply.
     stream.on("error", () => content.letGo());
@@ -90,7 +84,7 @@ export class InboundSession {
 
   /** Never rejects. */
   async #keep(content: Content, session: SMTPServerSession): Promise<Error | null> {
-    const { clock, limits, refusals, blockedReason } = this.#deps;
+    const { clock, limits, counts, log, refusals, blockedReason, receive } = this.#deps;
     const bytes = content.end();
     if (bytes === null) {
       const fault = content.fault ?? "bare_line_end";
@@ -103,25 +97,24 @@ export class InboundSession {
       return this.#refuseForNow();
     }
     const message = this.#buildMessage(bytes, session);
-    const { promise: isLate, resolve } = Promise.withResolvers<boolean>();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     const cancel = clock.after(limits.receiveMs, () => resolve(false));
-    // Its memory counts as long as somebody works on it, also when nobody waits any more.
-    const received = this.#receive(message).finally(() => content.letGo());
-    const isKept = await Promise.race([received, isLate]);
+    void Promise.try(() => receive(message))
+      .then(
+        () => resolve(true),
+        // The receiver has logged why.
+        () => resolve(false),
+      )
+      // Its memory counts as long as somebody works on it, also when nobody waits any more.
+      .finally(() => content.letGo());
+    const isKept = await promise;
     cancel();
     if (!isKept) return this.#refuseForNow();
-    this.#logMessage(message);
+    const kinds = [...new Set(message.destinations.map(({ kind }) => kind))];
+    for (const kind of kinds) counts.message(kind);
+    const { isTls: tls, clientAddress: client } = message;
+    log.event("inbound.message", { for: kinds.join(" "), bytes: bytes.length, tls, client });
     return null;
-  }
-
-  async #receive(message: InboundMessage): Promise<boolean> {
-    try {
-      await this.#deps.receive(message);
-      return true;
-    } catch {
-      // The receiver has logged why.
-      return false;
-    }
   }
 
   #buildMessage(bytes: Uint8Array, session: SMTPServerSession): InboundMessage {
@@ -142,15 +135,8 @@ export class InboundSession {
     };
   }
 
-  #logMessage({ destinations, bytes, isTls, clientAddress }: InboundMessage): void {
-    const kinds = [...new Set(destinations.map(({ kind }) => kind))];
-    for (const kind of kinds) this.#deps.counts.message(kind);
-    const fields = { for: kinds.join(" "), bytes: bytes.length, tls: isTls, client: clientAddress };
-    this.#deps.log.event("inbound.message", fields);
-  }
-
   #refuseForNow(): Error {
     this.#deps.refusals.message("unavailable");
-    return COME_BACK();
+    return refusal(451, "The message could not be kept, come back later");
   }
 }

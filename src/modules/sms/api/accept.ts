@@ -20,12 +20,10 @@ import { findRefusal, workspaceGone } from "../../plans/sending-refusal.ts";
 import { dayAt } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-import { changeCredits } from "../../workspaces/credits.ts";
-import type { CreditStore } from "../../workspaces/credit-store.ts";
+import { changeCredits, type CreditStore } from "../../workspaces/credit-store.ts";
 import type { SenderIdRow, SenderIdStore } from "../../workspaces/sender-store.ts";
 import type { WorkspaceRow, WorkspaceStore } from "../../workspaces/store.ts";
-import type { PreparedText } from "./prepare.ts";
-import { prepareText } from "./prepare.ts";
+import { type PreparedText, prepareText } from "./prepare.ts";
 import type { SmsStores } from "../stores.ts";
 import type { Routing, SmsRoute } from "./routing.ts";
 import type { SmsSend } from "./schema.ts";
@@ -33,7 +31,6 @@ import { withoutBody } from "./serialize.ts";
 import type { NewMessage } from "../queue/message-store.ts";
 import type { Priority, ReadyWork } from "../queue/segment-read-store.ts";
 
-/** The stores that accepting a message reads and writes. */
 export interface AcceptStores {
   sms: SmsStores;
   senderIds: SenderIdStore;
@@ -81,7 +78,7 @@ function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number,
   refuseSuppressed(workspaceId, item.to, deps);
   const route = deps.routing.find(item.to);
   if (route === null) throw noRoute(item.to);
-  const text = prepareText(item.body, { coding: route.coding, folding: workspace.smsFolding });
+  const text = prepareText(item.body, { coding: route, folding: workspace.smsFolding });
   const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now }, deps);
   return { data: { id: uid, status: "queued" }, committed: () => deps.nudge(work) };
 }
@@ -130,7 +127,6 @@ export function noRoute(to: string): AppError {
   });
 }
 
-/** A message that is accepted. */
 export interface Decided {
   item: Pick<SmsSend, "to" | "body">;
   /** It answers HELP. */
@@ -200,7 +196,7 @@ function writeSegments(messageId: number, { item, text, work }: Decided & { work
 }
 
 function tooFewCredits(balance: number, needed: number): AppError {
-  const message = `The text needs ${needed} SMS credits and the balance is ${balance}`;
+  const message = `The message needs ${needed} SMS credits and the balance is ${balance}`;
   return new AppError("INSUFFICIENT_SMS_CREDITS", message, {
     hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows the cost of a message.",
   });

@@ -11,7 +11,7 @@ import { LEARNED } from "../receipts/process.ts";
 
 export interface LinkOverviewDeps {
   routes: ReadonlyMap<string, Route>;
-  links: Pick<Links, "views" | "listPdus">;
+  links: Pick<Links, "views" | "find">;
   store: Pick<LinkStore, "learned" | "listEvents">;
   /** Whether messages and numbers may be seen. */
   isAllShown: boolean;
@@ -47,7 +47,9 @@ export function createLinkOverview({ routes, links, store, isAllShown }: LinkOve
       const chosen = link === null ? all : all.filter((name) => name === link);
       if (link !== null && chosen.length === 0) return null;
       const events = chosen.flatMap((name) => store.listEvents(name, limit));
-      const pdus = chosen.flatMap((name) => links.listPdus(name).map((pdu) => ({ ...pdu, link: name })));
+      const pdus = chosen.flatMap((name) =>
+        (links.find(name)?.status.pdus ?? []).map((pdu) => ({ ...pdu, link: name })),
+      );
       return {
         events: events
           .toSorted((a, b) => b.id - a.id)

@@ -3,7 +3,7 @@
 import { Type } from "@sinclair/typebox";
 import { integer, integerText, text } from "../../../platform/http/request-schemas.ts";
 import { SUBMIT_OUTCOMES } from "../gateway/link-status.ts";
-import { number } from "./schema.ts";
+import { nullableText, nullableTime, number } from "./schema.ts";
 import { TEST_MESSAGES } from "../link-test/messages.ts";
 import { named } from "../../../platform/http/openapi.ts";
 
@@ -16,12 +16,10 @@ const time = (description: string) => Type.String({ format: "date-time", descrip
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, options: object = {}) =>
   Type.Union([schema, Type.Null()], options);
 const count = Type.Integer({ minimum: 0 });
-const nullableText = (description: string) => orNull(Type.String(), { description });
 const nullableNumber = (description: string) => orNull(Type.Integer(), { description });
 
 export const LINK_STATES = ["bound", "partly", "connecting", "waiting", "refused", "closed", "not_running"] as const;
 
-/** A link. */
 export const OperatorLink = named(
   "SmsLink",
   Type.Object({
@@ -39,8 +37,8 @@ export const OperatorLink = named(
         },
       ),
     ),
-    since: orNull(time("Bound since then, or not bound since then."), {}),
-    retryAt: orNull(time("When it connects again."), {}),
+    since: nullableTime("Bound since then, or not bound since then."),
+    retryAt: nullableTime("When it connects again."),
     window: Type.Object({ size: Type.Integer({ minimum: 1 }), used: count }),
     rate: Type.Object({
       configured: Type.Number({
@@ -72,7 +70,6 @@ export const OperatorLink = named(
   }),
 );
 
-/** What happened to links. */
 export const LinkHistory = named(
   "SmsLinkHistory",
   Type.Object({
@@ -110,7 +107,6 @@ export const LinkHistoryQuery = Type.Object({
   limit: Type.Optional(integerText({ minimum: 1, maximum: MAX_EVENTS, default: 50, description: "Events." })),
 });
 
-/** The body that begins a link test. */
 export function linkTestBody(prefixes: readonly string[]) {
   return named(
     "SmsLinkTestStart",
@@ -143,9 +139,12 @@ export const LinkTestQuery = Type.Object({
 });
 
 const KINDS = ["link", "submit", "answer", "receipt", "silence"] as const;
+/**
+ * `delivered`: all three. `unconfirmed`: the SMSC took them, and not all receipts came. `failed`: one was refused, not
+ * answered or not delivered. `not_sent`: nothing was written. `stopped`: by the operator, before it was through.
+ */
 const RESULTS = ["delivered", "unconfirmed", "failed", "not_sent", "stopped"] as const;
 
-/** A test of a link. */
 export const LinkTestRecord = named(
   "SmsLinkTest",
   Type.Object({
@@ -161,7 +160,7 @@ export const LinkTestRecord = named(
         text: Type.Unsafe<(typeof TEST_MESSAGES)[number] | null>(
           orNull(Type.Union(TEST_MESSAGES.map((each) => Type.Literal(each)))),
         ),
-        part: nullableNumber("Of the text, from 1."),
+        part: nullableNumber("Of the message, from 1."),
         sequence: nullableNumber("The PDU's sequence_number."),
         dataCoding: nullableNumber("Of a submit."),
         esmClass: nullableNumber("Of a submit."),

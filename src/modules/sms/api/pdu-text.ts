@@ -1,7 +1,5 @@
-/**
- * A PDU as an operator may see it: in hexadecimal, with what subscribers wrote and are written hidden, and their numbers,
- * unless they may be seen. Read on its own, from the bytes: it must never show what it cannot read. Pure.
- */
+// A PDU in hexadecimal as an operator may see it: messages and subscribers' numbers are hidden unless allowed. Pure.
+// It has a parser of its own, over the bytes: it must never show what it cannot read.
 
 const SUBMIT = 0x04;
 const DELIVER = 0x05;

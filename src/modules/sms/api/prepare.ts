@@ -1,8 +1,7 @@
-/**
- * From a body to what is sent: normal form, folding where it saves a segment, encoding, parts. The one
- * way for accepting an SMS and for its preview, so that both say the same. Pure.
- */
-import { type Coding, normalForm, offendingCharacters } from "../encoding/encoding.ts";
+// From a body to what is sent: normal form, folding where it saves a segment, encoding, parts. Pure.
+// Accepting an SMS and its preview both use it, so that both say the same.
+
+import { type Coding, type Encoding, normalForm, offendingCharacters } from "../encoding/encoding.ts";
 import { fold, type Folding } from "../encoding/transliterate.ts";
 import { type SplitText, splitText } from "../encoding/segment.ts";
 
@@ -24,11 +23,11 @@ export interface PreparedText {
 /** Prepares a body that `bodyFault` has nothing against; throws RangeError else. */
 export function prepareText(body: string, { coding, folding }: TextRules): PreparedText {
   const asWritten = splitUp(normalForm(body), false, coding);
-  return foldedText(asWritten, { coding, folding }) ?? asWritten;
+  return foldText(asWritten, { coding, folding }) ?? asWritten;
 }
 
 /** A message folded; null where that does not lower its number of segments. */
-export function foldedText(text: PreparedText, { coding, folding }: TextRules): PreparedText | null {
+function foldText(text: PreparedText, { coding, folding }: TextRules): PreparedText | null {
   // One segment is the least there is.
   if (folding === "none" || text.segments === 1) return null;
   // A letter without its accent may combine with a mark that follows it.
@@ -44,7 +43,38 @@ function splitUp(sentText: string, isFolded: boolean, coding: Coding): PreparedT
   return { sentText, isFolded, split, segments: split.parts.length };
 }
 
-/** What of the body, unfolded, keeps it from seven bits: each character once. */
-export function offendingIn(body: string, coding: Coding): string[] {
-  return offendingCharacters(normalForm(body), coding);
+interface Cost {
+  encoding: Encoding;
+  segments: number;
+  credits: number;
+}
+
+export interface Preview extends Cost {
+  /** The body as it will be sent. */
+  sentText: string;
+  /** Characters of the body that force UCS-2, each once; empty when the body as written needs none. */
+  offending: string[];
+  /** The body with its letters replaced, where that takes fewer segments: as it will be sent when the workspace folds, else as it could be. */
+  folded: (Cost & { body: string }) | null;
+  /** Septets or units of UTF-16 of what will be sent, and how many more fit before another segment begins. */
+  unitsUsed: number;
+  unitsLeft: number;
+}
+
+/** What a send of `body` by these rules would do. Throws RangeError for a body that `bodyFault` refuses. */
+export function preview(body: string, rules: TextRules): Preview {
+  const sent = prepareText(body, rules);
+  const folded = sent.isFolded ? sent : foldText(sent, { ...rules, folding: "portuguese" });
+  return {
+    ...getCost(sent),
+    sentText: sent.sentText,
+    offending: offendingCharacters(normalForm(body), rules.coding),
+    folded: folded === null ? null : { body: folded.sentText, ...getCost(folded) },
+    unitsUsed: sent.split.unitsUsed,
+    unitsLeft: sent.split.unitsLeft,
+  };
+}
+
+function getCost({ split, segments }: PreparedText): Cost {
+  return { encoding: split.encoding, segments, credits: segments };
 }

@@ -7,14 +7,14 @@ import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
-import { preview } from "./preview.ts";
+import { preview } from "./prepare.ts";
 import {
   AcceptedSms,
   InboundSms,
@@ -34,7 +34,7 @@ const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
 const INBOUND_LIST = "sms inbound";
 const MESSAGE_LIST = "sms";
 /** Where no route is configured yet. */
-const COMMON_CODING: Coding = { method: "udh8", nli: "off", defaultCharset: "gsm7" };
+const COMMON_CODING: Coding = { segmentation: "udh8", shiftTables: "off", defaultCharset: "gsm7" };
 
 export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;
@@ -52,8 +52,7 @@ export function smsRoutes(deps: SmsDeps) {
         return answerSend(await acceptSms({ caller, item: body, idempotency: readIdempotency(request) }, deps), set);
       },
       {
-        body: requestBody(smsSend(prefixes)),
-        parse: "json",
+        ...jsonBody(smsSend(prefixes)),
         detail: describe({
           id: "sendSms",
           tag: TAG,
@@ -74,12 +73,11 @@ export function smsRoutes(deps: SmsDeps) {
         if (workspace === undefined) throw workspaceGone();
         const route = body.to === undefined ? deps.routing.usual : deps.routing.find(body.to);
         if (route === null && body.to !== undefined) throw noRoute(body.to);
-        const coding = route?.coding ?? COMMON_CODING;
+        const coding = route ?? COMMON_CODING;
         return { data: preview(body.body, { coding, folding: workspace.smsFolding }) };
       },
       {
-        body: requestBody(smsPreview(prefixes)),
-        parse: "json",
+        ...jsonBody(smsPreview(prefixes)),
         detail: describe({
           id: "previewSms",
           tag: TAG,
@@ -94,10 +92,12 @@ export function smsRoutes(deps: SmsDeps) {
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const { status = null, to = null } = query;
-        const { before, limit } = deps.pages.of(query, MESSAGE_LIST);
-        const rows = deps.sms.messages.list(workspaceId, { status, to }, before, limit);
-        const page = deps.pages.page(rows, limit, MESSAGE_LIST);
-        return { data: page.rows.map(showMessage), meta: page.meta };
+        return deps.pages.list(
+          query,
+          MESSAGE_LIST,
+          (before, limit) => deps.sms.messages.list(workspaceId, { status, to }, before, limit),
+          showMessage,
+        );
       },
       {
         query: smsQuery(prefixes),
@@ -114,12 +114,13 @@ export function smsRoutes(deps: SmsDeps) {
       "/inbound",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, INBOUND_LIST);
-        const rows = deps.sms.inbound
-          .list(workspaceId, before, limit)
-          .map((row) => ({ ...row, createdAt: row.receivedAt }));
-        const page = deps.pages.page(rows, limit, INBOUND_LIST);
-        return { data: page.rows.map(showInbound), meta: page.meta };
+        return deps.pages.list(
+          query,
+          INBOUND_LIST,
+          (before, limit) =>
+            deps.sms.inbound.list(workspaceId, before, limit).map((row) => ({ ...row, createdAt: row.receivedAt })),
+          showInbound,
+        );
       },
       {
         query: CursorQuery,

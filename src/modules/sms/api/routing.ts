@@ -4,10 +4,7 @@ import type { SmsRouteConfig } from "../../../config/config.ts";
 import type { Coding } from "../encoding/encoding.ts";
 
 /** What of a route decides how messages are encoded and cut. */
-export interface SmsRoute {
-  name: string;
-  coding: Coding;
-}
+export type SmsRoute = Pick<SmsRouteConfig, "name"> & Coding;
 
 /** Numbers are in E.164. */
 export interface Routing {
@@ -18,16 +15,10 @@ export interface Routing {
 }
 
 /** The longest prefix wins; a route without prefixes takes what no other does. */
-export function createRouting(
-  configs: Pick<SmsRouteConfig, "name" | "prefixes" | "segmentation" | "shiftTables" | "defaultCharset">[],
-): Routing {
+export function createRouting(routes: (SmsRoute & Pick<SmsRouteConfig, "prefixes">)[]): Routing {
   const byPrefix = new Map<string, SmsRoute>();
-  const routes = configs.map((config) => {
-    const { name, prefixes, segmentation, shiftTables, defaultCharset } = config;
-    const route = { name, coding: { method: segmentation, nli: shiftTables, defaultCharset } };
-    for (const prefix of prefixes.length === 0 ? [""] : prefixes) byPrefix.set(prefix, route);
-    return route;
-  });
+  for (const route of routes)
+    for (const prefix of route.prefixes.length === 0 ? [""] : route.prefixes) byPrefix.set(prefix, route);
   return {
     find(number) {
       for (let digits = number.replace(/^\+/, ""); digits !== ""; digits = digits.slice(0, -1)) {

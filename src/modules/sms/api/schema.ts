@@ -29,7 +29,6 @@ function numberPattern(prefixes: readonly string[]): string {
   return String.raw`^\+(?:${forms.join("|")})$`;
 }
 
-/** A number that can be texted. */
 export function number(prefixes: readonly string[], description: string) {
   const pattern = numberPattern(prefixes);
   const allowed = new RegExp(pattern);
@@ -60,7 +59,6 @@ const body = text(
 
 const closed = { additionalProperties: false };
 
-/** The body of POST /sms. */
 export function smsSend(prefixes: readonly string[]) {
   return named(
     "SmsSend",
@@ -84,7 +82,6 @@ export function smsSend(prefixes: readonly string[]) {
 
 export type SmsSend = ReturnType<typeof smsSend>["static"];
 
-/** The body of POST /sms/preview. */
 export function smsPreview(prefixes: readonly string[]) {
   return named(
     "SmsPreviewRequest",
@@ -95,7 +92,6 @@ export function smsPreview(prefixes: readonly string[]) {
   );
 }
 
-/** The query of GET /sms. */
 export function smsQuery(prefixes: readonly string[]) {
   return Type.Object({
     ...CursorQuery.properties,
@@ -104,13 +100,14 @@ export function smsQuery(prefixes: readonly string[]) {
   });
 }
 
-const Time = Type.String({ format: "date-time" });
-const nullable = (schema: TSchema, description: string, ...examples: unknown[]) =>
-  Type.Union([schema, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
-const nullableText = (description: string, ...examples: string[]) =>
-  Type.Unsafe<string | null>(nullable(Type.String(), description, ...examples));
-const nullableTime = (description: string, ...examples: string[]) =>
-  Type.Unsafe<string | null>(nullable(Time, description, ...examples));
+const nullable = (schema: TSchema, description: string, ...examples: string[]) =>
+  Type.Unsafe<string | null>(
+    Type.Union([schema, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) }),
+  );
+export const nullableText = (description: string, ...examples: string[]) =>
+  nullable(Type.String(), description, ...examples);
+export const nullableTime = (description: string, ...examples: string[]) =>
+  nullable(Type.String({ format: "date-time" }), description, ...examples);
 const words = <const Word extends string>(all: readonly Word[], description: string, ...examples: Word[]) =>
   Type.Unsafe<Word>({ type: "string", enum: [...all], description, ...(examples.length > 0 ? { examples } : {}) });
 const nullableWords = <const Word extends string>(all: readonly Word[], description: string, ...examples: Word[]) =>
@@ -131,7 +128,6 @@ const Encoding = words(
   "`gsm7`: 160 characters a segment. `ucs2`: 70, since one of them is not in the GSM alphabet.",
 );
 
-/** A message as the API shows it. */
 export const SmsRecord = named(
   "Sms",
   Type.Object({
@@ -195,7 +191,6 @@ const Cost = {
   credits: Type.Integer({ minimum: 1, description: "Its cost." }),
 };
 
-/** What a message would cost. */
 export const SmsPreview = named(
   "SmsPreview",
   Type.Object(
@@ -233,7 +228,6 @@ export const SmsPreview = named(
   ),
 );
 
-/** A message received. */
 export const InboundSms = named(
   "InboundSms",
   Type.Object({

@@ -5,7 +5,6 @@ import type { InboundRow } from "../inbound/store.ts";
 import type { InboundSms, SmsRecord } from "./schema.ts";
 import type { MessageRow } from "../queue/message-store.ts";
 
-/** A message's record, as the list and the single read have it. */
 export function showMessage(row: MessageRow): typeof SmsRecord.static {
   const { id, to, from, ...rest } = withoutBody(row);
   return { id, to, from, body: row.body, ...rest };
@@ -37,7 +36,6 @@ export function withoutBody(row: MessageRow): Omit<typeof SmsRecord.static, "bod
   };
 }
 
-/** A message received, as the list and its event have it. */
 export function showInbound(row: InboundRow): typeof InboundSms.static {
   return {
     id: row.uid,

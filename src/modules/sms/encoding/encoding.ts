@@ -1,12 +1,10 @@
-/**
- * From a text to the bytes of its user data and back. The normal form first (NFC: `a` and U+0303
- * are one `ã`), then the cheapest alphabet of seven bits that has every character, else UTF-16. A text
- * is never written with anything missing: the encoders throw on what they cannot write. Pure.
- *
- * Septets stand one to an octet, as an SMSC expects them with data coding 0; packed ones are not made.
- */
+// From a text to the octets of its user data and back. Pure.
+// The normal form first (NFC: `a` and U+0303 are one `ã`), then the cheapest alphabet of seven bits that has every character,
+// else UTF-16. The encoders throw on what they cannot write, so that nothing is ever missing. Septets stand one to an octet,
+// as an SMSC expects them with data coding 0; packed ones are not made.
+
+import type { SmsRouteConfig } from "../../../config/config.ts";
 import { type Alphabet, alphabetNamed, type AlphabetName, ESC } from "./gsm-alphabet.ts";
-import { type Dcs0Charset, isInCharset } from "./charset.ts";
 
 /** `gsm7`: 7 bits a septet, data coding 0. `ucs2`: UTF-16BE, data coding 8. */
 export type Encoding = "gsm7" | "ucs2";
@@ -15,21 +13,19 @@ export type Encoding = "gsm7" | "ucs2";
  * How the parts of a long text are joined: by a header with a reference of 8 or 16 bits, by the TLVs
  * sar_msg_ref_num and its kin, or not at all: message_payload carries it whole and the SMSC splits.
  */
-export const METHODS = ["udh8", "udh16", "sar", "payload"] as const;
-export type Method = (typeof METHODS)[number];
+export type Method = Coding["segmentation"];
 
-/** Which national tables a route passes on. */
-export const SHIFT_TABLES = ["off", "pt-single", "pt-locking"] as const;
-export type ShiftTables = (typeof SHIFT_TABLES)[number];
+/**
+ * What an SMSC takes data coding 0 for, its default alphabet (SMPP 3.4 §5.2.19): mostly GSM 03.38, on some SMSCs Latin-1 or
+ * ASCII. Septets are translated when the PDU is built, and a text with characters that the charset lacks goes as UTF-16.
+ */
+export type Dcs0Charset = Coding["defaultCharset"];
 
-/** What a route makes of texts. */
-export interface Coding {
-  method: Method;
-  /** Counts only where the route has headers and real GSM septets: `udh8` or `udh16`, and `gsm7`. */
-  nli: ShiftTables;
-  /** What the SMSC takes data coding 0 for. */
-  defaultCharset: Dcs0Charset;
-}
+/** The last code point of each; the GSM alphabets are the tables' own matter. */
+const LAST: Record<Dcs0Charset, number> = { gsm7: 0x10ffff, latin1: 0xff, ascii: 0x7f };
+
+/** What of a route decides how texts are written. `shiftTables` count only with `udh8` or `udh16`, and `gsm7`. */
+export type Coding = Pick<SmsRouteConfig, "segmentation" | "shiftTables" | "defaultCharset">;
 
 export interface EncodedText {
   encoding: Encoding;
@@ -57,11 +53,11 @@ export function normalForm(body: string): string {
 }
 
 /** The alphabets that a route may use, the one to be preferred first. */
-function alphabetsFor({ method, nli, defaultCharset }: Coding): AlphabetName[] {
+function alphabetsFor({ segmentation, shiftTables, defaultCharset }: Coding): AlphabetName[] {
   // The tables are named in a header, which is never sent beside SAR or a payload.
-  const hasHeaders = method === "udh8" || method === "udh16";
-  if (!hasHeaders || defaultCharset !== "gsm7" || nli === "off") return ["gsm"];
-  return nli === "pt-single" ? ["gsm", "pt-single"] : ["gsm", "pt-locking", "pt-both"];
+  const hasHeaders = segmentation === "udh8" || segmentation === "udh16";
+  if (!hasHeaders || defaultCharset !== "gsm7" || shiftTables === "off") return ["gsm"];
+  return shiftTables === "pt-single" ? ["gsm", "pt-single"] : ["gsm", "pt-locking", "pt-both"];
 }
 
 /** Encodes a text in its normal form. Throws RangeError on lone surrogates and on control characters (`bodyFault`). */
@@ -130,6 +126,17 @@ function basicAt(alphabet: Alphabet, septet: number): string {
 function extendedAt(alphabet: Alphabet, septet: number | undefined): string {
   if (septet === undefined || septet === ESC) return " ";
   return alphabet.extension.get(septet) ?? basicAt(alphabet, septet);
+}
+
+function isInCharset(character: string, charset: Dcs0Charset): boolean {
+  return (character.codePointAt(0) ?? 0) <= LAST[charset];
+}
+
+/** One octet a character. Throws RangeError where the charset lacks one. */
+export function encodeCharset(text: string, charset: Exclude<Dcs0Charset, "gsm7">): Uint8Array {
+  for (const character of text)
+    if (!isInCharset(character, charset)) throw new RangeError(`${JSON.stringify(character)} is not in ${charset}`);
+  return new Uint8Array(Buffer.from(text, "latin1"));
 }
 
 /** UTF-16, high octet first. Throws RangeError on half of a surrogate pair. */

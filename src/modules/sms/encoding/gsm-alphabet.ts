@@ -1,9 +1,6 @@
-/**
- * The alphabets of seven bits that an SMS can be written in: GSM 03.38 with its extension table, and
- * the same with the Portuguese national tables (3GPP TS 23.038 §6.2.1, §6.2.1.1, A.2.3, A.3.3). A
- * character is one septet, or two where it stands in an extension table: ESC (1B) and its place there.
- * A text in national tables says so in its header; without that a phone shows other letters. Pure.
- */
+// The alphabets of seven bits: GSM 03.38 with its extension table, and with the Portuguese national tables. Pure.
+// 3GPP TS 23.038 §6.2.1, §6.2.1.1, A.2.3, A.3.3. A character is one septet, or two where it stands in an extension table: ESC
+// (1B) and its place there. A text in national tables says so in its header; without that a phone shows other letters.
 
 export const ALPHABETS = ["gsm", "pt-single", "pt-locking", "pt-both"] as const;
 

@@ -1,6 +1,4 @@
-/**
- * Addresses as SMSCs write them, and the numbers that we know. Pure.
- */
+// Phone numbers as SMSCs and people write them. Pure.
 
 const COUNTRY = "258";
 const NATIONAL_DIGITS = 9;
@@ -18,7 +16,6 @@ export function numberKey(address: string): string | null {
   return digits === "" ? null : digits;
 }
 
-/** Whether two addresses are one subscriber's number. */
 export function isSameNumber(a: string, b: string): boolean {
   const key = numberKey(a);
   return key !== null && key === numberKey(b);

@@ -1,11 +1,9 @@
-/**
- * Texts from subscribers that come in several parts. Each part is stored as it comes; with every one the
- * stored parts of its text are looked at again, in whatever order they came, and once all are there
- * the text is made. One that stays incomplete is made of what there is after a while, and says so. Pure.
- */
+// Joins the parts of a subscriber's message, in whatever order they come. Pure.
+// Each part is stored as it comes, and with every one the stored parts of its message are looked at again. One that stays
+// incomplete is made of what there is after a while, and says so.
+
 import type { AlphabetName } from "./gsm-alphabet.ts";
-import { decodeCharset, type Dcs0Charset } from "./charset.ts";
-import { decodeSeptets, decodeUcs2 } from "./encoding.ts";
+import { type Dcs0Charset, decodeSeptets, decodeUcs2 } from "./encoding.ts";
 import { isPlace, type Place, readHeader } from "./user-data-header.ts";
 
 /** A deliver_sm from a subscriber, as far as it counts here. */
@@ -66,7 +64,7 @@ export function reassemble(parts: readonly InboundPart[], isOver: boolean, chars
   const places = Array.from({ length: total }, (_, index) => bySeq.get(index + 1));
   const missing = places.flatMap((part, index) => (part === undefined ? [index + 1] : []));
   if (missing.length === total || (missing.length > 0 && !isOver)) return null;
-  const texts = joinRuns(places).map((run) => (run === null ? "[…]" : decodeRun(run, charset)));
+  const texts = joinRuns(places).map((run) => (run === null ? "[…]" : decodeUserData(run, charset)));
   return { text: texts.includes(null) ? null : texts.join(""), missing };
 }
 
@@ -84,30 +82,28 @@ function joinRuns(places: (InboundPart | undefined)[]): (InboundPart | null)[] {
   return runs;
 }
 
-function decodeRun({ dataCoding, alphabet, userData }: InboundPart, charset: Dcs0Charset): string | null {
-  return decodeUserData(userData, { dataCoding, alphabet, charset });
-}
-
 /**
  * The text of user data by its data coding (SMPP 3.4 §5.2.19, and the groups of 3GPP TS 23.038 §4 that
  * SMSCs hand through). Null: binary, or a coding that we have no table for.
  */
-function decodeUserData(
-  bytes: Uint8Array,
-  { dataCoding, alphabet, charset }: { dataCoding: number; alphabet: AlphabetName; charset: Dcs0Charset },
-): string | null {
+function decodeUserData({ dataCoding, alphabet, userData }: InboundPart, charset: Dcs0Charset): string | null {
   switch (findCoding(dataCoding)) {
     case "default":
       // Octets of eight bits are no septets: the SMSC sent Latin-1, whatever the route says.
-      if (charset !== "gsm7" || bytes.some((octet) => octet > 0x7f)) return decodeCharset(bytes);
-      return decodeSeptets(bytes, alphabet);
+      if (charset === "gsm7" && userData.every((octet) => octet <= 0x7f)) return decodeSeptets(userData, alphabet);
+      return decodeLatin1(userData);
     case "latin1":
-      return decodeCharset(bytes);
+      return decodeLatin1(userData);
     case "ucs2":
-      return decodeUcs2(bytes);
+      return decodeUcs2(userData);
     case null:
       return null;
   }
+}
+
+/** ASCII is a part of it. */
+function decodeLatin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("latin1");
 }
 
 function findCoding(dataCoding: number): "default" | "latin1" | "ucs2" | null {

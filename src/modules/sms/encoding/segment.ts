@@ -1,17 +1,16 @@
-/**
- * Splits a text into the parts that phones put together again, and gives each part its wire form. A
- * segment carries 140 octets, less its header: 160 septets or 70 units of UTF-16 alone; beside a
- * reference of 8 bits 153 or 67, of 16 bits 152 or 66; with national tables less again. Nothing is ever
- * left out. Cuts fall between characters: never inside a surrogate pair or behind an ESC, and not inside
- * what is one letter or emoji to a reader, unless that alone is longer than a part. Pure.
- */
+// Splits a text into the parts that phones join again, and gives each part its wire form. Pure.
+// A segment carries 140 octets, less its header: 160 septets or 70 units of UTF-16 by itself; beside a reference of 8 bits 153
+// or 67, of 16 bits 152 or 66; with national tables less again. Nothing is ever left out. Cuts fall between characters:
+// never inside a surrogate pair or behind an ESC, and not inside what is one letter or emoji to a reader, unless that
+// is longer than a part by itself.
+
 import { alphabetNamed, type AlphabetName, ESC } from "./gsm-alphabet.ts";
-import { type Dcs0Charset, encodeCharset } from "./charset.ts";
 import {
   type Coding,
+  type Dcs0Charset,
   decodeSeptets,
-  decodeUcs2,
   type EncodedText,
+  encodeCharset,
   encodeText,
   encodeUcs2,
   type Encoding,
@@ -38,7 +37,7 @@ export interface SplitText {
 
 /** Splits a text in its normal form. Throws RangeError as encodeText does, and over 255 segments. */
 export function splitText(text: string, coding: Coding): SplitText {
-  return splitEncoded(text, encodeText(text, coding), coding.method);
+  return splitEncoded(text, encodeText(text, coding), coding.segmentation);
 }
 
 /** The same as UTF-16, whatever characters it has: for an SMSC that refuses the other coding. */
@@ -137,14 +136,11 @@ function isLowSurrogate(unit: number): boolean {
 }
 
 /** How parts are put on the wire of one route. */
-export interface WireForm {
-  method: Method;
-  defaultCharset: Dcs0Charset;
+export interface WireForm extends Pick<Coding, "segmentation" | "defaultCharset"> {
   /** Of this text to this destination: 8 bits are taken of it, or 16 for `udh16` and `sar`. */
   reference: number;
 }
 
-/** What one submit_sm carries. */
 export interface Submission {
   /** The part it begins with, from 1, and how many parts it carries: all of them with `payload`, else one. */
   seq: number;
@@ -167,7 +163,7 @@ export function toSubmissions(split: Pick<SplitText, "encoding" | "alphabet" | "
   const total = split.parts.length;
   const dataCoding = encoding === "gsm7" ? 0 : 8;
   const written = (part: Uint8Array) => translate(part, split, wire.defaultCharset);
-  if (total > 1 && wire.method === "payload") {
+  if (total > 1 && wire.segmentation === "payload") {
     const messagePayload = written(Buffer.concat(split.parts));
     const none = { hasHeader: false, shortMessage: new Uint8Array(), sar: null };
     return [{ seq: 1, partCount: total, dataCoding, messagePayload, ...none }];
@@ -175,8 +171,8 @@ export function toSubmissions(split: Pick<SplitText, "encoding" | "alphabet" | "
   return split.parts.map((part, index) => {
     const seq = index + 1;
     const place = total === 1 ? null : { reference: wire.reference, total, seq };
-    const isSar = wire.method === "sar";
-    const bits = wire.method === "udh16" ? 16 : 8;
+    const isSar = wire.segmentation === "sar";
+    const bits = wire.segmentation === "udh16" ? 16 : 8;
     const header = writeHeader(place === null || isSar ? null : { ...place, bits }, alphabet);
     return {
       seq,
@@ -197,10 +193,4 @@ function translate(
 ): Uint8Array {
   if (encoding === "ucs2" || charset === "gsm7") return bytes;
   return encodeCharset(decodeSeptets(bytes, alphabet), charset);
-}
-
-/** The text of all parts, for tests, the sandbox's phone and a second look at what is stored. */
-export function joinParts({ encoding, alphabet, parts }: Pick<SplitText, "encoding" | "alphabet" | "parts">): string {
-  const bytes = Buffer.concat(parts);
-  return encoding === "gsm7" ? decodeSeptets(bytes, alphabet) : (decodeUcs2(bytes) ?? "");
 }

@@ -1,12 +1,8 @@
-/**
- * Folding: letters that no GSM alphabet has, replaced by ones that it has, so that a text needs fewer
- * segments. Off unless a workspace asks for it: `avó` and `avô` become the same word. Pure.
- */
-
-export const FOLDINGS = ["none", "punctuation", "portuguese"] as const;
+// Folding: replaces letters that no GSM alphabet has, so that a text needs fewer segments. Pure.
+// Off unless a workspace asks for it: `avó` and `avô` become the same word.
 
 /** `punctuation`: quotes, dashes, ellipsis, spaces. `portuguese`: these and the accents of Portuguese; `à é Ç É ü Ü` are GSM's own and stay. */
-export type Folding = (typeof FOLDINGS)[number];
+export type Folding = "none" | "punctuation" | "portuguese";
 
 const PUNCTUATION: Record<string, string> = {
   ...each("“”„‟″«»", '"'),

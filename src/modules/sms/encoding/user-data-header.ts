@@ -1,8 +1,7 @@
-/**
- * The user data header before a text (3GPP TS 23.040 §9.2.3.24): its length, then information
- * elements, each a number, a length and that many octets. We write which part of a long text this is and
- * which national tables it is written in; of others' headers we read the same and step over the rest. Pure.
- */
+// The user data header before a text (3GPP TS 23.040 §9.2.3.24): which part it is, and its national tables. Pure.
+// It is its length, then information elements, each a number, a length and that many octets. Elements that we do not write
+// are stepped over.
+
 import { alphabetNamed, type AlphabetName, findAlphabet, LOCKING_SHIFT, SINGLE_SHIFT } from "./gsm-alphabet.ts";
 
 /** Concatenation with a reference of 8 and of 16 bits (TS 23.040 §9.2.3.24.1, §9.2.3.24.8). */
@@ -16,7 +15,6 @@ export interface Place {
   seq: number;
 }
 
-/** What a header says. */
 export interface Header {
   /** Null: the text is whole. */
   place: (Place & { bits: 8 | 16 }) | null;

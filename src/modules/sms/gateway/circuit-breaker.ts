@@ -4,7 +4,7 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
-import { isFrequent, findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
 import type { LinkEvent } from "./link-event.ts";
 import type { Links } from "./links.ts";
@@ -20,8 +20,9 @@ const MAX_PAUSE_MS = 300_000;
 const PROBES = 3;
 /** A trial without a decision is begun anew. */
 const TRIAL_MS = 60_000;
-/** Of these last answers a kind may be frequent (`isFrequent`). */
+/** Full queues are frequent when they are over a fifth of so many last answers. */
 const RECENT = 50;
+const FREQUENT_SHARE = 0.2;
 
 const ERROR_CATEGORIES: readonly unknown[] = ["provider_error", "provider_unavailable", "provider_auth"];
 
@@ -62,7 +63,6 @@ export class CircuitBreaker {
     else if (event.kind === "timed_out" || event.kind === "lost") this.timedOut(name);
   }
 
-  /** A submit was answered. */
   responded(route: string, { category, pausesRoute }: Pick<StatusRule, "category" | "pausesRoute">): void {
     const isError = ERROR_CATEGORIES.includes(category);
     const circuit = this.#open.get(route);
@@ -73,13 +73,11 @@ export class CircuitBreaker {
     if (isError && answers.filter((kind) => kind === "error").length >= ERRORS) this.#break(route, PAUSE_MS);
   }
 
-  /** A submit was not answered. */
   timedOut(route: string): void {
     const circuit = this.#open.get(route);
     if (circuit !== undefined) this.#tried(route, circuit, false);
   }
 
-  /** Segments were written. */
   sent(route: string, count: number): void {
     const circuit = this.#open.get(route);
     if (circuit !== undefined) circuit.sent += count;
@@ -94,7 +92,6 @@ export class CircuitBreaker {
     return since < 0 ? 0 : Math.max(0, PROBES - circuit.sent);
   }
 
-  /** Whether its messages should go another way. */
   isOpen(route: string): boolean {
     return this.#open.has(route);
   }
@@ -102,7 +99,7 @@ export class CircuitBreaker {
   /** Whether full queues are frequent among its last answers; they are counted anew after it. */
   isMostlyFull(route: string): boolean {
     const answers = this.#getAnswers(route);
-    if (!isFrequent(answers.slice(-RECENT).filter((kind) => kind === "full").length)) return false;
+    if (answers.slice(-RECENT).filter((kind) => kind === "full").length <= RECENT * FREQUENT_SHARE) return false;
     answers.length = 0;
     return true;
   }

@@ -56,8 +56,8 @@ export class Dispatcher {
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
     this.#ready = new ReadyQueue(deps.isHeld);
-    const forgetGuard = deps.guard.whenOpen(() => this.#offerAll());
-    const forgetPause = deps.pause?.whenResumed(() => this.#offerAll());
+    const forgetGuard = deps.guard.whenOpen(() => this.offerAll());
+    const forgetPause = deps.pause?.whenResumed(() => this.offerAll());
     this.#forget = () => {
       forgetGuard();
       forgetPause?.();
@@ -71,12 +71,11 @@ export class Dispatcher {
     this.#nudged.add(work.route);
   }
 
-  /** What was held may go. */
-  release(): void {
-    this.#offerAll();
+  /** Sending goes on: every link is offered what waits. */
+  offerAll(): void {
+    for (const link of this.#deps.links.open) this.offer(link);
   }
 
-  /** The link has room. */
   offer(link: DispatchTarget): void {
     if (this.#isStopped || this.#claiming.has(link) || this.#countAllowed(link, link.free) < 1 || !this.#mayClaim)
       return;
@@ -145,10 +144,6 @@ export class Dispatcher {
     for (const link of this.#deps.links.open) if (routes.has(link.route.config.name)) this.offer(link);
   }
 
-  #offerAll(): void {
-    for (const link of this.#deps.links.open) this.offer(link);
-  }
-
   /** Sets the timer for the first of a route's work, none of which is due at `now`: with a later time it might be due, and get no timer. */
   #wakeAt(link: DispatchTarget, now: number): void {
     const route = link.route.config.name;
@@ -187,18 +182,18 @@ export class Dispatcher {
   }
 
   /** One of these messages cannot be claimed: the next claims are of one each, until the failing one is found. It waits, and the others go on. */
-  async #narrow(link: DispatchTarget, tried: SegmentRow[], bug: unknown): Promise<void> {
+  async #narrow(link: DispatchTarget, tried: SegmentRow[], cause: unknown): Promise<void> {
     const { sms, clock, commit, log } = this.#deps;
-    const [text, ...others] = new Set(tried.map(({ messageId }) => messageId));
-    if (text === undefined || others.length > 0) {
-      log.error("sms claim", bug, { link: link.name });
+    const [messageId, ...others] = new Set(tried.map((row) => row.messageId));
+    if (messageId === undefined || others.length > 0) {
+      log.error("sms claim", cause, { link: link.name });
       if (others.length > 0) this.#careful.set(link, tried.length);
       return;
     }
     this.#careful.delete(link);
     try {
-      log.error("sms claim", bug, { link: link.name, id: sms.messages.byId(text)?.uid ?? text });
-      await commit(() => sms.segments.delayReady(text, clock.now() + PUT_OFF_MS));
+      log.error("sms claim", cause, { link: link.name, id: sms.messages.byId(messageId)?.uid ?? messageId });
+      await commit(() => sms.segments.delayReady(messageId, clock.now() + PUT_OFF_MS));
     } catch (error) {
       if (!isStorageError(error)) log.error("sms claim", error, { link: link.name });
     }

@@ -15,7 +15,7 @@ const ON_BIND: Record<number, string> = {
 
 /** Of a link that is not bound; `status`: of the bind's refusal, or null. Null: it passes by itself. */
 export function adviceOnBind(status: number | null, reason: string): string | null {
-  if (status !== null) return ON_BIND[status] ?? "Ask the SMSC's operator why: this is its own trouble.";
+  if (status !== null) return ON_BIND[status] ?? "Ask the SMSC's operator why: the error is its own.";
   if (/certificate|self.signed|altname|hostname/i.test(reason))
     return "Its certificate is not the one expected: look at host, tls_name and ca_file of the link.";
   if (/bind was not answered/.test(reason))
@@ -42,15 +42,14 @@ const ON_SUBMIT: Record<number, string> = {
   0x51: "The recipient's numbering plan is wrong: look at destination_ton_npi.",
   0x58: "It was too fast for the contract: lower rate of the link.",
   0x61: "Ask the SMSC's operator about scheduled delivery: pombo asks for none.",
-  0x62: 'It does not understand how long a text is worth delivering: set validity = "omit".',
+  0x62: 'It does not understand how long a message is worth delivering: set validity = "omit".',
   0xc0: 'It does not bear a TLV: set user_message_reference = false, and leave segmentation at "udh8".',
   0xc1: 'It does not allow a TLV: set user_message_reference = false, and leave segmentation at "udh8".',
   0xc4: "It does not bear a TLV's value: set user_message_reference = false.",
   0x102: "Its service is not there at the moment: try later.",
-  0x104: "It does not take this data coding: ask its operator how texts with accents are to be sent.",
+  0x104: "It does not take this data coding: ask its operator how messages with accents are to be sent.",
 };
 
-/** Null: nothing that a setting could change is known. */
 export function adviceOnSubmit(status: number): string | null {
   return ON_SUBMIT[status] ?? null;
 }

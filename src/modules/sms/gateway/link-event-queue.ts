@@ -8,7 +8,6 @@ import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 import type { FailedSmsWrites } from "../queue/failed-writes.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import type { DispatchTarget, LinkEvent } from "./link-event.ts";
-import type { LinkEventReducer } from "./link-event-reducer.ts";
 import type { Links } from "./links.ts";
 import type { Submission } from "./submission.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
@@ -21,7 +20,11 @@ const TOO_MANY = 2_000;
 const FEW_AGAIN = 500;
 
 export interface LinkEventQueueDeps extends Pick<Context, "commit" | "guard" | "clock" | "log"> {
-  reducer: Pick<LinkEventReducer, "apply" | "markUncertain">;
+  /** Inside a transaction: writes an event, or that the outcome of a submit is unknown; the work that follows. */
+  reducer: {
+    apply(event: LinkEvent, now: number): ReadyWork[];
+    markUncertain(submission: Submission, now: number): ReadyWork[];
+  };
   dispatcher: Pick<Dispatcher, "nudge" | "offer" | "claimAlongside">;
   failedWrites: Pick<FailedSmsWrites, "reportError" | "keepSegment">;
   links: Pick<Links, "pauseReading">;

@@ -1,11 +1,11 @@
-// What each event of a link means for the rows, inside the transaction that writes it.
+// What each event of a link means for the rows.
 
 import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
-import { type InboundDeps, receiveMessage } from "../inbound/receive.ts";
+import type { InboundDeps } from "../inbound/help.ts";
+import { receiveMessage } from "../inbound/receive.ts";
 import type { Receipts } from "../receipts/process.ts";
 import type { LinkEvent } from "./link-event.ts";
 import type { LinkStore } from "./link-store.ts";
-import type { Submission } from "./submission.ts";
 import type { SubmitResponses } from "./submit-responses.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
 
@@ -17,39 +17,26 @@ export interface ReducerDeps {
   history: Pick<LinkStore, "note">;
 }
 
-export class LinkEventReducer {
-  readonly #deps: ReducerDeps;
-
-  constructor(deps: ReducerDeps) {
-    this.#deps = deps;
-  }
-
-  /** Writes it; the work that follows from it. A transaction that is rolled back runs it again. */
-  apply(event: LinkEvent, now: number): ReadyWork[] {
-    const { responses, receipts, inbound, duplicates, history } = this.#deps;
-    const route = event.link.route.config.name;
-    switch (event.kind) {
-      case "submitted":
-        return [];
-      case "unsent":
-        return responses.unsent(event.submission, event.reason, now);
-      case "responded":
-        return responses.responded(event.submission, event, now);
-      case "timed_out":
-      case "lost":
-        return this.markUncertain(event.submission, now);
-      case "received":
-        if (event.receipt !== null) return receipts.take(route, event.receipt, event.message, now);
-        if (duplicates.isRepeat(route, event.message, event.origin)) return [];
-        return receiveMessage(route, event.message, now, inbound);
-      case "changed":
-        history.note({ link: event.link.name, ...event.change, createdAt: now });
-        return [];
-    }
-  }
-
-  /** Its outcome is unknown. */
-  markUncertain(submission: Submission, now: number): ReadyWork[] {
-    return this.#deps.responses.lost(submission, now);
+/** Inside a transaction, which runs it again after a rollback: writes the event; the work that follows from it. */
+export function applyEvent(event: LinkEvent, now: number, deps: ReducerDeps): ReadyWork[] {
+  const { responses, receipts, inbound, duplicates, history } = deps;
+  const route = event.link.route.config.name;
+  switch (event.kind) {
+    case "submitted":
+      return [];
+    case "unsent":
+      return responses.unsent(event.submission, event.reason, now);
+    case "responded":
+      return responses.responded(event.submission, event, now);
+    case "timed_out":
+    case "lost":
+      return responses.lost(event.submission, now);
+    case "received":
+      if (event.receipt !== null) return receipts.take(route, event.receipt, event.message, now);
+      if (duplicates.isRepeat(route, event.message, event.origin)) return [];
+      return receiveMessage(route, event.message, now, inbound);
+    case "changed":
+      history.note({ link: event.link.name, ...event.change, createdAt: now });
+      return [];
   }
 }

@@ -51,12 +51,10 @@ export type LinkEvent =
       origin: Origin;
       acknowledge: (status: number) => void;
     }
-  /** Its connection; for its history. */
   | { kind: "changed"; link: DispatchTarget; change: LinkChange };
 
 export type ReceivedEvent = Extract<LinkEvent, { kind: "received" }>;
 
-/** Receives what links emit. */
 export interface LinkListener {
   /** There is room in the window. */
   ready(link: DispatchTarget): void;

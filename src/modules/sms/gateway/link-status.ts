@@ -2,6 +2,7 @@
 // All of it is in memory; what happened to its connection is also kept in the database.
 
 import type { Clock } from "../../../platform/clock.ts";
+import { RECEIPT_STATES } from "../../../platform/db/schema/sms.ts";
 import type { LinkState } from "../../../protocols/smpp/link.ts";
 import type { Unbound } from "../../../protocols/smpp/persistent-session.ts";
 import type { Slowed } from "../../../protocols/smpp/submit-queue.ts";
@@ -30,7 +31,6 @@ export interface LinkCounts {
 export interface LinkError {
   /** Unix ms. */
   at: number;
-  /** For people. */
   reason: string;
   /** As `ESME_RINVPASWD`; null: it was no answer. */
   statusName: string | null;
@@ -54,7 +54,6 @@ export interface LinkSight {
   counts: LinkCounts;
 }
 
-/** An entry of a link's history, for the database. */
 export interface LinkChange {
   kind: "bound" | "lost" | "refused" | "throttled";
   detail: string | null;
@@ -69,16 +68,7 @@ export class LinkStatus {
     submits: { accepted: 0, throttled: 0, later: 0, refused: 0, unanswered: 0, lost: 0 },
     ends: { lost: 0, refused: 0 },
     throttled: 0,
-    receipts: {
-      enroute: 0,
-      accepted: 0,
-      unknown: 0,
-      delivered: 0,
-      expired: 0,
-      deleted: 0,
-      undeliverable: 0,
-      rejected: 0,
-    },
+    receipts: Object.fromEntries(RECEIPT_STATES.map((state) => [state, 0])) as LinkCounts["receipts"],
     texts: 0,
   };
   readonly #route: Route;
@@ -113,10 +103,8 @@ export class LinkStatus {
     this.counts.ends[this.#isRefused ? "refused" : "lost"] += 1;
     const statusName = refusedWith === null ? null : findStatusRule(refusedWith).name;
     this.#error = { at: now, reason, statusName, advice: adviceOnBind(refusedWith, reason) };
-    return {
-      kind: this.#isRefused ? "refused" : "lost",
-      detail: statusName === null ? reason : `${reason} ${statusName}`,
-    };
+    const detail = statusName === null ? reason : `${reason} ${statusName}`;
+    return { kind: this.#isRefused ? "refused" : "lost", detail };
   }
 
   /** Null: that it is throttled is known. */
@@ -128,8 +116,7 @@ export class LinkStatus {
 
   /** A submit's response is committed, or needs no commit. */
   responded(status: number): void {
-    const rule = findStatusRule(status, this.#route.statuses);
-    const { action, category, name } = rule;
+    const { action, category, name } = findStatusRule(status, this.#route.statuses);
     const isLater = action === "retry" ? "later" : "refused";
     const outcome = action === "accept" ? "accepted" : category === "throttled" ? "throttled" : isLater;
     this.counts.submits[outcome] += 1;

@@ -1,12 +1,12 @@
 // The SMPP links of all routes: each one's window and status, and what comes over it as events.
 
 import type { Context } from "../../../platform/context.ts";
-import { type Link, type LinkEvents, openLink } from "../../../protocols/smpp/link.ts";
+import { Link, type LinkEvents } from "../../../protocols/smpp/link.ts";
 import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 import type { LinkSettings } from "../../../protocols/smpp/settings.ts";
 import { readReceipt } from "../receipts/parse.ts";
 import type { DispatchTarget, LinkListener } from "./link-event.ts";
-import { type LinkChange, type LinkSight, LinkStatus, type SeenPdu } from "./link-status.ts";
+import { type LinkChange, type LinkSight, LinkStatus } from "./link-status.ts";
 import type { Route } from "./route-settings.ts";
 import type { Submission } from "./submission.ts";
 
@@ -16,7 +16,6 @@ export interface LinksDeps extends Pick<Context, "clock" | "steady" | "random" |
   lookUp: (host: string) => Promise<string[]>;
 }
 
-/** A link as operators see it. */
 export interface LinkView extends LinkSight {
   route: string;
   name: string;
@@ -35,7 +34,7 @@ export class RouteLink implements DispatchTarget {
   readonly #settings: LinkSettings;
   readonly #steady: LinksDeps["steady"];
   readonly #listener: LinkListener;
-  readonly #link: Link<Submission>;
+  readonly connection: Link<Submission>;
   /** Since when it cannot send; null: it can. */
   #unboundSince: number | null;
 
@@ -48,7 +47,8 @@ export class RouteLink implements DispatchTarget {
     this.#listener = listener;
     this.#unboundSince = steady.now();
     const unit = () => random.unit();
-    this.#link = openLink({ settings, clock: steady, unit, log, lookUp, events: this.#events() });
+    this.connection = new Link({ settings, clock: steady, unit, log, lookUp, events: this.#events() });
+    this.connection.start();
   }
 
   get name(): string {
@@ -56,17 +56,17 @@ export class RouteLink implements DispatchTarget {
   }
 
   get free(): number {
-    return this.returned > 0 ? 0 : this.#link.free;
+    return this.returned > 0 ? 0 : this.connection.free;
   }
 
   /** Places that a claim fills at once would be none for a link test. */
   freeWith(settled: number): number {
-    return this.returned > 0 || this.reservedFor?.isWaiting === true ? 0 : this.#link.freeWith(settled);
+    return this.returned > 0 || this.reservedFor?.isWaiting === true ? 0 : this.connection.freeWith(settled);
   }
 
   send(submissions: Submission[]): void {
-    for (const { segment: submission, why, reason } of this.#link.send(submissions))
-      this.#listener.emit({ kind: "unsent", link: this, submission, reason: why === "unwritable" ? reason : null });
+    for (const { segment: submission, reason } of this.connection.send(submissions))
+      this.#listener.emit({ kind: "unsent", link: this, submission, reason: reason });
   }
 
   /** How long it could not send, ms; 0: it can. */
@@ -75,26 +75,9 @@ export class RouteLink implements DispatchTarget {
   }
 
   get view(): LinkView {
-    const { window, taken, ratePerSecond } = this.#link.state;
+    const { window, taken, ratePerSecond } = this.connection.state;
     const route = this.route.config.name;
-    return { route, name: this.name, window, inUse: taken, ratePerSecond, ...this.status.sight(this.#link.state) };
-  }
-
-  pauseFor(ms: number): void {
-    this.#link.pauseFor(ms);
-  }
-
-  pauseReading(isPaused: boolean): void {
-    if (isPaused) this.#link.pauseReading();
-    else this.#link.resumeReading();
-  }
-
-  reconnect(reason: string): void {
-    this.#link.reconnect(reason);
-  }
-
-  close(): Promise<void> {
-    return this.#link.close();
+    return { route, name: this.name, window, inUse: taken, ratePerSecond, ...this.status.sight(this.connection.state) };
   }
 
   #events(): LinkEvents<Submission> {
@@ -139,7 +122,7 @@ export class RouteLink implements DispatchTarget {
   #changed(change: LinkChange | null): void {
     // The link's own state changes after its event.
     queueMicrotask(() => {
-      if (this.#link.isSending) this.#unboundSince = null;
+      if (this.connection.isSending) this.#unboundSince = null;
       else this.#unboundSince ??= this.#steady.now();
     });
     if (change !== null) this.#listener.emit({ kind: "changed", link: this, change });
@@ -179,31 +162,26 @@ export class Links {
     return this.find(name)?.unboundMs ?? Infinity;
   }
 
-  /** The whole route rests. */
   pause(route: string, ms: number): void {
-    for (const link of this.#open) if (isOn(route, link)) link.pauseFor(ms);
+    for (const link of this.#open) if (isOn(route, link)) link.connection.pauseFor(ms);
   }
 
-  /** Whether they read what comes. */
   pauseReading(isPaused: boolean): void {
-    for (const link of this.#open) link.pauseReading(isPaused);
+    for (const { connection } of this.#open)
+      if (isPaused) connection.pauseReading();
+      else connection.resumeReading();
   }
 
   views(): LinkView[] {
     return this.#open.map(({ view }) => view);
   }
 
-  /** The last PDUs of a link, the newest first. */
-  listPdus(name: string): SeenPdu[] {
-    return this.find(name)?.status.pdus ?? [];
-  }
-
   /** Waits for the responses that are missing, unbinds, closes; after `graceMs` it just closes. */
   async close(graceMs: number): Promise<void> {
     const cancel = this.#deps.steady.after(graceMs, () => {
-      for (const link of this.#open) link.reconnect("the time to stop is over");
+      for (const { connection } of this.#open) connection.reconnect("the time to stop is over");
     });
-    await Promise.all(this.#open.map((link) => link.close()));
+    await Promise.all(this.#open.map(({ connection }) => connection.close()));
     cancel();
   }
 }

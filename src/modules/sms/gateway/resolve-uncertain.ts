@@ -52,7 +52,6 @@ interface DueDeps {
   responses: { resolve(row: SegmentRow, now: number): ReadyWork[] };
 }
 
-/** Those that are to be resolved by now. */
 export function buildUncertainBatch(now: number, { sms, responses }: DueDeps): SegmentBatch<SegmentRow> {
   return {
     where: "sms uncertain",
@@ -99,7 +98,6 @@ export function dueBeside(
   return Math.max(nextAt, messages.byId(row.messageId)?.expiresAt ?? nextAt);
 }
 
-/** Whether another part of its message is uncertain. */
 function isBesideUncertain({ messageId, seq }: SegmentRow, segments: Pick<SegmentStore, "listByMessage">): boolean {
   return segments.listByMessage(messageId).some((other) => other.seq !== seq && other.state === "unknown");
 }

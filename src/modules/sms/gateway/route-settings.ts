@@ -30,22 +30,13 @@ export function openRoutes(configs: SmsRouteConfig[]): Map<string, Route> {
 }
 
 function linkSettings(link: SmsRouteConfig["links"][number], key: string, faults: string[]): LinkSettings {
-  const { name, host, port, tls, tlsName, caFile, systemId, passwordFile, systemType } = link;
-  const { window, rate, responseTimeoutMs } = link;
+  const { caFile, passwordFile, password, bind, rate, ...same } = link;
   return {
     ...LINK_DEFAULTS,
-    name,
-    host,
-    port,
-    tls,
-    tlsName,
+    ...same,
     tlsCa: caFile === null ? null : readAuthorities(caFile, key, faults),
-    systemId,
-    password: (passwordFile === null ? link.password : readPassword(passwordFile, key, faults)) ?? "",
-    systemType,
-    bindMode: link.bind,
-    window,
+    password: (passwordFile === null ? password : readPassword(passwordFile, key, faults)) ?? "",
+    bindMode: bind,
     ratePerSecond: rate,
-    responseTimeoutMs,
   };
 }

@@ -9,7 +9,7 @@ import { sourceAddress } from "../encoding/source-address.ts";
 import type { MessageRow, MessageStore } from "../queue/message-store.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { Route } from "./route-settings.ts";
-import { SILENT, type SegmentRow, type Words } from "../queue/segment-read-store.ts";
+import { type Claim, SILENT, type SegmentRow, type Words } from "../queue/segment-read-store.ts";
 
 /** Segments in flight, as a link takes them and gives them back. */
 export interface Submission {
@@ -46,7 +46,8 @@ export function buildSubmission(
   const isWhole = rows.length === total;
   const own = isWhole ? rows.map(({ payload }) => payload) : placePart(first);
   const { encoding, alphabet, sender, recipient, expiresAt } = message;
-  const wire = { method: config.segmentation, defaultCharset: config.defaultCharset, reference: first.reference ?? 0 };
+  const { segmentation, defaultCharset } = config;
+  const wire = { segmentation, defaultCharset, reference: first.reference ?? 0 };
   const submissions = toSubmissions({ encoding, alphabet, parts: own }, wire);
   const submission = submissions.find((each) => each.seq === seq);
   if (submission === undefined) throw new Error(`part ${seq} of ${total} cannot be written`);
@@ -54,7 +55,6 @@ export function buildSubmission(
   const known = config.senders.find(({ name }) => name === sender)?.as ?? sender;
   const source = sourceAddress(known, { alphanumeric, long, short });
   if (source === null) throw new Error(`${sender} is no sender id`);
-  const { sar } = submission;
   const submit: SubmitSm = {
     source,
     destination: { ...config.destinationTonNpi, address: recipient.replace(/^\+/, "") },
@@ -65,7 +65,7 @@ export function buildSubmission(
     shortMessage: submission.shortMessage,
     messagePayload: submission.messagePayload,
     userMessageReference: config.userMessageReference ? umr : null,
-    sar: sar === null ? null : { reference: sar.reference, total: sar.total, part: sar.seq },
+    sar: submission.sar,
     hasMoreMessages: config.moreMessages && !isWhole ? seq < total : null,
   };
   return { submit, messageId, route: config.name, seqs: rows.map((row) => row.seq), leaseEpoch };
@@ -100,11 +100,7 @@ export interface SubmissionDeps {
   log: Log;
 }
 
-interface ClaimedBy {
-  link: string;
-  leaseEpoch: number;
-  now: number;
-}
+type ClaimedBy = Pick<Claim, "link" | "leaseEpoch" | "now">;
 
 /** Of claimed segments those that can still be sent, inside the transaction of their claim; the others end here. */
 export function buildSubmissions(
@@ -140,14 +136,12 @@ export function buildSubmissions(
   return submissions;
 }
 
-/** All parts of a message, with those that the claim left. */
 function claimWhole(row: SegmentRow, rows: SegmentRow[], claim: ClaimedBy, { sms }: SubmissionDeps): SegmentRow[] {
   const claimed = rows.filter(({ messageId }) => messageId === row.messageId);
   const rest = sms.segments.claimRest(row.messageId, claim);
   return [...claimed, ...rest].toSorted((a, b) => a.seq - b.seq);
 }
 
-/** Why a segment is not to be sent any more. */
 function findObjection(
   row: SegmentRow,
   message: MessageRow,

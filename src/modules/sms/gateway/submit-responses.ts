@@ -3,7 +3,8 @@
 
 import type { Context } from "../../../platform/context.ts";
 import type { SubmitResponse } from "../../../protocols/smpp/submit-queue.ts";
-import { nextStep, findStatusRule, type Step, formatStatus } from "../../../protocols/smpp/submit-outcome.ts";
+import { nextStep, findStatusRule, type Step } from "../../../protocols/smpp/submit-outcome.ts";
+import { hex } from "../../../protocols/smpp/pdu/status.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
 import { splitAsUcs2 } from "../encoding/segment.ts";
 import {
@@ -47,9 +48,7 @@ export class SubmitResponses {
   ): ReadyWork[] {
     const { routes, sms } = this.#deps;
     const rule = findStatusRule(response.status, routes.get(submission.route)?.statuses);
-    if (rule.action === "accept") {
-      return this.#accept(submission, response.messageId, now);
-    }
+    if (rule.action === "accept") return this.#accept(submission, response.messageId, now);
     // Another claim of it has its own answer; and what a receipt has resolved is not refused any more.
     const rows = sms.segments
       .listByMessage(submission.messageId)
@@ -61,8 +60,7 @@ export class SubmitResponses {
   /** The connection is gone, or the answer did not come in time. */
   lost(submission: Submission, now: number): ReadyWork[] {
     const { segments } = this.#deps.sms;
-    const giveUpAt = now;
-    const lost = submission.seqs.map((seq) => segments.unknown(fence(submission, seq), { now, giveUpAt }));
+    const lost = submission.seqs.map((seq) => segments.unknown(fence(submission, seq), { now, giveUpAt: now }));
     return submission.seqs.flatMap((seq, index) => {
       const row = lost[index] === true ? segments.find(submission.messageId, seq) : undefined;
       // Evidence of one part of a message that went whole has resolved the others.
@@ -72,13 +70,9 @@ export class SubmitResponses {
 
   /** Of a segment that is `unknown`. */
   resolve(row: SegmentRow, now: number): ReadyWork[] {
-    const { sms, routes, receipts, lostResponseWaitMs } = this.#deps;
     return resolveUncertain(row, now, {
-      sms,
-      routes,
-      lostResponseWaitMs,
-      applyEvidence: (each, at) =>
-        receipts.applyEvidence(each, sms.messages.byId(each.messageId)?.recipient ?? null, at),
+      ...this.#deps,
+      applyEvidence: (each, at) => this.#applyEvidence(each, at),
     });
   }
 
@@ -127,7 +121,7 @@ export class SubmitResponses {
     const [first] = rows;
     if (first === undefined) return [];
     const { sms, log } = this.#deps;
-    const code = formatStatus(status);
+    const code = hex(status);
     const told = { route: first.route, status: rule.name, code };
     if (rule.isAlarming) sms.afterCommit.run(() => log.event("sms.refused", told, "warn"));
     const others = sms.segments
@@ -151,7 +145,8 @@ export class SubmitResponses {
     const { segments } = this.#deps.sms;
     const { messageId } = row;
     if (acceptFirst(row, now, segments)) return [];
-    const resolved = row.resends === 0 ? null : this.#applyFirstEvidence(row, now);
+    // The second submit was refused; a receipt of the first may have come meanwhile.
+    const resolved = row.resends === 0 ? null : this.#applyEvidence(row, now);
     if (resolved !== null) return resolved;
     switch (step.kind) {
       case "retry": {
@@ -178,8 +173,7 @@ export class SubmitResponses {
     }
   }
 
-  /** The second submit was refused; a receipt of the first may have come meanwhile. */
-  #applyFirstEvidence(row: SegmentRow, now: number): ReadyWork[] | null {
+  #applyEvidence(row: SegmentRow, now: number): ReadyWork[] | null {
     const { receipts, sms } = this.#deps;
     return receipts.applyEvidence(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
   }

@@ -5,18 +5,19 @@ import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
-import { finishMessage, type InboundDeps } from "../inbound/receive.ts";
-import type { Backlog } from "../queue/backlog.ts";
+import type { InboundDeps } from "../inbound/help.ts";
+import { finishMessage } from "../inbound/receive.ts";
 import type { FailedSmsWrites, SegmentBatch } from "../queue/failed-writes.ts";
 import type { Jump, MessageClock } from "../queue/message-clock.ts";
 import { toReadyWork, type ReadyWork, type SegmentRow } from "../queue/segment-read-store.ts";
-import { isFinalState } from "../receipts/parse.ts";
+import { hasLastWord } from "../queue/status.ts";
 import type { Receipts } from "../receipts/process.ts";
 import type { SmsStores } from "../stores.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import type { Links } from "./links.ts";
 import { buildUncertainBatch } from "./resolve-uncertain.ts";
+import type { Backlog } from "./route-health.ts";
 import type { Route } from "./route-settings.ts";
 import type { SubmitResponses } from "./submit-responses.ts";
 
@@ -31,7 +32,6 @@ const PARTS_MS = 30 * 60_000;
 const ORPHANS_MS = 72 * 3_600_000;
 const UNOWNED_MS = 30 * 86_400_000;
 
-/** A message, by its first part. */
 type FirstPart = Pick<SegmentRow, "messageId" | "seq">;
 const toFirstPart = (messageId: number): FirstPart => ({ messageId, seq: 1 });
 
@@ -76,7 +76,6 @@ export class Sweeper {
     return this.#task.stop();
   }
 
-  /** Once over everything. */
   async sweep(): Promise<void> {
     const { commit, log, dispatcher, receipts, clock, failedWrites } = this.#deps;
     const step = (act: () => ReadyWork[]) => async () => {
@@ -135,7 +134,6 @@ export class Sweeper {
     for (const work of sms.segments.readyWork()) dispatcher.nudge(work);
   }
 
-  /** Messages that were not sent in their time. */
   #expired(status: "queued" | "sending"): SegmentBatch<FirstPart> {
     const { sms, clock } = this.#deps;
     const now = clock.now();
@@ -163,7 +161,6 @@ export class Sweeper {
     );
   }
 
-  /** Receipts that did not come. */
   #overdue(): SegmentBatch<FirstPart> {
     const { sms, clock, routes, receiptGraceMs } = this.#deps;
     const now = clock.now();
@@ -172,7 +169,7 @@ export class Sweeper {
       find: (limit) => sms.messages.expired("sent", now - receiptGraceMs, limit).map(toFirstPart),
       act({ messageId }) {
         for (const row of sms.segments.listByMessage(messageId)) {
-          const isOpen = row.overdue === null && (row.receiptState === null || !isFinalState(row.receiptState));
+          const isOpen = row.overdue === null && !hasLastWord(row);
           const status = routes.get(row.route)?.config.missingReceiptStatus ?? "sent";
           if (isOpen) sms.segments.overdue(row, { status, now });
         }
@@ -221,7 +218,6 @@ export class Sweeper {
     return sms.segments.free(name, away);
   }
 
-  /** Now and then. */
   async #clean(): Promise<void> {
     const { sms, clock, duplicates, commit } = this.#deps;
     const now = clock.now();

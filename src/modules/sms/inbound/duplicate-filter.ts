@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Origin } from "../../../protocols/smpp/session/events.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
-import type { DuplicateStore } from "./duplicate-store.ts";
+import type { DuplicateStore } from "./store.ts";
 
 /** What came longer ago is not looked at. */
 const LOOK_BACK_MS = 5 * 60_000;
@@ -36,7 +36,7 @@ export class DuplicateFilter {
 
   /** Inside the transaction that takes a message: whether it was taken before; it is remembered. */
   isRepeat(route: string, message: Inbound, { session, sequence }: Origin): boolean {
-    const { duplicates, clock } = this.#deps;
+    const { duplicates, clock, steady } = this.#deps;
     const now = clock.now();
     const name = this.#getName(session);
     const reference = message.receiptedMessageId;
@@ -45,7 +45,7 @@ export class DuplicateFilter {
       if (reference !== null && row.reference === reference) return true;
       if (row.session === name) return row.sequence === sequence;
       const brokeAt = this.#brokeAt(row.session, now);
-      return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && this.#getAge(session) <= SOON_MS;
+      return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && steady.now() - session.beganAt <= SOON_MS;
     });
     if (before === undefined) duplicates.insert({ route, digest, reference, session: name, sequence, receivedAt: now });
     else duplicates.moved(before.id, { session: name, sequence, receivedAt: now });
@@ -72,10 +72,6 @@ export class DuplicateFilter {
     return name;
   }
 
-  #getAge({ beganAt }: Origin["session"]): number {
-    return this.#deps.steady.now() - beganAt;
-  }
-
   /** By the clock of stored times; null: it is there still. One of an earlier run ended before this one began. */
   #brokeAt(name: string, now: number): number | null {
     const session = this.#sessions.get(name);
@@ -93,7 +89,7 @@ function computeDigest({
   messagePayload,
   sar,
 }: Inbound): string {
-  const head = [source.address, destination.address, esmClass, dataCoding, sar?.reference, sar?.total, sar?.part];
+  const head = [source.address, destination.address, esmClass, dataCoding, sar?.reference, sar?.total, sar?.seq];
   const hash = createHash("sha256").update(JSON.stringify(head)).update(shortMessage);
   return hash.update(messagePayload ?? "").digest("base64url");
 }

@@ -10,7 +10,7 @@ import type { ReadyWork } from "../queue/segment-read-store.ts";
 
 const AGAIN_MS = 86_400_000;
 
-export interface HelpDeps extends WriteDeps {
+export interface InboundDeps extends WriteDeps {
   /** Null: HELP is not answered. */
   helpText: string | null;
   routes: ReadonlyMap<string, Route>;
@@ -31,18 +31,16 @@ export interface AskedForHelp {
 /** Inside the transaction that keeps what was asked; the work that the answer makes. */
 export function answerHelp(
   { workspaceId, from, to, route: routeName, now }: AskedForHelp,
-  deps: HelpDeps,
+  deps: InboundDeps,
 ): ReadyWork[] {
   const { helpText, routes, prefixes, workspaces, senderIds, sms, log } = deps;
-  const config = routes.get(routeName)?.config;
-  if (helpText === null || config === undefined || !prefixes.some((each) => from.startsWith(`+${each}`))) return [];
+  const route = routes.get(routeName)?.config;
+  if (helpText === null || route === undefined || !prefixes.some((each) => from.startsWith(`+${each}`))) return [];
   const workspace = workspaces.byId(workspaceId);
   const sender = senderIds.of(workspaceId).find(({ name }) => to.includes(name));
   if (workspace === undefined || sender === undefined) return [];
   if (sms.messages.helpedSince(workspaceId, from, now - AGAIN_MS)) return [];
-  const { name, segmentation: method, shiftTables: nli, defaultCharset } = config;
-  const route = { name, coding: { method, nli, defaultCharset } };
-  const text = prepareText(helpText, { coding: route.coding, folding: workspace.smsFolding });
+  const text = prepareText(helpText, { coding: route, folding: workspace.smsFolding });
   const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
   const isPaid = deps.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;
   if (blocked || !isPaid) {

@@ -1,8 +1,6 @@
-/**
- * Messages by which a subscriber wants no more messages, or wants them again. The whole message is one of
- * the words: "STOP PLEASE" is a sentence for a person to read. Case, accents and space around it do not
- * count. Pure.
- */
+// Messages by which a subscriber wants no more messages, or wants them again. Pure.
+// The whole message is one of the words ("STOP PLEASE" is for a person to read), without regard to case, accents and space
+// around it.
 
 export type Keyword = "opt_out" | "opt_in" | "help";
 

@@ -5,7 +5,7 @@
 import { newId } from "../../../platform/uuid.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import type { InboundKey, InboundPartRow } from "./store.ts";
-import { answerHelp, type HelpDeps } from "./help.ts";
+import { answerHelp, type InboundDeps } from "./help.ts";
 import { readKeyword } from "./keywords.ts";
 import { toE164 } from "../encoding/phone-number.ts";
 import { type InboundPart, type InboundText, readPart, reassemble } from "../encoding/reassemble.ts";
@@ -15,8 +15,6 @@ import type { ReadyWork } from "../queue/segment-read-store.ts";
 const ANSWER_MS = 72 * 3_600_000;
 /** A workspace that texted from a number within so much is stopped by a STOP to it. */
 const USED_MS = 90 * 86_400_000;
-
-export type InboundDeps = HelpDeps;
 
 interface Whole {
   route: string;
@@ -31,8 +29,7 @@ interface Whole {
 export function receiveMessage(route: string, message: Inbound, now: number, deps: InboundDeps): ReadyWork[] {
   const { esmClass, dataCoding, shortMessage, messagePayload, sar } = message;
   const bytes = shortMessage.length > 0 ? shortMessage : (messagePayload ?? shortMessage);
-  const place = sar === null ? null : { reference: sar.reference, total: sar.total, seq: sar.part };
-  const part = readPart({ esmClass, dataCoding, message: bytes, sar: place });
+  const part = readPart({ esmClass, dataCoding, message: bytes, sar });
   const from = { route, source: message.source.address, destination: message.destination.address };
   if (part.place === null) {
     const text = reassemble([part], true, getCharset(route, deps)) ?? { text: null, missing: [] };

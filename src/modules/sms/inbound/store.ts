@@ -1,8 +1,8 @@
-// Messages received, and the parts of those that are not whole yet (encoding/reassemble.ts).
+// Messages received, the parts of those that are not whole yet (encoding/reassemble.ts), and the PDUs of the last minutes.
 
-import { and, desc, eq, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { smsInbound, smsInboundParts } from "../../../platform/db/schema/sms.ts";
+import { smsInbound, smsInboundParts, smsSeen } from "../../../platform/db/schema/sms.ts";
 import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 
@@ -10,22 +10,14 @@ export type InboundRow = typeof smsInbound.$inferSelect;
 export type InboundPartRow = typeof smsInboundParts.$inferSelect;
 
 /** Parts that belong to one message. */
-export type InboundKey = Pick<InboundPartRow, "route" | "source" | "destination" | "scheme" | "reference" | "total">;
+export type InboundKey = Pick<InboundPartRow, (typeof KEY)[number]>;
+const KEY = ["route", "source", "destination", "scheme", "reference", "total"] as const;
 
 /** A message that is a workspace's. */
 export type OwnedInbound = InboundRow & { workspaceId: number };
 
 export function openInboundStore({ orm }: Db) {
-  const belongsTo = (key: InboundKey) =>
-    and(
-      eq(smsInboundParts.route, key.route),
-      eq(smsInboundParts.source, key.source),
-      eq(smsInboundParts.destination, key.destination),
-      eq(smsInboundParts.scheme, key.scheme),
-      eq(smsInboundParts.reference, key.reference),
-      eq(smsInboundParts.total, key.total),
-    );
-  /** Called for each message that is a workspace's, inside its transaction. */
+  const belongsTo = (key: InboundKey) => and(...KEY.map((name) => eq(smsInboundParts[name], key[name])));
   let tell: ((text: OwnedInbound) => void) | null = null;
 
   return {
@@ -87,6 +79,34 @@ export function openInboundStore({ orm }: Db) {
     purgeUnowned(notBefore: number): boolean {
       const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
       return removeBatch(orm, smsInbound, isUnowned, PURGE_ROWS);
+    },
+  };
+}
+
+type ReceivedRow = typeof smsSeen.$inferSelect;
+
+export type DuplicateStore = ReturnType<typeof openDuplicateStore>;
+
+/** The PDUs of messages received in the last minutes, for duplicate-filter.ts. */
+export function openDuplicateStore({ orm }: Db) {
+  return {
+    insert(row: Omit<ReceivedRow, "id">): void {
+      orm.insert(smsSeen).values(row).run();
+    },
+    /** The same octets on a route since then, the newest first. */
+    find: (route: string, digest: string, since: number): ReceivedRow[] =>
+      orm
+        .select()
+        .from(smsSeen)
+        .where(and(eq(smsSeen.route, route), eq(smsSeen.digest, digest), gte(smsSeen.receivedAt, since)))
+        .orderBy(desc(smsSeen.id))
+        .all(),
+    /** It came again. */
+    moved(id: number, to: Pick<ReceivedRow, "session" | "sequence" | "receivedAt">): void {
+      orm.update(smsSeen).set(to).where(eq(smsSeen.id, id)).run();
+    },
+    purge(notBefore: number): void {
+      orm.delete(smsSeen).where(lt(smsSeen.receivedAt, notBefore)).run();
     },
   };
 }

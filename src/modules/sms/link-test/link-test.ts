@@ -3,8 +3,10 @@
 // kept among those; nothing of it is ever sent twice.
 
 import type { Context } from "../../../platform/context.ts";
+import { timeOf } from "../../../platform/http/times.ts";
 import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
+import type { LinkTestRecord } from "../api/operator-schema.ts";
 import { isSameNumber } from "../encoding/phone-number.ts";
 import type { LinkEvent, ReceivedEvent } from "../gateway/link-event.ts";
 import type { LinkView } from "../gateway/links.ts";
@@ -13,10 +15,10 @@ import type { Submission } from "../gateway/submission.ts";
 import { advance } from "../queue/status.ts";
 import { candidateKeys, type Conversion, idKey } from "../receipts/message-id.ts";
 import { isFinalState, type Receipt, type ReceiptState } from "../receipts/parse.ts";
-import type { TestMessage, TestSubmit } from "./messages.ts";
+import type { TestSubmit } from "./messages.ts";
 
-/** What became of one submit. */
-export interface SubmitResult extends Omit<TestSubmit, "submission"> {
+/** One submit, and what became of it. */
+export interface SubmitResult extends TestSubmit {
   outcome: "waiting" | "written" | "accepted" | "refused" | "unanswered" | "lost" | "unwritable";
   /** command_status of its answer. */
   status: number | null;
@@ -24,37 +26,11 @@ export interface SubmitResult extends Omit<TestSubmit, "submission"> {
   messageId: string | null;
   receipt: ReceiptState | null;
   conversion: Conversion | null;
+  /** By the steady clock; null: it was not written. */
+  writtenAt: number | null;
 }
 
-/** One thing that happened. */
-export interface TestLine {
-  /** From 1, rising. */
-  no: number;
-  /** Unix ms. */
-  at: number;
-  kind: "link" | "submit" | "answer" | "receipt" | "silence";
-  text: TestMessage | null;
-  part: number | null;
-  sequence: number | null;
-  dataCoding: number | null;
-  esmClass: number | null;
-  status: number | null;
-  statusName: string | null;
-  messageId: string | null;
-  /** From writing the submit to its answer. */
-  ms: number | null;
-  receipt: {
-    id: string | null;
-    conversion: Conversion | null;
-    state: ReceiptState;
-    word: string | null;
-    err: string | null;
-  } | null;
-  /** The PDU in hexadecimal. */
-  raw: string | null;
-  /** What it says in words. */
-  words: string;
-}
+type TestLine = (typeof LinkTestRecord.static)["lines"][number];
 
 /** `refused`: the link's bind. `down`: it was not bound, and could not be. `no_link`: the route has none. */
 export type TestEnd = "complete" | "time" | "stopped" | "refused" | "down" | "no_link";
@@ -73,19 +49,13 @@ export interface LinkTestDeps extends Pick<Context, "clock" | "steady"> {
   pass: (event: ReceivedEvent) => void;
 }
 
-interface OwnSubmit {
-  submission: Submission;
-  result: SubmitResult;
-  writtenAt: number | null;
-}
-
 /** Receipts that wait for the answer that may name them. */
 const MAX_HELD = 20;
 const MAX_LINES = 200;
 
 export class LinkTest {
-  readonly #deps: LinkTestDeps;
-  readonly #submits: OwnSubmit[];
+  readonly deps: LinkTestDeps;
+  readonly results: SubmitResult[];
   readonly lines: TestLine[] = [];
   readonly #held: ReceivedEvent[] = [];
   #end: TestEnd | null = null;
@@ -95,32 +65,9 @@ export class LinkTest {
   #beganUnbound = false;
 
   constructor(deps: LinkTestDeps) {
-    this.#deps = deps;
-    this.#submits = deps.submits.map(({ submission, ...rest }) => ({
-      submission,
-      writtenAt: null,
-      result: { ...rest, outcome: "waiting", status: null, messageId: null, receipt: null, conversion: null },
-    }));
-  }
-
-  get id(): string {
-    return this.#deps.id;
-  }
-
-  get route(): Route {
-    return this.#deps.route;
-  }
-
-  get link(): string {
-    return this.#deps.link ?? "";
-  }
-
-  get waitMs(): number {
-    return this.#deps.waitMs;
-  }
-
-  get to(): string {
-    return this.#deps.to;
+    this.deps = deps;
+    const nothing = { status: null, messageId: null, receipt: null, conversion: null, writtenAt: null };
+    this.results = deps.submits.map((submit) => ({ ...submit, outcome: "waiting", ...nothing }));
   }
 
   /** Why it ended; null: it goes on. */
@@ -128,26 +75,20 @@ export class LinkTest {
     return this.#end;
   }
 
-  get results(): SubmitResult[] {
-    return this.#submits.map(({ result }) => result);
-  }
-
   /** Receipts for this number came that fit none of the ids. */
   get hasUnmatchedReceipts(): boolean {
     return this.#hasUnmatchedReceipts;
   }
 
-  /** Whether it has something to send. */
   get isWaiting(): boolean {
     return this.takeWaiting(1).length > 0;
   }
 
-  /** Its time begins. */
   start(): void {
-    const { steady, waitMs, link } = this.#deps;
+    const { steady, waitMs, link } = this.deps;
     if (link === null) return this.finish("no_link");
     this.#cancel = steady.after(waitMs, () => this.finish("time"));
-    const state = this.#deps.getView()?.state;
+    const state = this.deps.getView()?.state;
     this.#beganUnbound = state !== "bound" && state !== "partly";
     this.#seeLink(true);
   }
@@ -156,26 +97,25 @@ export class LinkTest {
     if (this.#end !== null) return;
     this.#end = end;
     this.#cancel();
-    for (const event of this.#held.splice(0)) this.#deps.pass(event);
-    this.#deps.onEnd(this);
+    for (const event of this.#held.splice(0)) this.deps.pass(event);
+    this.deps.onEnd(this);
   }
 
   /** What is to be sent next, as many as there is room for. */
   takeWaiting(room: number): Submission[] {
     if (this.#end !== null) return [];
-    const waiting = this.#submits.filter(({ result }) => result.outcome === "waiting");
+    const waiting = this.results.filter(({ outcome }) => outcome === "waiting");
     return waiting.slice(0, room).map(({ submission }) => submission);
   }
 
   /** What became of one of its submits. */
   apply(event: Extract<LinkEvent, { submission: Submission }>): void {
-    const own = this.#submits.find(({ submission }) => submission === event.submission);
-    if (own === undefined) throw new Error("a submit of another link test");
-    const { result } = own;
+    const result = this.results.find(({ submission }) => submission === event.submission);
+    if (result === undefined) throw new Error("a submit of another link test");
     switch (event.kind) {
       case "submitted": {
         result.outcome = "written";
-        own.writtenAt = this.#deps.steady.now();
+        result.writtenAt = this.deps.steady.now();
         const { dataCoding, esmClass } = event.submission.submit;
         return this.#note("submit", result, { ...toRaw(event.pdu), dataCoding, esmClass, words: "written" });
       }
@@ -184,7 +124,7 @@ export class LinkTest {
         if (event.reason !== null) this.#note("silence", result, { words: `it cannot be written: ${event.reason}` });
         return this.#look();
       case "responded":
-        this.#respond(own, event);
+        this.#respond(result, event);
         break;
       case "timed_out":
       case "lost": {
@@ -197,13 +137,14 @@ export class LinkTest {
     this.#look();
   }
 
-  #respond({ result, writtenAt }: OwnSubmit, event: Extract<LinkEvent, { kind: "responded" }>): void {
+  #respond(result: SubmitResult, event: Extract<LinkEvent, { kind: "responded" }>): void {
     const { status, messageId, pdu } = event;
-    const { name: statusName, action } = findStatusRule(status, this.#deps.route.statuses);
+    const { writtenAt } = result;
+    const { name: statusName, action } = findStatusRule(status, this.deps.route.statuses);
     result.outcome = action === "accept" ? "accepted" : "refused";
     result.status = status;
     result.messageId = messageId;
-    const ms = writtenAt === null ? null : Math.round(this.#deps.steady.now() - writtenAt);
+    const ms = writtenAt === null ? null : Math.round(this.deps.steady.now() - writtenAt);
     const words = result.outcome === "accepted" ? "the SMSC has it" : "the SMSC refuses it";
     this.#note("answer", result, { ...toRaw(pdu), status, statusName, messageId, ms, words });
   }
@@ -215,24 +156,24 @@ export class LinkTest {
   #seeLink(isBegin: boolean): void {
     // Not at once: the link's own state changes after its event.
     queueMicrotask(() => {
-      const view = this.#deps.getView();
+      const view = this.deps.getView();
       if (view === null || this.#end !== null) return;
       this.#note("link", null, { words: linkWords(view), statusName: view.error?.statusName ?? null });
       // It is tried again in a minute at the earliest, and somebody has to change something before that.
-      const isUntouched = this.#submits.every(({ result }) => result.outcome === "waiting");
+      const isUntouched = this.results.every(({ outcome }) => outcome === "waiting");
       if (view.state === "refused" && isUntouched) this.finish("refused");
       if (view.state !== "waiting" || !isUntouched || !this.#beganUnbound) return;
       // Where it was down before, one more attempt is waited for, if it comes in time.
-      const endsAt = this.#deps.clock.now() + this.#deps.waitMs;
+      const endsAt = this.deps.clock.now() + this.deps.waitMs;
       if (!isBegin || (view.retryAt ?? 0) > endsAt) this.finish("down");
     });
   }
 
   /** True: the receipt is taken, or held until it is known whose it is. */
   offer(event: ReceivedEvent, receipt: Receipt): boolean {
-    if (this.#end !== null || event.link.route !== this.#deps.route) return false;
+    if (this.#end !== null || event.link.route !== this.deps.route) return false;
     const { source, destination } = event.message;
-    if (![source, destination].some(({ address }) => isSameNumber(address, this.#deps.to))) return false;
+    if (![source, destination].some(({ address }) => isSameNumber(address, this.deps.to))) return false;
     if (this.#take(event, receipt)) return true;
     if (!this.#isResponseOpen || this.#held.length >= MAX_HELD) {
       this.#noteUnmatched(event, receipt);
@@ -243,7 +184,7 @@ export class LinkTest {
   }
 
   get #isResponseOpen(): boolean {
-    return this.#submits.some(({ result }) => result.outcome === "written");
+    return this.results.some(({ outcome }) => outcome === "written");
   }
 
   #offerHeld(): void {
@@ -252,7 +193,7 @@ export class LinkTest {
       if (this.#isResponseOpen) this.#held.push(event);
       else {
         this.#noteUnmatched(event, event.receipt);
-        this.#deps.pass(event);
+        this.deps.pass(event);
       }
     }
   }
@@ -283,7 +224,7 @@ export class LinkTest {
   #noteUnmatched({ message }: ReceivedEvent, { id, state, word, err }: Receipt): void {
     this.#hasUnmatchedReceipts = true;
     const words =
-      "its id fits none of the answers: it is of another text to this number, or the ids cannot be compared";
+      "its id fits none of the answers: it is of another message to this number, or the ids cannot be compared";
     const receipt = { id, conversion: null, state, word, err };
     this.#note("receipt", null, { ...toRaw(message.bytes), receipt, words });
   }
@@ -301,7 +242,7 @@ export class LinkTest {
     const nothing = { sequence: null, dataCoding: null, esmClass: null, status: null, statusName: null };
     const none = { ...nothing, messageId: null, ms: null, receipt: null, raw: null };
     const { text = null, part = null } = result ?? {};
-    const at = this.#deps.clock.now();
+    const at = timeOf(this.deps.clock.now());
     this.lines.push({ no: this.lines.length + 1, at, kind, text, part, ...none, ...said });
   }
 }

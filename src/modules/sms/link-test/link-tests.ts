@@ -10,10 +10,11 @@ import type { Routing } from "../api/routing.ts";
 import { isSameNumber } from "../encoding/phone-number.ts";
 import { sourceAddress } from "../encoding/source-address.ts";
 import type { DispatchTarget, LinkEvent, LinkListener, ReceivedEvent } from "../gateway/link-event.ts";
-import type { Links, LinkView } from "../gateway/links.ts";
+import type { LinkError } from "../gateway/link-status.ts";
+import type { Links, RouteLink } from "../gateway/links.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { Submission } from "../gateway/submission.ts";
-import type { ReferenceStore } from "../queue/reference-store.ts";
+import type { ReferenceStore } from "../queue/message-store.ts";
 import { candidateKeys, idKey } from "../receipts/message-id.ts";
 import { LinkTest } from "./link-test.ts";
 import { buildTestSubmits } from "./messages.ts";
@@ -59,7 +60,6 @@ export class LinkTests implements LinkListener {
     this.#deps = deps;
   }
 
-  /** From now on there are links. */
   start(): void {
     this.#isRunning = true;
   }
@@ -97,7 +97,7 @@ export class LinkTests implements LinkListener {
       waitMs,
       clock,
       steady,
-      getView: () => this.#findView(linkName),
+      getView: () => this.#find(linkName)?.view ?? null,
       onEnd: (ended) => this.#ended(ended),
       pass: (event) => this.#deps.listener.emit(event),
     });
@@ -106,7 +106,7 @@ export class LinkTests implements LinkListener {
     this.#current = test;
     test.start();
     if (test.end !== null) return test;
-    const own = this.#deps.links.find(test.link);
+    const own = this.#find(linkName);
     if (own !== undefined) {
       own.reservedFor = test;
       this.#sendWaiting(own);
@@ -114,13 +114,14 @@ export class LinkTests implements LinkListener {
     return test;
   }
 
-  findView({ link }: LinkTest): LinkView | null {
-    return this.#findView(link);
+  /** What is wrong with the link of a test; null: nothing. */
+  findError({ deps: { link } }: LinkTest): LinkError | null {
+    return this.#find(link)?.view.error ?? null;
   }
 
   /** The submits of a test go first. */
   ready(link: DispatchTarget): void {
-    if (this.#current?.link === link.name) this.#sendWaiting(link);
+    if (this.#current?.deps.link === link.name) this.#sendWaiting(link);
     this.#deps.listener.ready(link);
   }
 
@@ -134,7 +135,7 @@ export class LinkTests implements LinkListener {
     const test = "submission" in event ? this.#owners.get(event.submission) : undefined;
     if (test === undefined || event.kind === "changed") {
       this.#deps.listener.emit(event);
-      if (event.kind === "changed" && this.#current.link === event.link.name) this.#current.linkChanged();
+      if (event.kind === "changed" && this.#current.deps.link === event.link.name) this.#current.linkChanged();
       return;
     }
     test.apply(event);
@@ -165,30 +166,26 @@ export class LinkTests implements LinkListener {
   }
 
   #ended(test: LinkTest): void {
-    this.#remember(test);
-    const { links, log } = this.#deps;
-    const link = links.find(test.link);
-    if (link?.reservedFor === test) link.reservedFor = null;
-    log.event("sms.link_test_ended", { route: test.route.config.name, link: test.link || null, why: test.end });
-  }
-
-  #remember(test: LinkTest): void {
-    const { name } = test.route.config;
+    const { to, link: name } = test.deps;
+    const route = test.deps.route.config.name;
     for (const { messageId } of test.results) {
       const key = idKey(messageId ?? "");
-      if (key !== null) this.#past.push({ route: name, key, to: test.to });
+      if (key !== null) this.#past.push({ route, key, to });
     }
     this.#past.splice(0, Math.max(0, this.#past.length - MAX_PAST));
+    const link = this.#find(name);
+    if (link?.reservedFor === test) link.reservedFor = null;
+    this.#deps.log.event("sms.link_test_ended", { route, link: name, why: test.end });
   }
 
-  #findView(link: string | null): LinkView | null {
-    return this.#deps.links.views().find(({ name }) => name === link) ?? null;
+  #find(link: string | null): RouteLink | undefined {
+    return link === null ? undefined : this.#deps.links.find(link);
   }
 
   #chooseLink(route: Route, wanted: string | null): string | null {
     const names = route.links.map(({ name }) => name);
     if (wanted !== null && !names.includes(wanted)) throw notConfigured("link", wanted, names);
-    const bound = names.find((name) => this.#findView(name)?.state === "bound");
+    const bound = names.find((name) => this.#find(name)?.view.state === "bound");
     return wanted ?? bound ?? names[0] ?? null;
   }
 

@@ -9,7 +9,6 @@ import { type SplitText, splitText } from "../encoding/segment.ts";
 export const TEST_MESSAGES = ["gsm", "ucs2", "two_parts"] as const;
 export type TestMessage = (typeof TEST_MESSAGES)[number];
 
-/** One submit_sm of the test. */
 export interface TestSubmit {
   text: TestMessage;
   /** From 1. */
@@ -42,9 +41,7 @@ interface Given {
 
 /** Throws where the route cannot write one of them, or the sender is none. */
 export function buildTestSubmits({ to, from }: TestAddresses, route: Route, given: Given): TestSubmit[] {
-  const { segmentation: method, shiftTables: nli, defaultCharset } = route.config;
-  const coding = { method, nli, defaultCharset };
-  const signs = GSM_SIGNS.find((each) => encodeText(each, coding).encoding === "gsm7") ?? "";
+  const signs = GSM_SIGNS.find((each) => encodeText(each, route.config).encoding === "gsm7") ?? "";
   const filler = "abcdefghij ".repeat(16).trim();
   const bodies: Record<TestMessage, string> = {
     gsm: `pombo test 1 of 3, GSM: ${signs}`.trim(),
@@ -53,7 +50,7 @@ export function buildTestSubmits({ to, from }: TestAddresses, route: Route, give
   };
   const message = { sender: from, recipient: to, expiresAt: given.now + LIFETIME_MS };
   return TEST_MESSAGES.flatMap((text, index) =>
-    buildAll(splitText(normalForm(bodies[text]), coding), message, route, {
+    buildAll(splitText(normalForm(bodies[text]), route.config), message, route, {
       ...given,
       umr: given.umr + index,
     }).map((submission) => {

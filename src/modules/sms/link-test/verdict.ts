@@ -1,62 +1,46 @@
 // The verdict of a link test in words: each message, and which settings of the route to change. Pure.
 
-import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
+import { findStatusRule, type StatusOverrides } from "../../../protocols/smpp/submit-outcome.ts";
 import { adviceOnSubmit } from "../gateway/link-advice.ts";
+import type { LinkTestRecord } from "../api/operator-schema.ts";
 import type { LinkError } from "../gateway/link-status.ts";
 import type { Conversion } from "../receipts/message-id.ts";
 import { isFinalState } from "../receipts/parse.ts";
-import type { Route } from "../gateway/route-settings.ts";
-import type { SubmitResult, TestEnd } from "./link-test.ts";
+import type { LinkTest, SubmitResult, TestEnd } from "./link-test.ts";
 import { TEST_MESSAGES, type TestMessage } from "./messages.ts";
 
-/**
- * `delivered`: all three. `unconfirmed`: the SMSC took them, and not all receipts came. `failed`: one was refused, not
- * answered or not delivered. `not_sent`: nothing was written. `stopped`: by the operator, before it was through.
- */
-export type VerdictResult = "delivered" | "unconfirmed" | "failed" | "not_sent" | "stopped";
+type Verdict = NonNullable<(typeof LinkTestRecord.static)["verdict"]>;
+type MessageEnd = "delivered" | "undelivered" | "unconfirmed" | "failed" | "unsent";
 
-export interface Verdict {
-  result: VerdictResult;
-  sentences: string[];
-}
-
-export interface TestFacts {
-  end: TestEnd;
-  route: Pick<Route, "config" | "statuses">;
-  link: string | null;
-  results: SubmitResult[];
-  hasUnmatchedReceipts: boolean;
-  /** Of the link; null: nothing was wrong with it. */
-  error: LinkError | null;
-  waitMs: number;
-}
-
-type TextEnd = "delivered" | "undelivered" | "unconfirmed" | "failed" | "unsent";
-
-export function buildVerdict(facts: TestFacts): Verdict {
-  const { results, end } = facts;
+/** `error`: of the link; null: nothing was wrong with it. Null: the test goes on. */
+export function buildVerdict(test: LinkTest, error: LinkError | null): Verdict | null {
+  const { results, end } = test;
+  if (end === null) return null;
   const isSent = results.some(({ outcome }) => outcome !== "waiting" && outcome !== "unwritable");
-  if (!isSent) return { result: end === "stopped" ? "stopped" : "not_sent", sentences: unsentWords(facts) };
-  const ends = TEST_MESSAGES.map((text) => ({ text, parts: results.filter((each) => each.text === text) }));
-  const states = ends.map(({ parts }) => classifyMessage(parts));
+  if (!isSent) return { result: end === "stopped" ? "stopped" : "not_sent", sentences: unsentWords(test, error) };
+  const ends = TEST_MESSAGES.map((text) => {
+    const parts = results.filter((each) => each.text === text);
+    return { text, parts, state: classifyMessage(parts) };
+  });
   const sentences = [
-    ...ends.map(({ text, parts }, index) => textWords(text, parts, states[index] ?? "unsent", facts)),
-    ...refusalWords(facts),
-    ...receiptWords(facts),
-    ...idWords(facts),
+    ...ends.map(({ text, parts, state }) => `${NAMES[text]}: ${stateWords(parts, state, test)}.`),
+    ...refusalWords(test),
+    ...receiptWords(test),
+    ...idWords(test),
   ];
+  const states = ends.map(({ state }) => state);
   return { result: combineResults(states, end), sentences };
 }
 
-function combineResults(states: TextEnd[], end: TestEnd): VerdictResult {
+function combineResults(states: MessageEnd[], end: TestEnd): Verdict["result"] {
   if (states.every((state) => state === "delivered")) return "delivered";
   if (states.some((state) => state === "failed" || state === "undelivered")) return "failed";
   if (end === "stopped") return "stopped";
   return states.includes("unsent") ? "failed" : "unconfirmed";
 }
 
-/** Of a message from its parts; those without a promised receipt say nothing, unless none has one. */
-function classifyMessage(parts: SubmitResult[]): TextEnd {
+/** The end of a message from its parts; those without a promised receipt say nothing, unless none has one. */
+function classifyMessage(parts: SubmitResult[]): MessageEnd {
   if (parts.some(({ outcome }) => ["refused", "unanswered", "lost", "unwritable"].includes(outcome))) return "failed";
   if (parts.some(({ outcome }) => outcome !== "accepted")) return "unsent";
   if (parts.some(({ receipt }) => receipt !== null && isFinalState(receipt) && receipt !== "delivered"))
@@ -68,11 +52,7 @@ function classifyMessage(parts: SubmitResult[]): TextEnd {
 
 const NAMES: Record<TestMessage, string> = { gsm: "GSM", ucs2: "UCS-2", two_parts: "Two parts" };
 
-function textWords(text: TestMessage, parts: SubmitResult[], state: TextEnd, facts: TestFacts): string {
-  return `${NAMES[text]}: ${stateWords(parts, state, facts)}.`;
-}
-
-function stateWords(parts: SubmitResult[], state: TextEnd, { waitMs, route, end }: TestFacts): string {
+function stateWords(parts: SubmitResult[], state: MessageEnd, { deps: { waitMs, route }, end }: LinkTest): string {
   const receipts = parts.every(({ receipt }) => receipt === null) ? "no receipt" : "not its last receipt";
   const when = end === "time" ? `within ${Math.round(waitMs / 1_000)} s` : "so far";
   const shown = (each: SubmitResult) => (parts.length > 1 ? `part ${each.part} ` : "");
@@ -89,19 +69,19 @@ function stateWords(parts: SubmitResult[], state: TextEnd, { waitMs, route, end 
     case "failed":
       return parts
         .filter(({ outcome }) => outcome !== "accepted" && outcome !== "waiting" && outcome !== "written")
-        .map((each) => `${shown(each)}${failureWords(each, route)}`)
+        .map((each) => `${shown(each)}${failureWords(each, route.statuses)}`)
         .join(", ");
   }
 }
 
-function failureWords({ outcome, status }: SubmitResult, { statuses }: Pick<Route, "statuses">): string {
+function failureWords({ outcome, status }: SubmitResult, statuses: StatusOverrides): string {
   if (outcome === "unanswered") return "was not answered in time";
   if (outcome === "lost") return "was lost with the connection: it may have arrived";
   if (status === null) return "cannot be written on this route";
   return `was refused with ${findStatusRule(status, statuses).name}`;
 }
 
-function refusalWords({ results }: TestFacts): string[] {
+function refusalWords({ results }: LinkTest): string[] {
   const refused = results.filter(({ outcome }) => outcome === "refused");
   const advised = [...new Set(refused.map(({ status }) => status ?? 0))].map(adviceOnSubmit);
   const words = advised.filter((each) => each !== null);
@@ -109,24 +89,26 @@ function refusalWords({ results }: TestFacts): string[] {
   const isOnly = (text: TestMessage) => refused.length > 0 && refused.every((each) => each.text === text);
   if (isOnly("ucs2") && isTaken("gsm"))
     words.push(
-      "Only data coding 8 is refused: ask the SMSC's operator to allow UCS-2, or send texts without accents (folding).",
+      "Only data coding 8 is refused: ask the SMSC's operator to allow UCS-2, or send messages without accents (folding).",
     );
   if (isOnly("two_parts") && isTaken("gsm"))
-    words.push('Only the text of two parts is refused: try another segmentation ("udh8", "udh16", "sar", "payload").');
+    words.push(
+      'Only the message of two parts is refused: try another segmentation ("udh8", "udh16", "sar", "payload").',
+    );
   if (results.some(({ outcome }) => outcome === "unanswered" || outcome === "lost"))
     words.push("Answers were missing: ask the SMSC's operator, and look at pombo sms links for the connection.");
   return words;
 }
 
-function receiptWords({ results, route, hasUnmatchedReceipts }: TestFacts): string[] {
-  const { config } = route;
+function receiptWords({ results, deps, hasUnmatchedReceipts }: LinkTest): string[] {
+  const { config } = deps.route;
   const taken = results.filter(({ outcome }) => outcome === "accepted");
   const promised = taken.filter(({ expectsReceipt }) => expectsReceipt);
   const come = promised.filter(({ receipt }) => receipt !== null);
   if (taken.length === 0) return [];
   const words: string[] = [];
   if (config.receipts === "none")
-    return ['receipts = "none": nobody can say whether texts arrive. Ask for receipts, and set receipts = "each".'];
+    return ['receipts = "none": nobody can say whether messages arrive. Ask for receipts, and set receipts = "each".'];
   if (taken.some(({ messageId }) => messageId === ""))
     words.push("Answers have no message id: no receipt can be told apart. Ask the SMSC's operator for ids.");
   if (hasUnmatchedReceipts)
@@ -152,7 +134,8 @@ const ID_WORDS: Record<Conversion, string> = {
   decimal_to_hex: "Ids are hexadecimal in answers and decimal in receipts",
 };
 
-function idWords({ results, route: { config } }: TestFacts): string[] {
+function idWords({ results, deps }: LinkTest): string[] {
+  const { config } = deps.route;
   const ids = results.flatMap(({ outcome, messageId }) => (outcome === "accepted" && messageId ? [messageId] : []));
   const words: string[] = [];
   if (ids.length > 1 && new Set(ids).size === 1)
@@ -168,7 +151,7 @@ function idWords({ results, route: { config } }: TestFacts): string[] {
   return words;
 }
 
-function unsentWords({ end, link, error, route, results }: TestFacts): string[] {
+function unsentWords({ end, deps: { link, route }, results }: LinkTest, error: LinkError | null): string[] {
   const { name } = route.config;
   if (end === "no_link") return [`The route ${name} has no link: add one ([[sms.routes.links]]) and restart pombo.`];
   if (results.every(({ outcome }) => outcome === "unwritable")) return ["Nothing of it can be written on this route."];

@@ -3,8 +3,10 @@ import { lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { workspaces } from "../../../platform/db/schema/schema.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import type { MessageCandidate, QueueSlice, RowFilter, WalkPosition } from "../../../platform/queue/queue-admin.ts";
+import { IS_NOT_FINAL } from "./message-store.ts";
+import { IS_OPEN, IS_READY, IS_READY_WORK } from "./segment-read-store.ts";
 
 // What the operator reads of SMS that wait. Counted up to a limit, or read at the ends of an index.
 
@@ -23,38 +25,27 @@ interface Work {
   workspaceId: number;
 }
 
-/** Prepares the statements; nothing is written here. */
 export function openSmsAdminStore({ orm }: Db) {
   const p = sql.placeholder;
-  // As literals: SQLite uses a partial index only where the query says its condition in the same words.
-  const isReady = sql.raw("state = 'ready'");
-  const isOpen = sql.raw("is_final = 0");
-  const selectNextWork = fast(
+  const selectNextWork = prepare(
     orm
       .select({ route: smsSegments.route, priority: smsSegments.priority, workspaceId: smsSegments.workspaceId })
       .from(smsSegments)
       .where(
-        and(isReady, sql`(route, priority, workspace_id) > (${p("route")}, ${p("priority")}, ${p("workspaceId")})`),
+        and(IS_READY, sql`(route, priority, workspace_id) > (${p("route")}, ${p("priority")}, ${p("workspaceId")})`),
       )
       .orderBy(asc(smsSegments.route), asc(smsSegments.priority), asc(smsSegments.workspaceId))
       .limit(1),
   );
-  const selectFirstSegment = fast(
+  const selectFirstSegment = prepare(
     orm
       .select({ nextAt: smsSegments.nextAt, providerStatus: smsSegments.providerStatus, reason: smsSegments.reason })
       .from(smsSegments)
-      .where(
-        and(
-          isReady,
-          eq(smsSegments.route, p("route")),
-          eq(smsSegments.priority, p("priority")),
-          eq(smsSegments.workspaceId, p("workspaceId")),
-        ),
-      )
+      .where(IS_READY_WORK)
       .orderBy(asc(smsSegments.nextAt))
       .limit(1),
   );
-  const selectCreatedAt = fast(
+  const selectCreatedAt = prepare(
     orm
       .select({ at: smsMessages.createdAt })
       .from(smsMessages)
@@ -62,7 +53,7 @@ export function openSmsAdminStore({ orm }: Db) {
   );
   const hasSegment = (state: string) =>
     sql<number>`EXISTS (SELECT 1 FROM sms_segment WHERE message_id = sms_message.id AND ${sql.raw(state)})`;
-  const selectWaiting = fast(
+  const selectWaiting = prepare(
     orm
       .select({
         id: smsMessages.id,
@@ -74,7 +65,7 @@ export function openSmsAdminStore({ orm }: Db) {
         isWaiting: hasSegment("state IN ('ready', 'unknown')"),
       })
       .from(smsMessages)
-      .where(and(isOpen, eq(smsMessages.status, p("status")), sql`(expires_at, id) > (${p("rank")}, ${p("id")})`))
+      .where(and(IS_NOT_FINAL, eq(smsMessages.status, p("status")), sql`(expires_at, id) > (${p("rank")}, ${p("id")})`))
       .orderBy(asc(smsMessages.expiresAt), asc(smsMessages.id))
       .limit(p("rows")),
   );
@@ -85,7 +76,7 @@ export function openSmsAdminStore({ orm }: Db) {
         orm
           .select({ createdAt: smsMessages.createdAt })
           .from(smsMessages)
-          .where(and(isOpen, eq(smsMessages.status, status)))
+          .where(and(IS_NOT_FINAL, eq(smsMessages.status, status)))
           .orderBy(asc(smsMessages.expiresAt))
           .limit(FIRST_ROWS)
           .as("first"),
@@ -122,7 +113,7 @@ export function openSmsAdminStore({ orm }: Db) {
     workAfter: (work: Work): Work | null => selectNextWork.get({ ...work }) ?? null,
     /** Its segments up to the limit, and when the oldest of their messages was accepted; null: it has none. */
     countWork({ route, priority, workspaceId }: Work): { waiting: number; oldestAt: number | null } {
-      const ofWork = sql`${isReady} AND route = ${route} AND priority = ${priority} AND workspace_id = ${workspaceId}`;
+      const ofWork = sql`${IS_READY} AND route = ${route} AND priority = ${priority} AND workspace_id = ${workspaceId}`;
       const [found] = orm.values<[number, number | null]>(
         sql`SELECT COUNT(*), MIN(message_id) FROM (SELECT message_id FROM sms_segment WHERE ${ofWork} LIMIT ${MAX_COUNTED})`,
       );
@@ -135,13 +126,13 @@ export function openSmsAdminStore({ orm }: Db) {
       orm
         .select({ route: smsSegments.route, count: count() })
         .from(smsSegments)
-        .where(sql.raw("state IN ('in_flight', 'unknown')"))
+        .where(IS_OPEN)
         .groupBy(smsSegments.route)
         .all(),
     /** Segments that wait, up to the limit. */
     waiting: (): number =>
       orm.values<[number]>(
-        sql`SELECT COUNT(*) FROM (SELECT 1 FROM sms_segment WHERE ${isReady} LIMIT ${MAX_COUNTED})`,
+        sql`SELECT COUNT(*) FROM (SELECT 1 FROM sms_segment WHERE ${IS_READY} LIMIT ${MAX_COUNTED})`,
       )[0]?.[0] ?? 0,
     /** When the oldest message that waits was accepted; null: none waits. */
     oldestAt(): number | null {
@@ -149,7 +140,6 @@ export function openSmsAdminStore({ orm }: Db) {
       return times.length === 0 ? null : Math.min(...times);
     },
 
-    /** A message by its id, whoever sent it. */
     byUid: (uid: string) => orm.select().from(smsMessages).where(eq(smsMessages.uid, uid)).get() ?? null,
     waitingMessages: (ids: number[]) =>
       orm

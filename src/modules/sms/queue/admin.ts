@@ -31,7 +31,6 @@ export interface SmsAdminDeps {
   nudge: (work: ReadyWork) => void;
 }
 
-/** What waits for a route. */
 interface QueuedRoute {
   route: string;
   waiting: number;

@@ -1,10 +1,10 @@
-// The messages. Only settle-message.ts writes what follows from a message's segments (`PublicState`).
+// The messages, and the numbers that join their parts. Only settle-message.ts writes what follows from a message's segments (`PublicState`).
 
 import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
-import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { smsMessages, smsReferences, smsSegments } from "../../../platform/db/schema/sms.ts";
+import { bindMembers, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import { type Jump, LONGEST_JUMP_MS } from "./message-clock.ts";
 import { IS_READY } from "./segment-read-store.ts";
@@ -38,7 +38,6 @@ export interface MessageChange {
   at: number;
 }
 
-/** A message at acceptance. */
 export type NewMessage = Omit<MessageRow, "id" | keyof PublicState>;
 
 /** Null: any. */
@@ -46,6 +45,9 @@ export interface MessageFilter {
   status: SmsStatus | null;
   to: string | null;
 }
+
+/** As a literal: SQLite uses a partial index only where the query says its condition in the same words. */
+export const IS_NOT_FINAL = sql.raw("is_final = 0");
 
 /** Messages on their way whose rows are remembered: each is asked for at each step that it takes. */
 const MAX_REMEMBERED = 10_000;
@@ -68,67 +70,47 @@ const NOTHING_HAPPENED = {
 
 export type MessageStore = ReturnType<typeof openMessageStore>;
 
-/** Prepares the statements of the messages. */
 export function openMessageStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const given = (name: string) => sql`${p(name)}`;
-  const insertRow = fast(
+  const insertRow = prepare(
     orm.insert(smsMessages).values({
-      uid: p("uid"),
-      workspaceId: p("workspaceId"),
-      recipient: p("recipient"),
-      sender: p("sender"),
-      body: p("body"),
-      sentText: p("sentText"),
-      encoding: p("encoding"),
-      alphabet: p("alphabet"),
-      segments: p("segments"),
+      ...toPlaceholders(smsMessages, "uid", "workspaceId", "recipient", "sender", "body", "sentText", "encoding"),
+      ...toPlaceholders(smsMessages, "alphabet", "segments", "expiresAt", "createdAt"),
       credits: p("segments"),
-      expiresAt: p("expiresAt"),
-      createdAt: p("createdAt"),
       status: "queued",
       isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,
     }),
   );
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(smsMessages)
       .where(eq(smsMessages.id, p("id"))),
   );
-  const selectByUid = fast(
+  const selectByUid = prepare(
     orm
       .select()
       .from(smsMessages)
       .where(and(eq(smsMessages.uid, p("uid")), eq(smsMessages.workspaceId, p("workspaceId")))),
   );
-  const updateState = fast(
+  const updateState = prepare(
     orm
       .update(smsMessages)
       .set({
-        status: given("status"),
-        deliveryState: given("deliveryState"),
-        failureCategory: given("failureCategory"),
-        providerId: given("providerId"),
-        providerStatus: given("providerStatus"),
-        providerErrorCode: given("providerErrorCode"),
-        failedReason: given("failedReason"),
-        credits: given("credits"),
+        ...bindMembers("status", "deliveryState", "failureCategory", "failedReason", "credits"),
+        ...bindMembers("providerId", "providerStatus", "providerErrorCode"),
+        ...bindMembers("sentAt", "deliveredAt", "lastEventAt"),
         possibleDuplicate: sql`${sql.param(p("possibleDuplicate"), smsMessages.possibleDuplicate)}`,
-        sentAt: given("sentAt"),
-        deliveredAt: given("deliveredAt"),
-        lastEventAt: given("lastEventAt"),
         isFinal: sql`${sql.param(p("isFinal"), smsMessages.isFinal)}`,
       })
       .where(eq(smsMessages.id, p("id"))),
   );
-  // As a literal: SQLite uses a partial index only where the query says its condition in the same words.
-  const selectDue = fast(
+  const selectDue = prepare(
     orm
       .select({ id: smsMessages.id })
       .from(smsMessages)
-      .where(and(sql.raw("is_final = 0"), eq(smsMessages.status, p("status")), lte(smsMessages.expiresAt, p("until"))))
+      .where(and(IS_NOT_FINAL, eq(smsMessages.status, p("status")), lte(smsMessages.expiresAt, p("until"))))
       .orderBy(asc(smsMessages.expiresAt))
       .limit(p("limit")),
   );
@@ -242,10 +224,7 @@ export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): 
   const isFar = byMs < -LONGEST_JUMP_MS;
   const isOldBefore = isFar ? gt(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
   const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : isOldBefore;
-  const old = orm
-    .select({ id: smsMessages.id })
-    .from(smsMessages)
-    .where(and(sql.raw("is_final = 0"), isOld));
+  const old = orm.select({ id: smsMessages.id }).from(smsMessages).where(and(IS_NOT_FINAL, isOld));
   const nextAt = sql`${smsSegments.nextAt} + ${byMs}`;
   orm
     .update(smsSegments)
@@ -255,7 +234,7 @@ export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): 
   orm
     .update(smsMessages)
     .set({ expiresAt: sql`${smsMessages.expiresAt} + ${byMs}` })
-    .where(and(sql.raw("is_final = 0"), isOld))
+    .where(and(IS_NOT_FINAL, isOld))
     .run();
   if (!isFar) return;
   // Older messages that were put off by the old time.
@@ -265,4 +244,26 @@ export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): 
     .set({ nextAt: soon })
     .where(and(IS_READY, gt(smsSegments.nextAt, soon)))
     .run();
+}
+
+export type ReferenceStore = ReturnType<typeof openReferenceStore>;
+
+/** Counts messages of several parts by their recipient: the parts of two must not be mixed on a phone. */
+export function openReferenceStore({ orm }: Db) {
+  const next = prepare(
+    orm
+      .insert(smsReferences)
+      .values({ recipient: sql.placeholder("recipient"), last: 0 })
+      .onConflictDoUpdate({
+        target: smsReferences.recipient,
+        set: { last: sql`(${smsReferences.last} + 1) & 65535` },
+      })
+      .returning({ last: smsReferences.last }),
+  );
+  return {
+    /** The next reference to a number, 0 to 65,535; with 8 bits it is taken mod 256. */
+    next(recipient: string): number {
+      return next.get({ recipient }).last;
+    },
+  };
 }

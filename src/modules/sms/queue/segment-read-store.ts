@@ -3,11 +3,10 @@
 import { and, asc, eq, gte, isNotNull, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import type { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 
 export type SegmentRow = typeof smsSegments.$inferSelect;
-export type SegmentState = SegmentRow["state"];
 export type Priority = SegmentRow["priority"];
 
 /** Work that waits: of one workspace, on one route, in one priority; `nextAt` of its first segment. */
@@ -24,7 +23,6 @@ export interface FoundSegment {
   message: { recipient: string };
 }
 
-/** A segment at acceptance. */
 export type NewSegment = Pick<
   SegmentRow,
   "messageId" | "seq" | "parts" | "workspaceId" | "payload" | "reference" | "umr" | "route" | "priority" | "nextAt"
@@ -46,14 +44,12 @@ export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch
 /** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
 export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
 
-/** Nothing was said. */
 export const SILENT: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
 
 export function getWords({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
   return { providerStatus, providerCode, category, reason };
 }
 
-/** The work that a segment is at `nextAt`. */
 export function toReadyWork({ route, priority, workspaceId }: SegmentRow, nextAt: number): ReadyWork {
   return { route, priority, workspaceId, nextAt };
 }
@@ -74,6 +70,14 @@ export const IS_OPEN = sql.raw("state IN ('in_flight', 'unknown')");
 
 const p = sql.placeholder;
 
+/** What is ready of one `ReadyWork`, whose members are bound. */
+export const IS_READY_WORK = and(
+  IS_READY,
+  eq(smsSegments.route, p("route")),
+  eq(smsSegments.priority, p("priority")),
+  eq(smsSegments.workspaceId, p("workspaceId")),
+);
+
 /** Longer messages are read at each step: as many of them as are remembered of others would take hundreds of megabytes. */
 const MAX_PARTS = 4;
 
@@ -84,20 +88,16 @@ export type SegmentCache = TransactionalCache<number, SegmentRow[]>;
 export const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
   WHERE other.message_id = sms_segment.message_id AND (other.state <> 'ready' OR other.resends > 0))`);
 
+/** How segments are read, and what a receipt without a known id may be about. */
 export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
-  return { ...openReads(orm, remembered), ...openWaiting(orm) };
-}
-
-/** Reads on the way of each segment. */
-function openReads(orm: Db["orm"], remembered: SegmentCache) {
-  const selectByMessage = fast(
+  const selectByMessage = prepare(
     orm
       .select()
       .from(smsSegments)
       .where(eq(smsSegments.messageId, p("messageId")))
       .orderBy(asc(smsSegments.seq)),
   );
-  const selectUnknown = fast(
+  const selectUnknown = prepare(
     orm
       .select()
       .from(smsSegments)
@@ -105,23 +105,16 @@ function openReads(orm: Db["orm"], remembered: SegmentCache) {
       .orderBy(asc(smsSegments.nextAt))
       .limit(p("limit")),
   );
-  const selectNext = fast(
+  const selectNext = prepare(
     orm
       .select({ nextAt: smsSegments.nextAt })
       .from(smsSegments)
-      .where(
-        and(
-          IS_READY,
-          eq(smsSegments.route, p("route")),
-          eq(smsSegments.priority, p("priority")),
-          eq(smsSegments.workspaceId, p("workspaceId")),
-        ),
-      )
+      .where(IS_READY_WORK)
       .orderBy(asc(smsSegments.nextAt))
       .limit(1),
   );
   const byId = (column: typeof smsSegments.smscIdKey | typeof smsSegments.smscIdKey2) =>
-    fast(
+    prepare(
       orm
         .select({ messageId: smsSegments.messageId, seq: smsSegments.seq, recipient: smsMessages.recipient })
         .from(smsSegments)
@@ -138,6 +131,17 @@ function openReads(orm: Db["orm"], remembered: SegmentCache) {
     return rows;
   };
   const find = (messageId: number, seq: number) => listByMessage(messageId).find((row) => row.seq === seq);
+  const ready = orm
+    .select({ messageId: smsSegments.messageId })
+    .from(smsSegments)
+    .where(and(IS_READY, eq(smsSegments.route, p("route"))))
+    .limit(p("limit"))
+    .as("ready");
+  const selectWaiting = prepare(
+    orm.select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` }).from(ready),
+  );
+  // "failed" only where it was uncertain whether the SMSC took it.
+  const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight', 'accepted') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
   return {
     /** A message's segments, in their order. */
     listByMessage,
@@ -166,23 +170,7 @@ function openReads(orm: Db["orm"], remembered: SegmentCache) {
         return segment === undefined ? [] : [{ segment, message: { recipient } }];
       });
     },
-  };
-}
 
-/** What waits, and what a receipt without a known id may be about. */
-function openWaiting(orm: Db["orm"]) {
-  const ready = orm
-    .select({ messageId: smsSegments.messageId })
-    .from(smsSegments)
-    .where(and(IS_READY, eq(smsSegments.route, p("route"))))
-    .limit(p("limit"))
-    .as("ready");
-  const selectWaiting = fast(
-    orm.select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` }).from(ready),
-  );
-  // "failed" only where it was uncertain whether the SMSC took it.
-  const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight', 'accepted') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
-  return {
     /** All work that waits, as at a start: one entry a workspace, route and priority. */
     readyWork: (): ReadyWork[] =>
       orm
@@ -197,7 +185,6 @@ function openWaiting(orm: Db["orm"]) {
         .groupBy(smsSegments.route, smsSegments.priority, smsSegments.workspaceId)
         .all(),
 
-    /** Whether anything waits for a route. */
     hasWaiting: (route: string): boolean => selectWaiting.get({ route, limit: 1 })?.count === 1,
 
     /** How many segments wait for a route, and the first of their messages; of more than `limit` some. */

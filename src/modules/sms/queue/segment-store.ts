@@ -4,7 +4,7 @@ import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { bindMembers, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { ChangedMessages } from "./changed-messages.ts";
 import type { Jump } from "./message-clock.ts";
 import { moveTimes } from "./message-store.ts";
@@ -20,7 +20,6 @@ import {
   type ReadyWork,
   type SegmentCache,
   type SegmentRow,
-  type SegmentState,
   type Words,
 } from "./segment-read-store.ts";
 
@@ -35,17 +34,23 @@ import {
 // A change of a segment changes its message: `settle` is called once for each such message, before the COMMIT
 // (settle-message.ts derives its public state, gives credits back and emits its events).
 
-/** What the statements of the segments share. */
-interface SegmentParts {
-  orm: Db["orm"];
-  changed: ChangedMessages;
-  remembered: SegmentCache;
-}
-
 /** Messages whose segments are remembered from their claim on: each is asked for at each step that it takes. */
 const MAX_REMEMBERED = 10_000;
 
 export type SegmentStore = ReturnType<typeof openSegmentStore>;
+
+const p = sql.placeholder;
+/** A member that is given by another name than its own. */
+const given = (name: string) => sql`${p(name)}`;
+
+/** What a claim makes of a segment: its `link`, `leaseEpoch` and `now` are bound. */
+const CLAIMED = {
+  state: "in_flight",
+  ...bindMembers("link", "leaseEpoch"),
+  attempts: sql`${smsSegments.attempts} + 1`,
+  submittedAt: given("now"),
+  changedAt: given("now"),
+} as const;
 
 /** `forgetMessage`: the rows of a message change without its store; null: those of any. */
 export function openSegmentStore(
@@ -58,59 +63,24 @@ export function openSegmentStore(
   const remembered: SegmentCache = new TransactionalCache(MAX_REMEMBERED);
   db.listeners.push(changed, remembered);
   const { orm } = db;
-  const parts = { orm, changed, remembered };
   /** Inside a transaction: others change or remove segments of this message; null: of any. */
   const forget = (messageId: number | null) => {
     if (messageId === null) remembered.clear();
     else remembered.delete(messageId);
   };
-  return {
-    ...claims(parts),
-    ...moves(parts),
-    ...bulkChanges(orm, (messageId) => {
-      forget(messageId);
-      forgetMessage(messageId);
-    }),
-    ...openSegmentReads(orm, remembered),
-    /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
-    settleNow: () => changed.settleNow(),
-    forget,
+  const forgetBoth = (messageId: number | null) => {
+    forget(messageId);
+    forgetMessage(messageId);
   };
-}
-
-const p = sql.placeholder;
-/** A member that is given by its own name. */
-const given = (name: string) => sql`${p(name)}`;
-
-/** What a claim makes of a segment: its `link`, `leaseEpoch` and `now` are bound. */
-const CLAIMED = {
-  state: "in_flight",
-  link: given("link"),
-  leaseEpoch: given("leaseEpoch"),
-  attempts: sql`${smsSegments.attempts} + 1`,
-  submittedAt: given("now"),
-  changedAt: given("now"),
-} as const;
-
-/** How segments come into the queue and are claimed for a connection. */
-function claims({ orm, changed, remembered }: SegmentParts) {
-  const insertRow = fast(
+  const insertRow = prepare(
     orm.insert(smsSegments).values({
-      messageId: p("messageId"),
-      seq: p("seq"),
-      parts: p("parts"),
-      workspaceId: p("workspaceId"),
-      payload: p("payload"),
-      reference: p("reference"),
-      umr: p("umr"),
+      ...toPlaceholders(smsSegments, "messageId", "seq", "parts", "workspaceId", "payload", "reference", "umr"),
+      ...toPlaceholders(smsSegments, "route", "priority", "nextAt"),
       state: "ready",
-      route: p("route"),
-      priority: p("priority"),
-      nextAt: p("nextAt"),
     }),
   );
   // The table has no rowid; the order of RETURNING is not defined.
-  const updateClaimed = fast(
+  const updateClaimed = prepare(
     orm
       .update(smsSegments)
       .set(CLAIMED)
@@ -123,68 +93,28 @@ function claims({ orm, changed, remembered }: SegmentParts) {
       )
       .returning(),
   );
-  const pin = fast(
+  const pin = prepare(
     orm
       .update(smsSegments)
-      .set({ link: given("link") })
+      .set(bindMembers("link"))
       .where(and(eq(smsSegments.messageId, p("messageId")), sql`link IS NULL`)),
   );
-  const updateInFlight = fast(
+  const updateInFlight = prepare(
     orm
       .update(smsSegments)
       .set({ state: "unknown", nextAt: given("giveUpAt"), changedAt: given("now") })
       .where(and(IS_OPEN, sql`state = 'in_flight'`))
       .returning({ messageId: smsSegments.messageId }),
   );
-
-  return {
-    /** Inside the accepting transaction: a segment that is ready from `nextAt` on. */
-    insert(segment: NewSegment): void {
-      remembered.delete(segment.messageId);
-      insertRow.run(segment);
-    },
-    /**
-     * Claims due segments of one workspace for a connection, in the order in which they must be written: commit
-     * first. All parts of a message are pinned to the link that claims the first of them.
-     */
-    claim(claim: Claim): SegmentRow[] {
-      const rows = updateClaimed.all({ ...claim });
-      // The rest of a message whose first parts went by a link that is gone keeps together as well.
-      const texts = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
-      for (const messageId of texts) pin.run({ messageId, link: claim.link });
-      for (const row of rows) {
-        if (row.parts === 1) remembered.put(row.messageId, [row]);
-        else remembered.delete(row.messageId);
-        changed.note(row.messageId);
-      }
-      return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
-    },
-    /** At a start, before any claim: the outcome of what was in flight is unknown; how many. */
-    markInFlightUnknown(now: number, giveUpAt: number): number {
-      const rows = updateInFlight.all({ now, giveUpAt });
-      for (const { messageId } of rows) changed.note(messageId);
-      remembered.clear();
-      return rows.length;
-    },
-  };
-}
-
-/** What becomes of a segment from its claim on. */
-function moves({ orm, changed, remembered }: SegmentParts) {
   const isAsExpected = and(
     eq(smsSegments.messageId, p("messageId")),
     eq(smsSegments.seq, p("seq")),
     eq(smsSegments.state, p("state")),
     eq(smsSegments.leaseEpoch, p("leaseEpoch")),
   );
-  const words = {
-    providerStatus: given("providerStatus"),
-    providerCode: given("providerCode"),
-    category: given("category"),
-    reason: given("reason"),
-  };
+  const words = bindMembers("providerStatus", "providerCode", "category", "reason");
   const move = (set: Parameters<ReturnType<typeof orm.update<typeof smsSegments>>["set"]>[0]) =>
-    fast(
+    prepare(
       orm
         .update(smsSegments)
         .set({ ...set, changedAt: given("now") })
@@ -193,16 +123,14 @@ function moves({ orm, changed, remembered }: SegmentParts) {
   const toUnknown = move({ state: "unknown", nextAt: given("giveUpAt") });
   const toAccepted = move({
     ...words,
+    ...bindMembers("smscId", "smscIdKey", "expectsReceipt"),
     state: "accepted",
     acceptedAt: given("now"),
-    smscId: given("smscId"),
-    smscIdKey: given("smscIdKey"),
-    expectsReceipt: given("expectsReceipt"),
   });
   const toReady = move({
     ...words,
+    ...bindMembers("nextAt"),
     state: "ready",
-    nextAt: given("nextAt"),
     attempts: sql`${smsSegments.attempts} - ${p("uncounted")}`,
     resends: sql`${smsSegments.resends} + ${p("resend")}`,
     retries: sql`COALESCE(${p("retries")}, ${smsSegments.retries})`,
@@ -212,15 +140,15 @@ function moves({ orm, changed, remembered }: SegmentParts) {
   const toEnd = move({ ...words, state: given("end") });
   const toReceipt = move({
     ...words,
+    ...bindMembers("receiptState"),
     state: given("next"),
-    receiptState: given("receiptState"),
     receiptAt: given("now"),
     // What the network knows of, the SMSC had.
     acceptedAt: sql`COALESCE(${smsSegments.acceptedAt}, ${p("now")})`,
   });
   const toOverdue = move({ overdue: given("status") });
   const change = (set: Parameters<typeof move>[0], where: SQL) =>
-    fast(
+    prepare(
       orm
         .update(smsSegments)
         .set(set)
@@ -228,10 +156,10 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     );
   const isPart = eq(smsSegments.seq, p("seq"));
   const updateSecondId = change({ smscIdKey2: given("key") }, isPart);
-  const setCredit = change({ credit: given("credit") }, isPart);
-  const delayReady = change({ nextAt: given("nextAt") }, IS_READY);
+  const setCredit = change(bindMembers("credit"), isPart);
+  const delayReady = change(bindMembers("nextAt"), IS_READY);
   const reroutes = sql`${smsSegments.reroutes} + ${p("reroutes")}`;
-  const moveRoute = change({ route: given("route"), link: null, reroutes }, IS_READY);
+  const moveRoute = change({ ...bindMembers("route"), link: null, reroutes }, IS_READY);
   const endReady = change({ ...words, state: given("end"), changedAt: given("now") }, IS_READY);
 
   const fenced = (
@@ -253,8 +181,50 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     return true;
   };
 
-  // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
+  const updateRest = prepare(
+    orm
+      .update(smsSegments)
+      .set(CLAIMED)
+      .where(and(IS_READY, eq(smsSegments.messageId, p("messageId"))))
+      .returning(),
+  );
+
   return {
+    ...openSegmentReads(orm, remembered),
+    forget,
+    /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
+    settleNow: () => changed.settleNow(),
+
+    /** Inside the accepting transaction: a segment that is ready from `nextAt` on. */
+    insert(segment: NewSegment): void {
+      remembered.delete(segment.messageId);
+      insertRow.run(segment);
+    },
+    /**
+     * Claims due segments of one workspace for a connection, in the order in which they must be written: commit
+     * first. All parts of a message are pinned to the link that claims the first of them.
+     */
+    claim(claim: Claim): SegmentRow[] {
+      const rows = updateClaimed.all({ ...claim });
+      // The rest of a message whose first parts went by a link that is gone keeps together as well.
+      const long = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
+      for (const messageId of long) pin.run({ messageId, link: claim.link });
+      for (const row of rows) {
+        if (row.parts === 1) remembered.put(row.messageId, [row]);
+        else remembered.delete(row.messageId);
+        changed.note(row.messageId);
+      }
+      return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
+    },
+    /** At a start, before any claim: the outcome of what was in flight is unknown; how many. */
+    markInFlightUnknown(now: number, giveUpAt: number): number {
+      const rows = updateInFlight.all({ now, giveUpAt });
+      for (const { messageId } of rows) changed.note(messageId);
+      remembered.clear();
+      return rows.length;
+    },
+
+    // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
     /** Whether it was accepted is unknown; it is given up at `giveUpAt`. */
     unknown: (from: Fence, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
     /** The SMSC has it, under this id. */
@@ -277,10 +247,10 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     /** Given up before the SMSC had it: refused, expired, outcome unknown. */
     end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>
       fenced(toEnd, from, { end: end.state, now: end.now, ...said }),
-    /** A receipt that counts (status.ts `advance`, `segmentStateOf`): the network's word on what the SMSC has. */
+    /** A receipt that counts (status.ts `advance`, `toSegmentState`): the network's word on what the SMSC has. */
     receipt(
       from: Fence,
-      receipt: { state: SegmentState; receiptState: NonNullable<SegmentRow["receiptState"]>; now: number },
+      receipt: { state: SegmentRow["state"]; receiptState: NonNullable<SegmentRow["receiptState"]>; now: number },
       said: Words,
     ): boolean {
       const { state: next, receiptState, now } = receipt;
@@ -326,28 +296,16 @@ function moves({ orm, changed, remembered }: SegmentParts) {
       remembered.delete(segment.messageId);
       setCredit.run({ messageId: segment.messageId, seq: segment.seq, credit });
     },
-  };
-}
 
-/** Changes of whole messages. */
-function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void) {
-  const updateRest = fast(
-    orm
-      .update(smsSegments)
-      .set(CLAIMED)
-      .where(and(IS_READY, eq(smsSegments.messageId, p("messageId"))))
-      .returning(),
-  );
-  return {
     /** The other parts of a message that the route carries whole; after the claim of some, in its transaction. */
     claimRest(messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] {
-      forget(messageId);
+      forgetBoth(messageId);
       return updateRest.all({ messageId, ...claim });
     },
 
     /** A message is written anew in UTF-16, in as many parts as it had. */
     recode(messageId: number, parts: readonly Uint8Array[]): void {
-      forget(messageId);
+      forgetBoth(messageId);
       orm.update(smsMessages).set({ encoding: "ucs2", alphabet: "gsm" }).where(eq(smsMessages.id, messageId)).run();
       for (const [index, part] of parts.entries())
         orm
@@ -359,7 +317,7 @@ function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void)
 
     /** Messages that wait for these links, and of which nothing was sent, may be sent by any; the work that they are. */
     free(route: string, links: string[]): ReadyWork[] {
-      forget(null);
+      forgetBoth(null);
       const { priority, workspaceId, nextAt } = smsSegments;
       const freed = orm
         .update(smsSegments)
@@ -372,7 +330,7 @@ function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void)
 
     /** What waits for links other than these may be sent by any. */
     unpin(links: string[]): void {
-      forget(null);
+      forgetBoth(null);
       const gone = orm
         .selectDistinct({ link: smsSegments.link })
         .from(smsSegments)
@@ -388,7 +346,7 @@ function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void)
     },
 
     moveTimes(jump: Jump): void {
-      forget(null);
+      forgetBoth(null);
       moveTimes(orm, jump);
     },
   };

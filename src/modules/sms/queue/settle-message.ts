@@ -3,13 +3,12 @@
 // never reached the SMSC are given back, and its events are emitted. The store of the segments calls it for each change,
 // once.
 
-import { changeCredits } from "../../workspaces/credits.ts";
-import type { CreditStore } from "../../workspaces/credit-store.ts";
+import { changeCredits, type CreditStore } from "../../workspaces/credit-store.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
-import { type MessageState, type Segment, deriveMessageState } from "./status.ts";
+import { type MessageState, deriveMessageState } from "./status.ts";
 import type { SegmentStore } from "./segment-store.ts";
 import type { MessageChange, MessageRow, MessageStore, PublicState } from "./message-store.ts";
-import type { SegmentRow, Words } from "./segment-read-store.ts";
+import { SILENT, type SegmentRow, type Words } from "./segment-read-store.ts";
 
 export interface SettleDeps {
   messages: Pick<MessageStore, "byId" | "setState" | "changed">;
@@ -26,8 +25,7 @@ export function settleMessage(messageId: number, deps: SettleDeps): void {
   if (before === undefined) return;
   const rows = deps.segments.listByMessage(messageId);
   if (rows.length === 0) return;
-  const overdue = rows.find((row) => row.overdue !== null)?.overdue ?? "sent";
-  const state = deriveMessageState(rows.map(asSegment), overdue);
+  const state = deriveMessageState(rows);
   const at = rows.reduce((last, { changedAt }) => Math.max(last, changedAt ?? 0), before.createdAt);
   if (state.abandoned.length > 0) deps.segments.abandonReady(messageId, at, toAbandonedWords(state));
   settleCredits(before, { rows, refunded: state.refunded, at }, deps);
@@ -38,25 +36,9 @@ export function settleMessage(messageId: number, deps: SettleDeps): void {
   emitChanges(before, message, at, deps);
 }
 
-function asSegment(row: SegmentRow): Segment {
-  return {
-    seq: row.seq,
-    state: row.state,
-    wasTried: row.submittedAt !== null,
-    acceptedAt: row.acceptedAt,
-    receipt: row.receiptState,
-    receiptAt: row.receiptAt,
-    expectsReceipt: row.expectsReceipt,
-    isOverdue: row.overdue !== null,
-    category: row.category,
-    isRefunded: row.credit !== "reserved",
-  };
-}
-
 /** Another part of the message was refused for good, so that the rest is worth nothing. */
 function toAbandonedWords({ failureCategory }: MessageState): Words {
-  const reason = "Another part of the text could not be sent";
-  return { providerStatus: null, providerCode: null, category: failureCategory, reason };
+  return { ...SILENT, category: failureCategory, reason: "Another part of the message could not be sent" };
 }
 
 /**
@@ -120,11 +102,11 @@ const REASONS: Record<NonNullable<MessageState["failureCategory"]>, string> = {
   unknown_subscriber: "There is no subscriber with this number",
   absent_subscriber: "The phone was switched off or out of reach",
   handset_error: "The phone could not take it",
-  blocked: "The network or the subscriber blocks such texts",
-  opted_out: "The recipient does not want texts any more",
+  blocked: "The network or the subscriber blocks such messages",
+  opted_out: "The recipient does not want messages any more",
   sender_rejected: "The provider does not take this sender id",
-  content_rejected: "The provider refused the text",
-  throttled: "The provider could not take it in time: too many texts at once",
+  content_rejected: "The provider refused the message",
+  throttled: "The provider could not take it in time: too many messages at once",
   provider_auth: "The provider did not let us in",
   provider_unavailable: "The provider could not be reached in time",
   provider_error: "The provider could not deliver it, and did not say why",
@@ -135,23 +117,9 @@ const REASONS: Record<NonNullable<MessageState["failureCategory"]>, string> = {
   internal_error: "Something went wrong inside pombo",
 };
 
-const COMPARED = [
-  "status",
-  "deliveryState",
-  "failureCategory",
-  "providerId",
-  "providerStatus",
-  "providerErrorCode",
-  "failedReason",
-  "credits",
-  "possibleDuplicate",
-  "sentAt",
-  "deliveredAt",
-  "isFinal",
-] as const satisfies (keyof PublicState)[];
-
 function isSame(before: MessageRow, after: Omit<PublicState, "lastEventAt">): boolean {
-  return COMPARED.every((name) => before[name] === after[name]);
+  const names = Object.keys(after) as (keyof typeof after)[];
+  return names.every((name) => before[name] === after[name]);
 }
 
 /** `sent` is emitted also where its receipt came in the same transaction. */

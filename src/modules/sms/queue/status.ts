@@ -1,48 +1,40 @@
-/**
- * What an SMS's segments together mean to its sender. Only this file derives these words: code that
- * changes a segment asks here, and stores what it says in the same transaction.
- *
- * A message is `queued` until a segment is under way, `sending` until the SMSC has all, then `sent`. From
- * then on the receipts count: all delivered, or else the worst of the last words. A segment that the SMSC
- * never took makes it `failed`, or `expired` when our own time ran out, whatever became of the others;
- * the rest of it is not sent. Late evidence of a segment that was given up corrects all of that. Pure.
- */
+// Derives the public state of an SMS from its segments. Only this file decides these words. Pure.
+//
+// A message is `queued` until a segment is under way, `sending` until the SMSC has all, then `sent`. From then on the
+// receipts count: all delivered, or else the worst of the last words. A segment that the SMSC never took makes it `failed`,
+// or `expired` when our own time ran out, whatever became of the others; the rest of it is not sent. Late evidence of a
+// segment that was given up corrects all of that.
+
 import type { FailureCategory } from "../receipts/failure.ts";
 import { isFinalState, type ReceiptState } from "../receipts/parse.ts";
+import type { MessageRow } from "./message-store.ts";
+import type { SegmentRow } from "./segment-read-store.ts";
 
-/** Where a segment stands. `unknown`: submitted, and whether it arrived is not known. `accepted` also says that no final receipt came. */
-export type SegmentState = "ready" | "in_flight" | "unknown" | "accepted" | "delivered" | "failed" | "expired";
+/**
+ * A segment's row, as far as it counts here; times in Unix ms. `submittedAt` null: no submit_sm was written. `acceptedAt`:
+ * by its response or by a receipt. `receiptState`: the last word of receipts that counted (`advance`). `expectsReceipt`
+ * false: the route gives none for this part, and one that comes all the same counts. `overdue` null: its last receipt is
+ * still waited for. `category` null: nothing is wrong.
+ */
+export type Segment = Pick<
+  SegmentRow,
+  | "seq"
+  | "state"
+  | "submittedAt"
+  | "acceptedAt"
+  | "receiptState"
+  | "receiptAt"
+  | "expectsReceipt"
+  | "overdue"
+  | "category"
+  | "credit"
+>;
+/** `unknown`: submitted, and whether it arrived is not known. `accepted` also says that no final receipt came. */
+export type SegmentState = Segment["state"];
+type DeliveryState = NonNullable<MessageRow["deliveryState"]>;
 
-/** A segment's row, as far as it counts here. */
-export interface Segment {
-  /** From 1. */
-  seq: number;
-  state: SegmentState;
-  /** A submit_sm was written at least once. */
-  wasTried: boolean;
-  /** When the SMSC took it, by its response or by a receipt; Unix ms, null: it did not as far as we know. */
-  acceptedAt: number | null;
-  /** The last word of receipts that counted (`advance`), and when it was received (Unix ms). Null: none yet. */
-  receipt: ReceiptState | null;
-  receiptAt: number | null;
-  /** False where the route gives no receipt for this part. One that comes all the same counts. */
-  expectsReceipt: boolean;
-  /** Waiting for its last receipt is over. */
-  isOverdue: boolean;
-  /** Why it was refused, given up or not delivered; null while fine. */
-  category: FailureCategory | null;
-  /** Its credit was given back. Late evidence does not take it again. */
-  isRefunded: boolean;
-}
-
-export type SmsStatus = "queued" | "sending" | "sent" | "delivered" | "undelivered" | "failed" | "expired";
-export type DeliveryState = "pending" | ReceiptState | "partially_delivered";
-
-export interface MessageState {
-  status: SmsStatus;
-  /** The network's word; null before a submit. */
-  deliveryState: DeliveryState | null;
-  failureCategory: FailureCategory | null;
+/** `deliveryState` null: before a submit. */
+export interface MessageState extends Pick<MessageRow, "status" | "deliveryState" | "failureCategory"> {
   /** When the SMSC had taken the last segment; Unix ms, null: it has not taken all. */
   sentAt: number | null;
   /** When the last receipt of delivery came; null: not all are delivered. */
@@ -55,17 +47,17 @@ export interface MessageState {
   refunded: number[];
 }
 
-/** Per route: what a message is called whose receipts did not come in time. */
-export type OverdueStatus = "sent" | "undelivered";
-
+/** What a message is called whose receipts did not come in time. */
+type OverdueStatus = NonNullable<Segment["overdue"]>;
 type Words = Pick<MessageState, "status" | "deliveryState" | "failureCategory">;
 
 /** The state of a message of these segments, at least one, in any order. */
-export function deriveMessageState(segments: readonly Segment[], overdueStatus: OverdueStatus = "sent"): MessageState {
+export function deriveMessageState(segments: readonly Segment[]): MessageState {
+  const overdueStatus = segments.find(({ overdue }) => overdue !== null)?.overdue ?? "sent";
   const refused = segments.filter((each) => each.acceptedAt === null && isGivenUp(each));
   const isStopped = refused.length > 0;
   const abandoned = isStopped ? segments.filter(({ state }) => state === "ready") : [];
-  const refunded = [...refused, ...abandoned].filter(({ isRefunded }) => !isRefunded);
+  const refunded = [...refused, ...abandoned].filter(({ credit }) => credit === "reserved");
   const areAllAccepted = segments.every(({ acceptedAt }) => acceptedAt !== null);
   const words = deriveWords(segments, refused, overdueStatus);
   const isOpen = words.status === "sent" && filterReported(segments).some((each) => !isClosed(each));
@@ -89,7 +81,7 @@ function deriveWords(segments: readonly Segment[], refused: readonly Segment[], 
   if (segments.every(({ acceptedAt }) => acceptedAt !== null)) return deriveAccepted(segments, overdueStatus);
   const isSending = isUnderWay || segments.some(({ acceptedAt }) => acceptedAt !== null);
   const status = isSending ? "sending" : "queued";
-  return { status, deliveryState: segments.some(({ wasTried }) => wasTried) ? "pending" : null, failureCategory: null };
+  return { status, deliveryState: segments.some(wasTried) ? "pending" : null, failureCategory: null };
 }
 
 /** A part at least never reached the SMSC. What reached it may still arrive, and then part of the message did. */
@@ -99,23 +91,32 @@ function deriveRefused(segments: readonly Segment[], refused: readonly Segment[]
   const category = (failed ?? inOrder[0])?.category ?? (failed === undefined ? "expired" : "internal_error");
   return {
     status: failed === undefined ? "expired" : "failed",
-    deliveryState: deliveryStateOfRefused(segments, category),
+    deliveryState: deriveRefusedDelivery(segments, category),
     failureCategory: category,
   };
 }
 
-function deliveryStateOfRefused(segments: readonly Segment[], category: FailureCategory): DeliveryState | null {
-  if (segments.some(({ receipt }) => receipt === "delivered")) return "partially_delivered";
+function deriveRefusedDelivery(segments: readonly Segment[], category: FailureCategory): DeliveryState | null {
+  if (segments.some(isDelivered)) return "partially_delivered";
   if (category === "outcome_unknown") return "unknown";
-  if (!segments.some(({ wasTried }) => wasTried)) return null;
+  if (!segments.some(wasTried)) return null;
   if (segments.some(isRefused)) return "rejected";
   const reported = segments.filter(hasLastWord);
-  return reported.length > 0 ? findWorst(reported).receipt : "pending";
+  return reported.length > 0 ? findWorst(reported).receiptState : "pending";
 }
 
 /** By the SMSC's answer to its submit, for good. What it took may have failed too, by a receipt. */
-function isRefused({ state, wasTried, acceptedAt, category }: Segment): boolean {
-  return state === "failed" && wasTried && acceptedAt === null && !OUR_OWN.includes(category);
+function isRefused(segment: Segment): boolean {
+  const { state, acceptedAt, category } = segment;
+  return state === "failed" && wasTried(segment) && acceptedAt === null && !OUR_OWN.includes(category);
+}
+
+function wasTried({ submittedAt }: Segment): boolean {
+  return submittedAt !== null;
+}
+
+function isDelivered({ receiptState }: Segment): boolean {
+  return receiptState === "delivered";
 }
 
 /** Why we end what waits to be tried again, though it was not refused. */
@@ -132,7 +133,7 @@ function deriveAccepted(segments: readonly Segment[], overdueStatus: OverdueStat
   if (reported.length === 0) return { status: "sent", deliveryState: "unknown", failureCategory: null };
   if (reported.some((each) => !isClosed(each)))
     return { status: "sent", deliveryState: openState(reported), failureCategory: null };
-  const delivered = reported.filter(({ receipt }) => receipt === "delivered");
+  const delivered = reported.filter(isDelivered);
   if (delivered.length === reported.length)
     return { status: "delivered", deliveryState: "delivered", failureCategory: null };
   const worst = findWorst(reported);
@@ -142,26 +143,27 @@ function deriveAccepted(segments: readonly Segment[], overdueStatus: OverdueStat
     return { status, deliveryState: "partially_delivered", failureCategory };
   }
   if (!hasLastWord(worst)) return { status: overdueStatus, deliveryState: "unknown", failureCategory };
-  const status = worst.receipt === "expired" ? "expired" : "undelivered";
-  return { status, deliveryState: worst.receipt, failureCategory };
+  const status = worst.receiptState === "expired" ? "expired" : "undelivered";
+  return { status, deliveryState: worst.receiptState, failureCategory };
 }
 
 /** Those that the network says something of. */
 function filterReported(segments: readonly Segment[]): Segment[] {
-  return segments.filter(({ expectsReceipt, receipt }) => expectsReceipt || receipt !== null);
+  return segments.filter(({ expectsReceipt, receiptState }) => expectsReceipt || receiptState !== null);
 }
 
-function hasLastWord({ receipt }: Segment): boolean {
-  return receipt !== null && isFinalState(receipt);
+/** Whether its last receipt came. */
+export function hasLastWord({ receiptState }: Pick<Segment, "receiptState">): boolean {
+  return receiptState !== null && isFinalState(receiptState);
 }
 
 function isClosed(segment: Segment): boolean {
-  return hasLastWord(segment) || segment.isOverdue;
+  return hasLastWord(segment) || segment.overdue !== null;
 }
 
 /** While a part is open: the first receipt that says more than that the SMSC has it makes it enroute, but for `unknown`. */
 function openState(reported: readonly Segment[]): DeliveryState {
-  const words = reported.map(({ receipt }) => receipt).filter((receipt) => receipt !== null);
+  const words = reported.map(({ receiptState }) => receiptState).filter((receipt) => receipt !== null);
   if (words.some((word) => word !== "accepted" && word !== "unknown")) return "enroute";
   if (words.includes("unknown")) return "unknown";
   return words.length > 0 ? "accepted" : "pending";
@@ -171,9 +173,9 @@ function openState(reported: readonly Segment[]): DeliveryState {
 const WORST_FIRST: readonly (ReceiptState | null)[] = ["undeliverable", "rejected", "deleted", "expired"];
 
 function findWorst(reported: readonly Segment[]): Segment {
-  const rank = ({ receipt }: Segment) =>
-    (WORST_FIRST.indexOf(receipt) + WORST_FIRST.length + 1) % (WORST_FIRST.length + 1);
-  const undelivered = reported.filter(({ receipt }) => receipt !== "delivered");
+  const rank = ({ receiptState }: Segment) =>
+    (WORST_FIRST.indexOf(receiptState) + WORST_FIRST.length + 1) % (WORST_FIRST.length + 1);
+  const undelivered = reported.filter((each) => !isDelivered(each));
   const [worst] = undelivered.toSorted((a, b) => rank(a) - rank(b) || a.seq - b.seq);
   if (worst === undefined) throw new Error("all segments are delivered");
   return worst;
@@ -182,7 +184,7 @@ function findWorst(reported: readonly Segment[]): Segment {
 /** Where neither the receipt nor the route says why. */
 function defaultCategory(segment: Segment): FailureCategory {
   if (!hasLastWord(segment)) return "receipt_timeout";
-  return segment.receipt === "expired" ? "expired" : "provider_error";
+  return segment.receiptState === "expired" ? "expired" : "provider_error";
 }
 
 function latest(times: (number | null)[]): number | null {

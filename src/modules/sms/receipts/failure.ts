@@ -1,20 +1,9 @@
-/**
- * Why an SMS was not delivered: the words of `failureCategory`, and the way to them from a mobile
- * network's own error numbers. Pure.
- */
-import type { RefusalCategory } from "../../../protocols/smpp/pdu/status-table.ts";
+// Why an SMS was not delivered: the values of `failureCategory`, and how a mobile network's error numbers map to them. Pure.
 
-/** Refusals by the SMSC, what the network said of the subscriber, and what is our own to say. */
-export type FailureCategory =
-  | RefusalCategory
-  | "unknown_subscriber"
-  | "absent_subscriber"
-  | "handset_error"
-  | "opted_out"
-  | "expired"
-  | "receipt_timeout"
-  | "outcome_unknown"
-  | "internal_error";
+import type { FAILURE_CATEGORIES } from "../../../platform/db/schema/sms.ts";
+
+/** Refusals by the SMSC (status-table.ts), what the network said of the subscriber, and what is our own to say. */
+export type FailureCategory = (typeof FAILURE_CATEGORIES)[number];
 
 /** GSM errors (3GPP TS 29.002 §17.6, §17.7) by their numbers. */
 const GSM_ERRORS: ReadonlyMap<number, FailureCategory> = new Map([

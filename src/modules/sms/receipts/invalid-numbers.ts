@@ -1,9 +1,9 @@
 // Suppresses numbers that the network calls no subscriber's, for the workspace that sent to them.
 // Where a route says so in masses, a table of the network is broken rather than all those numbers: the operator decides.
 
-import type { Commit } from "../../../platform/db/group-commit.ts";
+import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
-import type { Log } from "../../../platform/log.ts";
+import type { RefusalWatch } from "../../emails/delivery/refusal-watch.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 
 /** A message's first last word by receipt. */
@@ -19,19 +19,12 @@ export interface LastWord {
 
 type Recipient = Pick<LastWord, "workspaceId" | "address">;
 
-export interface InvalidNumbersDeps {
+export interface InvalidNumbersDeps extends Pick<Context, "commit" | "log"> {
   /** Whether a site refuses in masses, each workspace for itself; a route is a site here. */
-  refusals: {
-    noteReply(site: string, workspaceId: number, now: number): void;
-    noteHard(site: string, workspaceId: number, now: number): void;
-    decide(site: string, recipient: Recipient, now: number): { kind: "now" } | { kind: "held"; earlier: Recipient[] };
-    forget(site: string, earlier: Recipient[]): void;
-  };
+  refusals: RefusalWatch;
   suppressions: Pick<SuppressionStore, "insert" | "hold" | "takeBack">;
   /** Inside a transaction: of a deleted workspace nothing more is written. */
   isThere: (workspaceId: number) => boolean;
-  commit: Commit;
-  log: Log;
 }
 
 export class InvalidNumbers {

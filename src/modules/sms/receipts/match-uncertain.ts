@@ -31,7 +31,6 @@ export interface ReceiptFacts {
   umr: number | null;
 }
 
-/** An orphan, and what it says. */
 export type KeptReceipt = Receipt & { sender: string };
 
 interface Candidate {
@@ -62,7 +61,6 @@ export class UncertainMatcher {
     return this.#deps.routes.get(route)?.config.segmentation === "payload";
   }
 
-  /** Whether something for the number is in flight. */
   isAwaited(route: string, recipient: string, now: number): boolean {
     return this.#openTo(route, [recipient], now).some(({ state }) => state === "in_flight");
   }

@@ -1,7 +1,5 @@
-/**
- * Whether a receipt with an unknown id is about a message: by how its text begins, which many SMSCs repeat, by the
- * sender, and by when it was submitted. Pure.
- */
+// Whether a receipt with an unknown id is about a message. Pure.
+// By how its text begins, which many SMSCs repeat, by the sender, and by when it was submitted.
 
 /** Fewer letters that are the same say nothing. */
 const FEW = 4;

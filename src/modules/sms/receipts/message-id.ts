@@ -1,12 +1,8 @@
-/**
- * An SMSC's message ids, which it writes one way in its answer to a submit_sm and maybe another in the
- * receipt: upper and lower case, leading zeros, hexadecimal and decimal. A segment's row keeps the key of
- * the answer's id; a receipt's id is looked for under each key that it may stand for. Pure.
- */
+// An SMSC's message ids in responses and receipts, which may differ in case, leading zeros and base. Pure.
+// A segment's row keeps the key of the response's id; a receipt's id is looked for under each key that it may stand for.
 
 /** How a receipt's id was changed to become the key: what an operator's link turns out to do is learned and tried first. */
-export const CONVERSIONS = ["same", "hex_to_decimal", "decimal_to_hex"] as const;
-export type Conversion = (typeof CONVERSIONS)[number];
+export type Conversion = "same" | "hex_to_decimal" | "decimal_to_hex";
 
 export interface CandidateKey {
   key: string;

@@ -4,13 +4,13 @@ import { and, asc, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsReceiptOrphans } from "../../../platform/db/schema/sms.ts";
 import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 
 export type OrphanRow = typeof smsReceiptOrphans.$inferSelect;
 
 export function openOrphanStore({ orm }: Db) {
   const p = sql.placeholder;
-  const selectById = fast(
+  const selectById = prepare(
     orm
       .select()
       .from(smsReceiptOrphans)
@@ -37,7 +37,6 @@ export function openOrphanStore({ orm }: Db) {
         )
         .orderBy(desc(smsReceiptOrphans.id))
         .all(),
-    /** How many wait, by route. */
     counts: (): { route: string; count: number }[] =>
       orm
         .select({ route: smsReceiptOrphans.route, count: sql<number>`COUNT(*)` })

@@ -1,36 +1,22 @@
-/**
- * Reads a delivery receipt: what happened to which message. SMPP 3.4 names three TLVs for that and shows
- * a text in its appendix B as an example, of which every vendor has made its own. So: what the TLVs say
- * counts first, and each key of the text is searched by itself, in any order and case, in Latin-1. Each
- * comes alone: an id in a TLV and the state in the text is common. Vendors' clocks and zones differ, and when
- * we received the receipt is what counts; the submit date is read only to tell which message is meant where
- * the id does not. Pure, in bounded time, never throws.
- */
+// Reads a delivery receipt: which message it is about, and what happened to that. Pure, in bounded time, never throws.
+// SMPP 3.4 names three TLVs for it and shows a text in its appendix B, of which every vendor has made its own. The TLVs count
+// first, and each key of the text is searched by itself, in any order and case, in Latin-1: an id in a TLV and the state in
+// the text is common. Vendors' clocks and zones differ, so that only our time of receipt counts; the submit date is read
+// to tell which message is meant where the id does not.
+
+import type { RECEIPT_STATES } from "../../../platform/db/schema/sms.ts";
+import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import { networkErrorText, type NetworkError, readNetworkError } from "./failure.ts";
 import { readHeader } from "../encoding/user-data-header.ts";
 
 /** The network's words for a message. `delivered`, `expired`, `deleted`, `undeliverable` and `rejected` are its last. */
-export type ReceiptState =
-  | "enroute"
-  | "accepted"
-  | "unknown"
-  | "delivered"
-  | "expired"
-  | "deleted"
-  | "undeliverable"
-  | "rejected";
+export type ReceiptState = (typeof RECEIPT_STATES)[number];
 
-/** The parts of a deliver_sm or data_sm that are looked at. */
-export interface Delivery {
-  esmClass: number;
+/** The fields of a deliver_sm or data_sm that are read. */
+export interface Delivery extends Pick<Inbound, "esmClass" | "receiptedMessageId" | "messageState"> {
   shortMessage: Uint8Array;
-  /** TLV 0x0424, counted when the short message is empty. */
+  /** It counts where the short message is empty. */
   messagePayload: Uint8Array | null;
-  /** TLV 0x001E. */
-  receiptedMessageId: string | null;
-  /** TLV 0x0427. */
-  messageState: number | null;
-  /** TLV 0x0423, three octets. */
   networkErrorCode: Uint8Array | null;
 }
 

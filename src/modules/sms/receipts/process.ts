@@ -9,7 +9,7 @@ import type { OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey } from "./message-id.ts";
 import { isFinalState, type Receipt } from "./parse.ts";
 import type { Route } from "../gateway/route-settings.ts";
-import { advance, toSegmentState } from "../queue/status.ts";
+import { advance, hasLastWord, toSegmentState } from "../queue/status.ts";
 import { type KeptReceipt, UncertainMatcher } from "./match-uncertain.ts";
 import type { SmsStores } from "../stores.ts";
 import { releaseParts } from "../gateway/resolve-uncertain.ts";
@@ -27,7 +27,6 @@ export interface ReceiptDeps {
   onLastWord?: (word: LastWord) => void;
 }
 
-/** What of a receipt's PDU counts beside what it says. */
 export type ReceiptPdu = Pick<Inbound, "source" | "destination" | "userMessageReference" | "bytes">;
 
 export class Receipts {
@@ -42,12 +41,12 @@ export class Receipts {
   constructor(deps: ReceiptDeps) {
     this.#deps = deps;
     this.#uncertain = new UncertainMatcher({ ...deps, areIdsKnown: (route) => this.#findConversion(route) !== null });
-    for (const { route, count } of deps.sms.orphans.counts()) this.#orphans.set(route, count);
+    this.recount();
   }
 
   /** A receipt that came by a link of the route; the work that waited for it. */
   take(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): ReadyWork[] {
-    const found = this.#find(routeName, receipt, pdu, now) ?? this.#findUnanswered(routeName, receipt, pdu, now);
+    const found = this.#findById(routeName, receipt, pdu, now) ?? this.#findUnanswered(routeName, receipt, pdu, now);
     if (found !== null) return found.flatMap((row) => this.#apply(row, receipt, now));
     this.#keep(routeName, receipt, pdu, now);
     if (pdu.userMessageReference !== null) return [];
@@ -58,18 +57,18 @@ export class Receipts {
   }
 
   /** The segments have this id now: receipts that came before it are applied. */
-  join(rows: SegmentRow[], recipientOf: () => string, smscId: string, now: number): void {
+  join(rows: SegmentRow[], getRecipient: () => string, smscId: string, now: number): void {
     const [first] = rows;
-    if (first === undefined || !this.#mayHaveOrphans(first.route)) return;
+    if (first === undefined || this.countUnmatched(first.route) === 0) return;
     const { orphans, segments } = this.#deps.sms;
-    const recipient = recipientOf();
+    const recipient = getRecipient();
     const number = numberKey(recipient);
     const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
     for (const orphan of kept.toSorted((a, b) => a.id - b.id)) {
       if (orphan.numberKey !== number) continue;
       const own = rows.flatMap(({ messageId, seq }) => segments.find(messageId, seq) ?? []);
       // An SMSC that gives an id again: this receipt is that of a part whose answer is still to come.
-      if (own.every(isOver) && this.#uncertain.isAwaited(first.route, recipient, now)) continue;
+      if (own.every(hasLastWord) && this.#uncertain.isAwaited(first.route, recipient, now)) continue;
       for (const row of own) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
       this.#remove(orphan);
     }
@@ -77,7 +76,7 @@ export class Receipts {
 
   /** Applies kept receipts that are about a segment whose outcome is unknown. Null: there are none. */
   applyEvidence(row: SegmentRow, recipient: string | null, now: number): ReadyWork[] | null {
-    if (recipient === null || !this.#mayHaveOrphans(row.route)) return null;
+    if (recipient === null || this.countUnmatched(row.route) === 0) return null;
     const { segments } = this.#deps.sms;
     const orphans = this.#uncertain.findEvidence(row, recipient, now);
     const rows = this.#uncertain.isWhole(row.route)
@@ -92,7 +91,6 @@ export class Receipts {
     return together.flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
   }
 
-  /** An orphan is about these. */
   #settle(rows: SegmentRow[], orphan: OrphanRow, now: number): ReadyWork[] {
     const { segments } = this.#deps.sms;
     const receipt = JSON.parse(orphan.receipt) as Receipt;
@@ -108,7 +106,7 @@ export class Receipts {
   }
 
   /** By its id, however the SMSC writes that, and by its number. Null: there is none. */
-  #find(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
+  #findById(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
     const { source, destination } = pdu;
     const { id } = receipt;
     if (id === null) return null;
@@ -116,10 +114,10 @@ export class Receipts {
       const found = this.#deps.sms.segments
         .bySmscId(routeName, key)
         .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
-      const [best] = [...found.filter(({ segment }) => !isOver(segment)), ...found];
+      const [best] = [...found.filter(({ segment }) => !hasLastWord(segment)), ...found];
       if (best === undefined) continue;
       // An SMSC that gives an id again: it may be about a segment in flight, and waits for the response as an orphan.
-      if (isOver(best.segment) && this.#uncertain.isAwaited(routeName, best.message.recipient, now)) return null;
+      if (hasLastWord(best.segment) && this.#uncertain.isAwaited(routeName, best.message.recipient, now)) return null;
       this.#learn(routeName, conversion, now);
       this.#uncertain.learn(best.segment, receipt);
       // One id for all of a message that was sent whole.
@@ -186,16 +184,17 @@ export class Receipts {
       category: isBad ? findFailureCategory(receipt, errors) : null,
       reason: null,
     };
-    if (isFinalState(next)) this.#tellEnd(row, receipt, now);
+    if (isFinalState(next)) this.#reportLastWord(row, receipt, now);
     this.#deps.sms.segments.receipt(row, { state: toSegmentState(next), receiptState: next, now }, said);
     return releaseParts(row, now, this.#deps.sms.segments);
   }
 
   /** Once a message, however many parts it has. */
-  #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
+  #reportLastWord({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
     const { sms, routes, onLastWord } = this.#deps;
     const address = sms.messages.byId(messageId)?.recipient;
-    if (onLastWord === undefined || address === undefined || sms.segments.listByMessage(messageId).some(isOver)) return;
+    if (onLastWord === undefined || address === undefined || sms.segments.listByMessage(messageId).some(hasLastWord))
+      return;
     const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
     const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
     sms.afterCommit.run(() => onLastWord({ route, workspaceId, address, isInvalid, at }));
@@ -214,16 +213,12 @@ export class Receipts {
       raw: pdu.bytes,
       receivedAt: now,
     });
-    this.#orphans.set(route, (this.#orphans.get(route) ?? 0) + 1);
+    this.#orphans.set(route, this.countUnmatched(route) + 1);
   }
 
   /** Its route's count stays: too high a one costs a look, too low a one would lose receipts. */
   #remove({ id }: OrphanRow): void {
     this.#deps.sms.orphans.remove(id);
-  }
-
-  #mayHaveOrphans(route: string): boolean {
-    return (this.#orphans.get(route) ?? 0) > 0;
   }
 
   /** How many of a route fit nothing; too many rather than too few. */
@@ -238,11 +233,6 @@ export class Receipts {
   }
 }
 
-function isOver({ receiptState }: SegmentRow): boolean {
-  return receiptState !== null && isFinalState(receiptState);
-}
-
-/** The other one. */
 function senderIn({ source, destination }: ReceiptPdu): string {
   return (numberKey(source.address)?.length ?? 0) >= 9 ? destination.address : source.address;
 }

@@ -3,13 +3,14 @@
 import type { Plan } from "../../../config/config.ts";
 import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
-import { validationError } from "../../../platform/http/errors.ts";
+import { notFound, validationError } from "../../../platform/http/errors.ts";
 import type { ListPages } from "../../../platform/http/pagination.ts";
 import { timeOf } from "../../../platform/http/times.ts";
 import type { Keyring } from "../../../platform/keyring/keyring.ts";
 import { newId } from "../../../platform/uuid.ts";
 import type { Events } from "../../events/index.ts";
 import type { EventStore } from "../../events/store.ts";
+import { requireBelowLimit } from "../../plans/limit.ts";
 import type { DeliveryStore } from "../delivery/delivery-store.ts";
 import type { WebhookJobStore } from "../delivery/job-store.ts";
 import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "../delivery/target.ts";
@@ -54,6 +55,17 @@ export interface WithSecret {
   secret: string;
 }
 
+/** Throws 404. */
+export function findWebhook({ workspaceId, uid }: Place, { webhooks }: WebhookDeps): WebhookRow {
+  const webhook = webhooks.byUid(workspaceId, uid);
+  if (webhook === undefined) throw noSuchWebhook();
+  return webhook;
+}
+
+export function noSuchWebhook(): AppError {
+  return notFound("This workspace has no webhook with this id");
+}
+
 /** Throws 402 at the plan's limit, 422 for a URL that must not be called. */
 export async function createWebhook(
   workspaceId: number,
@@ -62,7 +74,7 @@ export async function createWebhook(
 ): Promise<WithSecret> {
   await requireCallable(request.url, deps);
   return deps.commit(() => {
-    refuseOverLimit(workspaceId, deps);
+    requireBelowLimit("webhook", deps.planOf(workspaceId).webhooks, () => deps.webhooks.countOf(workspaceId));
     const now = deps.clock.now();
     const uid = newId(now, deps.random);
     const secret = createSecret(deps.random);
@@ -80,16 +92,15 @@ export async function createWebhook(
   });
 }
 
-/** Null: there is no such webhook. Turning it on takes back that pombo turned it off. */
+/** Throws 404. Turning it on takes back that pombo turned it off. */
 export async function changeWebhook(
   place: Place,
   change: Partial<WebhookRequest>,
   deps: WebhookDeps,
-): Promise<WebhookRow | null> {
+): Promise<WebhookRow> {
   if (change.url !== undefined) await requireCallable(change.url, deps);
   return deps.commit(() => {
-    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
-    if (webhook === undefined) return null;
+    const webhook = findWebhook(place, deps);
     const { url, events, description, enabled } = change;
     return deps.webhooks.update(webhook, {
       ...(url === undefined ? {} : { url }),
@@ -104,12 +115,11 @@ export async function changeWebhook(
 
 /**
  * Gives a webhook a new secret; the one before signs beside it for so many hours, and so do earlier ones until their own
- * time. 0: every earlier one ends at once. Null: there is no such webhook. Throws 422 when too many are valid still.
+ * time. 0: every earlier one ends at once. Throws 404, and 422 when too many are valid still.
  */
-export async function rotateSecret(place: Place, graceHours: number, deps: WebhookDeps): Promise<WithSecret | null> {
+export async function rotateSecret(place: Place, graceHours: number, deps: WebhookDeps): Promise<WithSecret> {
   return deps.commit(() => {
-    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
-    if (webhook === undefined) return null;
+    const webhook = findWebhook(place, deps);
     const oldSecrets = graceHours > 0 ? keepOldSecrets(webhook, graceHours, deps) : [];
     const secret = createSecret(deps.random);
     const updated = deps.webhooks.update(webhook, {
@@ -138,38 +148,48 @@ function keepOldSecrets(webhook: WebhookRow, graceHours: number, { clock }: Webh
   return [{ sealed: webhook.secret.toString("base64"), until: now + graceHours * 3_600_000 }, ...earlier];
 }
 
-/** Sends the event webhook.test to this webhook only; the event's id, or null when there is no such webhook. */
-export async function testWebhook(place: Place, deps: WebhookDeps): Promise<string | null> {
-  const queued = await deps.commit(() => {
-    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
-    if (webhook === undefined) return null;
+/** Sends the event webhook.test to this webhook only; the event's id. Throws 404. */
+export async function testWebhook(place: Place, deps: WebhookDeps): Promise<string> {
+  return queueCall(deps, (at) => {
+    const webhook = findWebhook(place, deps);
     requireEnabled(webhook);
-    const { id: webhookId, workspaceId, uid: resource } = webhook;
-    const at = deps.clock.now();
+    const { workspaceId, uid: resource } = webhook;
     const event = deps.record({ workspaceId, type: "webhook.test", resource, at, data: () => showWebhook(webhook) });
-    if (event === null) return null;
-    deps.jobs.add({ webhookId, eventId: event.id, nextAt: at, again: "always" });
-    return { uid: event.uid, webhookId, at };
+    if (event === null) throw noSuchWebhook();
+    return { webhook, event };
   });
-  if (queued !== null) deps.nudge(queued.webhookId, queued.at);
-  return queued?.uid ?? null;
 }
 
-/** Delivers the event of one delivery once more; its id, or null when there is no such webhook or delivery. */
-export async function replayDelivery(place: Place, deliveryUid: string, deps: WebhookDeps): Promise<string | null> {
-  const queued = await deps.commit(() => {
+/** Delivers the event of one delivery once more; its id. Throws 404. */
+export async function replayDelivery(place: Place, deliveryUid: string, deps: WebhookDeps): Promise<string> {
+  return queueCall(deps, () => {
     const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
     const delivery = webhook === undefined ? undefined : deps.deliveries.byUid(webhook.id, deliveryUid);
-    if (webhook === undefined || delivery === undefined) return null;
+    if (webhook === undefined || delivery === undefined) throw noSuchDelivery();
     requireEnabled(webhook);
     const event = deps.events.byId(delivery.eventId);
-    if (event === undefined) return null;
-    const now = deps.clock.now();
-    deps.jobs.add({ webhookId: webhook.id, eventId: event.id, nextAt: now, again: "always" });
-    return { uid: event.uid, webhookId: webhook.id, at: now };
+    if (event === undefined) throw noSuchDelivery();
+    return { webhook, event };
   });
-  if (queued !== null) deps.nudge(queued.webhookId, queued.at);
-  return queued?.uid ?? null;
+}
+
+function noSuchDelivery(): AppError {
+  return notFound("This workspace has no such webhook delivery, or its event has expired");
+}
+
+/** Queues a call of the webhook with the event that `find` finds in the transaction; the event's id. */
+async function queueCall(
+  { commit, clock, jobs, nudge }: WebhookDeps,
+  find: (now: number) => { webhook: { id: number }; event: { id: number; uid: string } },
+): Promise<string> {
+  const { webhook, event, at } = await commit(() => {
+    const now = clock.now();
+    const found = find(now);
+    jobs.add({ webhookId: found.webhook.id, eventId: found.event.id, nextAt: now, again: "always" });
+    return { ...found, at: now };
+  });
+  nudge(webhook.id, at);
+  return event.uid;
 }
 
 /** Throws 422 for a webhook that is turned off. */
@@ -197,12 +217,4 @@ async function requireCallable(url: string, { rules, look }: WebhookDeps): Promi
       },
     ]);
   }
-}
-
-function refuseOverLimit(workspaceId: number, deps: WebhookDeps): void {
-  const limit = deps.planOf(workspaceId).webhooks;
-  if (limit < 0 || deps.webhooks.countOf(workspaceId) < limit) return;
-  throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "webhook" : "webhooks"}`, {
-    hint: "Delete an unused webhook, or ask the operator to raise the plan's limits.",
-  });
 }

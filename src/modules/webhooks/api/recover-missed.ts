@@ -3,7 +3,7 @@
 // earliest of their times: each caller's answer is that of a run that began after the request.
 
 import type { EventType } from "../../events/schema.ts";
-import { type Place, requireEnabled, type WebhookDeps } from "./manage.ts";
+import { findWebhook, noSuchWebhook, type Place, requireEnabled, type WebhookDeps } from "./manage.ts";
 import type { EventPlace } from "../delivery/delivery-store.ts";
 import { isSubscribed, type WebhookRow } from "../store.ts";
 
@@ -12,16 +12,16 @@ const BATCH = 500;
 
 /** The requests that wait for the running recovery of a webhook. */
 interface Line {
-  next: { since: number; queued: Promise<number | null>; start(): void } | null;
+  next: { since: number; queued: Promise<number>; start(): void } | null;
 }
 
-export type Recover = (place: Place, since: number) => Promise<number | null>;
+export type Recover = (place: Place, since: number) => Promise<number>;
 
-/** Queues every event from `since` (Unix ms) on that a webhook wants and has never got; how many, or null: there is none. */
+/** Queues every event from `since` (Unix ms) on that a webhook wants and has never got; how many. Throws 404. */
 export function createRecover(deps: WebhookDeps): Recover {
   const lines = new Map<number, Line>();
 
-  const begin = (webhook: WebhookRow, since: number): Promise<number | null> => {
+  const begin = (webhook: WebhookRow, since: number): Promise<number> => {
     const line: Line = { next: null };
     lines.set(webhook.id, line);
     return recover(webhook, since, deps).finally(() => {
@@ -30,14 +30,13 @@ export function createRecover(deps: WebhookDeps): Recover {
     });
   };
 
-  return async ({ workspaceId, uid }, since) => {
-    const webhook = deps.webhooks.byUid(workspaceId, uid);
-    if (webhook === undefined) return null;
+  return async (place, since) => {
+    const webhook = findWebhook(place, deps);
     requireEnabled(webhook);
     const line = lines.get(webhook.id);
     if (line === undefined) return begin(webhook, since);
     if (line.next === null) {
-      const { promise, resolve } = Promise.withResolvers<number | null>();
+      const { promise, resolve } = Promise.withResolvers<number>();
       const next = { since, queued: promise, start: () => resolve(begin(webhook, next.since)) };
       line.next = next;
     }
@@ -46,7 +45,7 @@ export function createRecover(deps: WebhookDeps): Recover {
   };
 }
 
-async function recover({ id, workspaceId }: WebhookRow, since: number, deps: WebhookDeps): Promise<number | null> {
+async function recover({ id, workspaceId }: WebhookRow, since: number, deps: WebhookDeps): Promise<number> {
   let queued = 0;
   // Later events are queued by themselves.
   const upTo = deps.events.getLastId(workspaceId);
@@ -55,7 +54,7 @@ async function recover({ id, workspaceId }: WebhookRow, since: number, deps: Web
     const batch = await deps.commit(() => {
       // It may have been deleted, changed or turned off between two batches.
       const webhook = deps.webhooks.byId(id);
-      if (webhook === undefined) return null;
+      if (webhook === undefined) throw noSuchWebhook();
       requireEnabled(webhook);
       const names = JSON.parse(webhook.events) as string[];
       const { missed, last } = deps.deliveries.listMissed(webhook, from, { upTo, limit: BATCH });
@@ -64,7 +63,6 @@ async function recover({ id, workspaceId }: WebhookRow, since: number, deps: Web
       for (const event of wanted) deps.jobs.add({ webhookId: id, eventId: event.id, nextAt: now, again: "on_failure" });
       return { count: wanted.length, last, now };
     });
-    if (batch === null) return null;
     queued += batch.count;
     after = batch.last;
     if (batch.count > 0) deps.nudge(id, batch.now);

@@ -3,7 +3,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
-import { notFound } from "../../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import {
   CursorMeta,
@@ -13,11 +12,12 @@ import {
   buildPageMeta,
   parsePage,
 } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import {
   changeWebhook,
   createWebhook,
+  findWebhook,
   type Place,
   replayDelivery,
   rotateSecret,
@@ -38,7 +38,6 @@ import {
   WebhookWithSecret,
 } from "./schema.ts";
 import { showDelivery, showWebhook } from "./serialize.ts";
-import type { WebhookRow } from "../store.ts";
 
 const TAG = "Webhooks";
 const LIST = "webhooks";
@@ -59,8 +58,7 @@ export function webhookRoutes(deps: WebhookDeps) {
         return { data: withSecret(created) };
       },
       {
-        body: requestBody(buildCreateSchema(deps.rules)),
-        parse: "json",
+        ...jsonBody(buildCreateSchema(deps.rules)),
         detail: describe({
           id: "createWebhook",
           tag: TAG,
@@ -78,9 +76,12 @@ export function webhookRoutes(deps: WebhookDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.webhooks.list(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map(showWebhook), meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.webhooks.list(workspaceId, before, limit),
+          showWebhook,
+        );
       },
       {
         query: CursorQuery,
@@ -97,13 +98,11 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id",
       async ({ request, params, body }) => {
         const changed = await changeWebhook(getPlace(request, params.id), body, deps);
-        if (changed === null) throw noSuchWebhook();
         return { data: showWebhook(changed) };
       },
       {
         params: OneWebhook,
-        body: requestBody(buildChangeSchema(deps.rules)),
-        parse: "json",
+        ...jsonBody(buildChangeSchema(deps.rules)),
         detail: describe({
           id: "updateWebhook",
           tag: TAG,
@@ -118,7 +117,7 @@ export function webhookRoutes(deps: WebhookDeps) {
     .delete(
       "/:id",
       async ({ request, params }) => {
-        const webhook = findWebhook(request, params.id, deps);
+        const webhook = findWebhook(getPlace(request, params.id), deps);
         await deps.commit(() => deps.webhooks.delete(webhook));
         deps.deleted();
         return { data: { id: webhook.uid, deleted: true } };
@@ -137,7 +136,7 @@ export function webhookRoutes(deps: WebhookDeps) {
     .get(
       "/:id/deliveries",
       ({ request, params, query }) => {
-        const webhook = findWebhook(request, params.id, deps);
+        const webhook = findWebhook(getPlace(request, params.id), deps);
         const page = parsePage(query);
         const total = webhook.deliveryCount;
         const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
@@ -159,7 +158,6 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/test",
       async ({ request, params, set }) => {
         const eventId = await testWebhook(getPlace(request, params.id), deps);
-        if (eventId === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { eventId } };
       },
@@ -178,13 +176,11 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/rotate-secret",
       async ({ request, params, body }) => {
         const rotated = await rotateSecret(getPlace(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
-        if (rotated === null) throw noSuchWebhook();
         return { data: withSecret(rotated) };
       },
       {
         params: OneWebhook,
-        body: requestBody(SecretRotation),
-        parse: "json",
+        ...jsonBody(SecretRotation),
         detail: describe({
           id: "rotateWebhookSecret",
           tag: TAG,
@@ -199,7 +195,6 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/deliveries/:deliveryId/replay",
       async ({ request, params, set }) => {
         const eventId = await replayDelivery(getPlace(request, params.id), params.deliveryId.toLowerCase(), deps);
-        if (eventId === null) throw notFound("This workspace has no such webhook delivery, or its event has expired");
         set.status = 202;
         return { data: { eventId } };
       },
@@ -218,14 +213,12 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/recover",
       async ({ request, params, body, set }) => {
         const queued = await recover(getPlace(request, params.id), Date.parse(body.since));
-        if (queued === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { queued } };
       },
       {
         params: OneWebhook,
-        body: requestBody(Recovery),
-        parse: "json",
+        ...jsonBody(Recovery),
         detail: describe({
           id: "recoverWebhookEvents",
           tag: TAG,
@@ -241,17 +234,6 @@ export function webhookRoutes(deps: WebhookDeps) {
 
 function getPlace(request: Request, id: string): Place {
   return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
-}
-
-function findWebhook(request: Request, id: string, deps: WebhookDeps): WebhookRow {
-  const { workspaceId, uid } = getPlace(request, id);
-  const webhook = deps.webhooks.byUid(workspaceId, uid);
-  if (webhook === undefined) throw noSuchWebhook();
-  return webhook;
-}
-
-function noSuchWebhook() {
-  return notFound("This workspace has no webhook with this id");
 }
 
 function withSecret({ webhook, secret }: WithSecret): typeof WebhookWithSecret.static {

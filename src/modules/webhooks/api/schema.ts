@@ -4,7 +4,8 @@ import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../../events/schema.ts";
 import { hinted, checkLine, ruled, text } from "../../../platform/http/request-schemas.ts";
 import { parseTarget, type TargetRules } from "../delivery/target.ts";
-import { named } from "../../../platform/http/openapi.ts";
+import { bodyObject, namedObject } from "../../../platform/http/openapi.ts";
+import { dateTime, identifier, orNull } from "../../../platform/http/answer-schemas.ts";
 
 const MAX_URL = 2048;
 const MAX_DESCRIPTION = 255;
@@ -61,135 +62,88 @@ const eventNames = Type.Array(eventName, {
 const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, checkLine);
 
 export function buildCreateSchema(rules: TargetRules) {
-  return named(
-    "WebhookCreate",
-    Type.Object(
-      {
-        url: url(rules),
-        events: eventNames,
-        description: Type.Optional(description),
-        enabled: Type.Optional(Type.Boolean({ description: "Whether it is called; default: true." })),
-      },
-      { additionalProperties: false },
-    ),
-  );
+  return bodyObject("WebhookCreate", {
+    url: url(rules),
+    events: eventNames,
+    description: Type.Optional(description),
+    enabled: Type.Optional(Type.Boolean({ description: "Whether it is called; default: true." })),
+  });
 }
 
 export function buildChangeSchema(rules: TargetRules) {
-  return named(
+  return bodyObject(
     "WebhookChange",
-    Type.Object(
-      {
-        url: Type.Optional(url(rules)),
-        events: Type.Optional(eventNames),
-        description: Type.Optional(description),
-        enabled: Type.Optional(Type.Boolean({ description: "true also enables a webhook that pombo disabled." })),
-      },
-      { additionalProperties: false, minProperties: 1 },
-    ),
+    {
+      url: Type.Optional(url(rules)),
+      events: Type.Optional(eventNames),
+      description: Type.Optional(description),
+      enabled: Type.Optional(Type.Boolean({ description: "true also enables a webhook that pombo disabled." })),
+    },
+    { minProperties: 1 },
   );
 }
 
-export const SecretRotation = named(
-  "SecretRotation",
-  Type.Object(
-    {
-      graceHours: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          maximum: MAX_GRACE_HOURS,
-          description:
-            "How long the old secret also signs; default: 24. 0: it and all earlier ones end at once, as after a leak.",
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-);
-
-export const Recovery = named(
-  "WebhookRecovery",
-  Type.Object(
-    {
-      since: Type.String({
-        format: "date-time",
-        description: "From this time on.",
-        examples: ["2026-11-21T00:00:00Z"],
-      }),
-    },
-    { additionalProperties: false },
-  ),
-);
-
-const Time = Type.String({ format: "date-time" });
-const nullableTime = (says: string) => Type.Union([Time, Type.Null()], { description: says });
-const nullableText = (says: string) => Type.Union([Type.String(), Type.Null()], { description: says });
-
-export const Webhook = named(
-  "Webhook",
-  Type.Object({
-    id: Type.String({ format: "uuid", description: "The webhook's id." }),
-    url: Type.String({ description: "Where events are sent.", examples: ["https://example.com/hooks/pombo"] }),
-    events: Type.Array(Type.String(), {
-      description: "The events that it wants: names, `email.*` for all of a kind, `*` for all.",
-      examples: [["email.delivered", "email.bounced"]],
+export const SecretRotation = bodyObject("SecretRotation", {
+  graceHours: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_GRACE_HOURS,
+      description:
+        "How long the old secret also signs; default: 24. 0: it and all earlier ones end at once, as after a leak.",
     }),
-    createdAt: Type.String({ format: "date-time", description: "When it was created." }),
-    lastDeliveryAt: Type.Union([Time, Type.Null()], { description: "The last call that succeeded." }),
-    lastFailureAt: nullableTime("The last call that failed."),
-    lastFailureReason: nullableText("Why that failed."),
-    description: nullableText("For people."),
-    enabled: Type.Boolean({ description: "Whether it is called.", examples: [true] }),
-    disabledReason: Type.Union([Type.String(), Type.Null()], {
-      description: "Why pombo disabled it; null: it did not.",
-    }),
-  }),
-);
+  ),
+});
 
-export const WebhookWithSecret = named(
-  "WebhookWithSecret",
-  Type.Object({
-    ...Webhook.properties,
-    secret: Type.String({ description: "Shown only in this answer.", examples: ["whsec_…"] }),
+export const Recovery = bodyObject("WebhookRecovery", {
+  since: Type.String({
+    format: "date-time",
+    description: "From this time on.",
+    examples: ["2026-11-21T00:00:00Z"],
   }),
-);
+});
+
+const Time = dateTime();
+
+export const Webhook = namedObject("Webhook", {
+  id: identifier("The webhook's id."),
+  url: Type.String({ description: "Where events are sent.", examples: ["https://example.com/hooks/pombo"] }),
+  events: Type.Array(Type.String(), {
+    description: "The events that it wants: names, `email.*` for all of a kind, `*` for all.",
+    examples: [["email.delivered", "email.bounced"]],
+  }),
+  createdAt: dateTime("When it was created."),
+  lastDeliveryAt: orNull(Time, "The last call that succeeded."),
+  lastFailureAt: orNull(Time, "The last call that failed."),
+  lastFailureReason: orNull(Type.String(), "Why that failed."),
+  description: orNull(Type.String(), "For people."),
+  enabled: Type.Boolean({ description: "Whether it is called.", examples: [true] }),
+  disabledReason: orNull(Type.String(), "Why pombo disabled it; null: it did not."),
+});
+
+export const WebhookWithSecret = namedObject("WebhookWithSecret", {
+  ...Webhook.properties,
+  secret: Type.String({ description: "Shown only in this answer.", examples: ["whsec_…"] }),
+});
 
 /** One HTTP attempt: one of deliveredAt and failedAt is set. */
-export const WebhookDelivery = named(
-  "WebhookDelivery",
-  Type.Object({
-    id: Type.String({ format: "uuid", description: "The attempt's id." }),
-    event: Type.String({ description: "The event's type.", examples: ["email.delivered"] }),
-    responseStatus: Type.Union([Type.Integer(), Type.Null()], {
-      description: "The status that the receiver answered; null: no answer.",
-      examples: [500],
-    }),
-    errorMessage: Type.Union([Type.String(), Type.Null()], {
-      description: "Why it failed; null: it succeeded.",
-      examples: ["It answered 500"],
-    }),
-    createdAt: Type.String({ format: "date-time", description: "When the attempt began." }),
-    deliveredAt: nullableTime("When it succeeded; null: it failed."),
-    failedAt: Type.Union([Time, Type.Null()], {
-      description: "When it failed; null: it succeeded.",
-      examples: ["2026-11-21T12:00:00.093Z"],
-    }),
-    attempt: Type.Integer({ minimum: 1, description: "The number of the attempt, from 1." }),
-    eventId: Type.String({ format: "uuid", description: "The header webhook-id, the same on every attempt." }),
-    durationMs: Type.Integer({ minimum: 0, description: "How long it took.", examples: [93] }),
-    nextAttemptAt: Type.Union([Time, Type.Null()], {
-      description: "When the event is retried; null: never.",
-      examples: ["2026-11-21T12:00:05.112Z"],
-    }),
-  }),
-);
+export const WebhookDelivery = namedObject("WebhookDelivery", {
+  id: identifier("The attempt's id."),
+  event: Type.String({ description: "The event's type.", examples: ["email.delivered"] }),
+  responseStatus: orNull(Type.Integer(), "The status that the receiver answered; null: no answer.", 500),
+  errorMessage: orNull(Type.String(), "Why it failed; null: it succeeded.", "It answered 500"),
+  createdAt: dateTime("When the attempt began."),
+  deliveredAt: orNull(Time, "When it succeeded; null: it failed."),
+  failedAt: orNull(Time, "When it failed; null: it succeeded.", "2026-11-21T12:00:00.093Z"),
+  attempt: Type.Integer({ minimum: 1, description: "The number of the attempt, from 1." }),
+  eventId: identifier("The header webhook-id, the same on every attempt."),
+  durationMs: Type.Integer({ minimum: 0, description: "How long it took.", examples: [93] }),
+  nextAttemptAt: orNull(Time, "When the event is retried; null: never.", "2026-11-21T12:00:05.112Z"),
+});
 
 /** An event that was queued by hand. */
-export const Queued = named(
-  "QueuedEvent",
-  Type.Object({ eventId: Type.String({ format: "uuid", description: "Its header webhook-id." }) }),
-);
-export const Recovered = named(
-  "RecoveredEvents",
-  Type.Object({ queued: Type.Integer({ minimum: 0, description: "How many events." }) }),
-);
+export const Queued = namedObject("QueuedEvent", {
+  eventId: identifier("Its header webhook-id."),
+});
+export const Recovered = namedObject("RecoveredEvents", {
+  queued: Type.Integer({ minimum: 0, description: "How many events." }),
+});

@@ -1,9 +1,8 @@
 import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { events, webhookDeliveries, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
-import { workspaces } from "../../../platform/db/schema/schema.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { events, webhookDeliveries, webhookJobs, webhooks, workspaces } from "../../../platform/db/schema/schema.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import { walkById } from "../../../platform/queue/queue-admin.ts";
 
 // What the operator reads of webhook calls that wait, and of the events about a message.
@@ -18,7 +17,7 @@ const MAX_CALLS = 200;
 export function openWebhookAdminStore({ orm }: Db) {
   const p = sql.placeholder;
   const isOrAny = (name: string, holds: SQL | undefined) => sql`(${p(name)} IS NULL OR ${holds})`;
-  const selectMatching = fast(
+  const selectMatching = prepare(
     orm
       .select({ id: webhookJobs.id, isRunning: webhookJobs.inFlight })
       .from(webhookJobs)
@@ -34,7 +33,7 @@ export function openWebhookAdminStore({ orm }: Db) {
       )
       .orderBy(asc(webhookJobs.id)),
   );
-  const selectNext = fast(
+  const selectNext = prepare(
     orm
       .select({ id: webhookJobs.webhookId })
       .from(webhookJobs)
@@ -42,7 +41,7 @@ export function openWebhookAdminStore({ orm }: Db) {
       .orderBy(asc(webhookJobs.webhookId))
       .limit(1),
   );
-  const selectWebhook = fast(
+  const selectWebhook = prepare(
     orm
       .select({ webhook: webhooks, workspaceUid: workspaces.uid })
       .from(webhooks)

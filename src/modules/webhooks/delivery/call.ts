@@ -59,20 +59,15 @@ export function createCaller(deps: CallerDeps): Caller {
         sent.destroy();
       };
       const cancel = deps.clock.after(TIMEOUT_MS, () =>
-        end({ kind: "broken", reason: `no answer within ${TIMEOUT_MS / 1000} s`, isTimeout: true }),
+        end(brokenCall(`no answer within ${TIMEOUT_MS / 1000} s`, true)),
       );
       const stop = () => end(STOPPED);
       stopping.addEventListener("abort", stop);
-      sent.on("error", (error) =>
-        end({ kind: "broken", reason: describeError(error, request.target), isTimeout: false }),
-      );
-      sent.on("upgrade", () => end({ kind: "broken", reason: "it changed the protocol", isTimeout: false }));
-      sent.on("response", (response) => {
-        // The body was cut off.
-        const broke = (error: unknown) =>
-          end({ kind: "broken", reason: describeError(error, request.target), isTimeout: false });
-        readAnswer(response).then(resolve, broke);
-      });
+      const fail = (error: unknown) => end(brokenCall(describeError(error, request.target)));
+      sent.on("error", fail);
+      sent.on("upgrade", () => end(brokenCall("it changed the protocol")));
+      // It fails when the body is cut off.
+      sent.on("response", (response) => void readAnswer(response).then(resolve, fail));
       sent.end(request.body);
       const result = await promise;
       cancel();
@@ -86,7 +81,11 @@ export function createCaller(deps: CallerDeps): Caller {
   };
 }
 
-const STOPPED: CallResult = { kind: "broken", reason: "pombo was stopped", isTimeout: false };
+export function brokenCall(reason: string, isTimeout = false): CallResult {
+  return { kind: "broken", reason, isTimeout };
+}
+
+const STOPPED = brokenCall("pombo was stopped");
 
 function begin(
   { target, address, headers, body }: Call,

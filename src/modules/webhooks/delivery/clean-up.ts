@@ -12,12 +12,10 @@ const PURGE_EVERY_MS = 10 * 60_000;
 const BATCH = 500;
 const PAUSE_MS = 20;
 
-type TaskContext = Pick<Context, "commit" | "clock" | "log">;
-
-export interface PurgeDeps extends TaskContext {
-  events: Pick<EventStore, "purge">;
-  deliveries: Pick<DeliveryStore, "purge">;
-  webhooks: Pick<WebhookStore, "uncount">;
+export interface PurgeDeps extends Pick<Context, "commit" | "clock" | "log"> {
+  events: EventStore;
+  deliveries: DeliveryStore;
+  webhooks: WebhookStore;
   retentionMs: number;
 }
 
@@ -38,10 +36,10 @@ export function createPurge(deps: PurgeDeps): { start(): void; stop(): Promise<v
   return { start: () => task.start(PURGE_EVERY_MS), stop: () => task.stop() };
 }
 
-export interface DeletedWebhookSweepDeps extends TaskContext {
-  webhooks: Pick<WebhookStore, "findDeleted" | "forgetDeleted">;
-  jobs: Pick<WebhookJobStore, "removeBatch">;
-  deliveries: Pick<DeliveryStore, "removeBatch">;
+export interface DeletedWebhookSweepDeps extends Pick<Context, "commit" | "clock" | "log"> {
+  webhooks: WebhookStore;
+  jobs: WebhookJobStore;
+  deliveries: DeliveryStore;
   /** Nothing of this webhook is left. */
   removed: (webhookId: number) => void;
 }

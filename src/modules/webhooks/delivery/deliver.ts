@@ -13,7 +13,7 @@ import { showWebhook } from "../api/serialize.ts";
 import type { Secrets } from "../secrets.ts";
 import { buildSignatureHeaders } from "../sign.ts";
 import type { WebhookRow, WebhookStore } from "../store.ts";
-import type { Caller, CallResult } from "./call.ts";
+import { brokenCall, type Caller, type CallResult } from "./call.ts";
 import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
@@ -149,11 +149,11 @@ async function callReceiver(
   { rules, look, clock, secrets, caller }: DeliverDeps,
 ): Promise<CallResult> {
   const parsed = parseTarget(webhook.url, rules);
-  if (parsed.kind === "fault") return broken(`The URL ${parsed.message}`);
+  if (parsed.kind === "fault") return brokenCall(`The URL ${parsed.message}`);
   const { target } = parsed;
   const reached = await resolveTarget(target, rules, look);
   if (reached.kind === "trouble") return { ...reached, kind: "broken" };
-  if (reached.kind === "refused") return broken(reached.reason);
+  if (reached.kind === "refused") return brokenCall(reached.reason);
   // Another one the next time, where there are several.
   const address = reached.addresses[(job.attempt - 1) % reached.addresses.length] ?? "";
   const now = clock.now();
@@ -162,14 +162,10 @@ async function callReceiver(
   try {
     valid = secrets.open(webhook, now);
   } catch (error) {
-    return broken(error instanceof Error ? error.message : String(error));
+    return brokenCall(error instanceof Error ? error.message : String(error));
   }
   const signed = buildSignatureHeaders({ id: event.uid, timestampS: Math.floor(now / 1_000), body }, valid);
   return await caller.call({ target, address, headers: { ...signed, "user-agent": USER_AGENT }, body }, cutOff);
-}
-
-function broken(reason: string): CallResult {
-  return { kind: "broken", reason, isTimeout: false };
 }
 
 /** Inside the transaction, whether the row is still this attempt's or not: the call was made. */

@@ -1,10 +1,10 @@
 // The deliveries of webhooks: a row for each HTTP attempt.
 
-import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
-import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { events, webhookDeliveries } from "../../../platform/db/schema/schema.ts";
+import { PURGE_ROWS, removeBatch, newestFirst, prepareInsert } from "../../../platform/db/batches.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
 
@@ -26,35 +26,18 @@ export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 export function openDeliveryStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const insert = fast(
-    orm.insert(webhookDeliveries).values({
-      uid: p("uid"),
-      webhookId: p("webhookId"),
-      eventId: p("eventId"),
-      eventUid: p("eventUid"),
-      eventType: p("eventType"),
-      attempt: p("attempt"),
-      responseStatus: p("responseStatus"),
-      errorMessage: p("errorMessage"),
-      createdAt: p("createdAt"),
-      deliveredAt: p("deliveredAt"),
-      failedAt: p("failedAt"),
-      durationMs: p("durationMs"),
-      nextAttemptAt: p("nextAttemptAt"),
-    }),
-  );
-  const selectPage = fast(
+  const selectPage = prepare(
     orm
       .select({ id: webhookDeliveries.id })
       .from(webhookDeliveries)
       .where(eq(webhookDeliveries.webhookId, p("webhookId")))
-      .orderBy(desc(webhookDeliveries.createdAt), desc(webhookDeliveries.id))
+      .orderBy(...newestFirst(webhookDeliveries))
       .limit(p("limit"))
       .offset(p("offset")),
   );
 
   /** Whether the webhook got the event. */
-  const selectGot = fast(
+  const selectGot = prepare(
     orm
       .select({ id: webhookDeliveries.id })
       .from(webhookDeliveries)
@@ -69,7 +52,7 @@ export function openDeliveryStore(db: Db) {
   );
   // In one statement SQLite would walk the whole of the place's millisecond each time.
   const selectEvents = (isAfter: SQL | undefined) =>
-    fast(
+    prepare(
       orm
         .select({ id: events.id, type: events.type, createdAt: events.createdAt })
         .from(events)
@@ -81,9 +64,7 @@ export function openDeliveryStore(db: Db) {
   const selectLater = selectEvents(gt(events.createdAt, p("createdAt")));
 
   return {
-    insert(row: Omit<DeliveryRow, "id">): void {
-      insert.run({ ...row });
-    },
+    insert: prepareInsert(orm, webhookDeliveries),
     byUid: (webhookId: number, uid: string): DeliveryRow | undefined =>
       orm
         .select()
@@ -97,7 +78,7 @@ export function openDeliveryStore(db: Db) {
         .select()
         .from(webhookDeliveries)
         .where(inArray(webhookDeliveries.id, ids))
-        .orderBy(desc(webhookDeliveries.createdAt), desc(webhookDeliveries.id))
+        .orderBy(...newestFirst(webhookDeliveries))
         .all();
     },
 

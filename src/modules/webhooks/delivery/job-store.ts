@@ -6,9 +6,9 @@
 
 import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { events, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
+import { events, webhookJobs, webhooks } from "../../../platform/db/schema/schema.ts";
 import { prepareBatchEnd, removeBatch } from "../../../platform/db/batches.ts";
-import { fast } from "../../../platform/db/statement.ts";
+import { prepare } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 
 /** Rows that one transaction reschedules. */
@@ -24,7 +24,7 @@ export function openWebhookJobStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
   const isThisAttempt = and(eq(webhookJobs.id, p("id")), eq(webhookJobs.attempts, p("attempt")));
-  const insert = fast(
+  const insert = prepare(
     orm
       .insert(webhookJobs)
       .values({ webhookId: p("webhookId"), eventId: p("eventId"), nextAt: p("nextAt") })
@@ -38,7 +38,7 @@ export function openWebhookJobStore(db: Db) {
         },
       }),
   );
-  const selectDue = fast(
+  const selectDue = prepare(
     orm
       .select()
       .from(webhookJobs)
@@ -48,7 +48,7 @@ export function openWebhookJobStore(db: Db) {
       .orderBy(asc(webhookJobs.nextAt), asc(webhookJobs.id))
       .limit(p("limit")),
   );
-  const updateClaimed = fast(
+  const updateClaimed = prepare(
     orm
       .update(webhookJobs)
       .set({
@@ -60,7 +60,7 @@ export function openWebhookJobStore(db: Db) {
       })
       .where(eq(webhookJobs.id, p("id"))),
   );
-  const selectHead = fast(
+  const selectHead = prepare(
     orm
       .select({ dueAt: webhookJobs.nextAt })
       .from(webhookJobs)
@@ -68,13 +68,13 @@ export function openWebhookJobStore(db: Db) {
       .orderBy(asc(webhookJobs.nextAt))
       .limit(1),
   );
-  const removeUnlessAgain = fast(
+  const removeUnlessAgain = prepare(
     orm
       .delete(webhookJobs)
       .where(and(isThisAttempt, isNull(webhookJobs.again)))
       .returning({ id: webhookJobs.id }),
   );
-  const updateDeferred = fast(
+  const updateDeferred = prepare(
     orm
       .update(webhookJobs)
       .set({
@@ -84,45 +84,45 @@ export function openWebhookJobStore(db: Db) {
       .where(isThisAttempt)
       .returning({ id: webhookJobs.id }),
   );
-  const updateGivenBack = fast(
+  const updateGivenBack = prepare(
     orm
       .update(webhookJobs)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${webhookJobs.attempts} - 1`, inFlight: false })
       .where(isThisAttempt),
   );
-  const selectEnded = fast(
+  const selectEnded = prepare(
     orm
       .select({ nextAt: webhookJobs.nextAt, again: webhookJobs.again })
       .from(webhookJobs)
       .where(eq(webhookJobs.id, p("id"))),
   );
-  const updateAfresh = fast(
+  const updateAfresh = prepare(
     orm
       .update(webhookJobs)
       .set({ attempts: 0, again: null })
       .where(eq(webhookJobs.id, p("id"))),
   );
-  const remove = fast(orm.delete(webhookJobs).where(eq(webhookJobs.id, p("id"))));
-  const removeWaiting = fast(
+  const remove = prepare(orm.delete(webhookJobs).where(eq(webhookJobs.id, p("id"))));
+  const removeWaiting = prepare(
     orm
       .delete(webhookJobs)
       .where(and(eq(webhookJobs.id, p("id")), eq(webhookJobs.inFlight, false)))
       .returning({ attempts: webhookJobs.attempts }),
   );
-  const updateDueNow = fast(
+  const updateDueNow = prepare(
     orm
       .update(webhookJobs)
       .set({ nextAt: sql`${p("now")}` })
       .where(and(eq(webhookJobs.id, p("id")), eq(webhookJobs.inFlight, false), gt(webhookJobs.nextAt, p("now"))))
       .returning({ webhookId: webhookJobs.webhookId }),
   );
-  const selectWorkspace = fast(
+  const selectWorkspace = prepare(
     orm
       .select({ workspaceId: webhooks.workspaceId })
       .from(webhooks)
       .where(eq(webhooks.id, p("id"))),
   );
-  const selectCall = fast(
+  const selectCall = prepare(
     orm
       .select({ webhook: webhooks, event: events })
       .from(webhookJobs)

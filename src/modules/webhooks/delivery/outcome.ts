@@ -29,28 +29,18 @@ export interface Outcome {
 /** `attempt` is 1, 2, …; it ended at `now`. */
 export function classify(result: CallResult, attempt: number, now: number): Outcome {
   const isLast = attempt >= MAX_ATTEMPTS;
-  if (result.kind === "broken") {
-    return {
-      isDelivered: false,
-      status: null,
-      message: result.reason.slice(0, MAX_MESSAGE),
-      retryAt: null,
-      isLast,
-      isGone: false,
-    };
-  }
+  const failure = { isDelivered: false, retryAt: null, isLast, isGone: false };
+  if (result.kind === "broken") return { ...failure, status: null, message: result.reason.slice(0, MAX_MESSAGE) };
   const { status, text } = result;
-  if (status >= 200 && status < 300) {
-    return { isDelivered: true, status, message: null, retryAt: null, isLast: true, isGone: false };
-  }
+  if (status >= 200 && status < 300) return { ...failure, isDelivered: true, isLast: true, status, message: null };
   const isGone = status === 410;
-  const words = isRedirect(status) ? "a redirect, which is not followed" : text;
+  const words = status >= 300 && status < 400 ? "a redirect, which is not followed" : text;
   const message = `answered ${status}${words === "" ? "" : `: ${words}`}`.slice(0, MAX_MESSAGE);
   const asked = parseRetryAfter(result.retryAfter, now);
   // It may only lengthen the wait: a second, eight times, would use up all attempts at once.
   const planned = RETRY_MS[attempt - 1] ?? 0;
   const retryAt = asked !== null && asked - now > planned ? asked : null;
-  return { isDelivered: false, status, message, retryAt, isLast: isLast || isGone, isGone };
+  return { ...failure, status, message, retryAt, isLast: isLast || isGone, isGone };
 }
 
 /** The webhook's columns after this outcome. */
@@ -76,10 +66,6 @@ export function computeHealth(webhook: WebhookRow, outcome: Outcome, now: number
 function findReasonToDisable(outcome: Outcome, failingMs: number): string | null {
   if (outcome.isGone) return "The receiver answered 410 Gone";
   return failingMs >= GIVE_UP_AFTER_MS ? "Nothing but failures for 5 days" : null;
-}
-
-function isRedirect(status: number): boolean {
-  return status >= 300 && status < 400;
 }
 
 /** RFC 9110 §10.2.3: seconds or a date; at most a day. Null: it cannot be followed. */

@@ -47,44 +47,33 @@ export type ResolvedTarget =
   /** Not known now. */
   | { kind: "trouble"; reason: string; isTimeout: boolean };
 
-/** The fault's message follows the member's name. */
+const NO_URL = "must be a URL such as https://example.com/hook";
+
+/** The message follows the member's name. */
+function fault(message: string, hint?: string): ParsedTarget {
+  return { kind: "fault", message, ...(hint === undefined ? {} : { hint }) };
+}
+
 export function parseTarget(text: string, rules: TargetRules): ParsedTarget {
-  if (text.length > MAX_URL) return { kind: "fault", message: `must have at most ${MAX_URL} characters` };
+  if (text.length > MAX_URL) return fault(`must have at most ${MAX_URL} characters`);
   // Browsers drop these silently; two parsers of one URL must not see two hosts.
-  if (/[\p{Cc}\s\\]/u.test(text))
-    return { kind: "fault", message: "must not hold spaces, backslashes or control characters" };
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return { kind: "fault", message: "must be a URL such as https://example.com/hook" };
-  }
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp)) {
-    return {
-      kind: "fault",
-      message: "must begin with https://",
-      hint: "Events must not cross the network in the clear.",
-    };
-  }
+  if (/[\p{Cc}\s\\]/u.test(text)) return fault("must not hold spaces, backslashes or control characters");
+  const url = URL.parse(text);
+  if (url === null) return fault(NO_URL);
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp))
+    return fault("must begin with https://", "Events must not cross the network in the clear.");
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/*[^/?#]*@/i.test(text)) {
-    return {
-      kind: "fault",
-      message: "must not hold a user name or password",
-      hint: "Calls are signed: check the header webhook-signature with the webhook's secret.",
-    };
+    return fault(
+      "must not hold a user name or password",
+      "Calls are signed: check the header webhook-signature with the webhook's secret.",
+    );
   }
-  if (url.hash !== "" || text.includes("#")) return { kind: "fault", message: "must not hold a fragment (#…)" };
+  if (url.hash !== "" || text.includes("#")) return fault("must not hold a fragment (#…)");
   const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   const isAddress = isIP(hostname) !== 0;
   const refused = isAddress ? findRefusal(hostname, rules, rules.own?.addresses ?? []) : null;
-  if (hostname === "" || url.port === "0")
-    return { kind: "fault", message: "must be a URL such as https://example.com/hook" };
-  if (refused !== null)
-    return {
-      kind: "fault",
-      message: `resolves to ${refused}`,
-      hint: "Use an address that is reachable from the internet.",
-    };
+  if (hostname === "" || url.port === "0") return fault(NO_URL);
+  if (refused !== null) return fault(`resolves to ${refused}`, "Use an address that is reachable from the internet.");
   const isSecure = url.protocol === "https:";
   const port = url.port === "" ? (isSecure ? 443 : 80) : Number(url.port);
   return {

@@ -5,9 +5,9 @@ import { operatorCaller } from "../../../platform/http/auth.ts";
 import { validationError } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { timeOf } from "../../../platform/http/times.ts";
-import { changeCredits } from "../credits.ts";
+import { type ListedCredit, changeCredits } from "../credit-store.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, READ_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
 import { CreditEntry, CreditsGrant, GrantedCredits } from "./schema.ts";
@@ -39,8 +39,7 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(CreditsGrant),
-        parse: "json",
+        ...jsonBody(CreditsGrant),
         detail: describe({
           id: "grantCredits",
           tag: TAG,
@@ -54,17 +53,12 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
       "",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.credits.list(findWorkspace(params.id, deps).id, before, limit), limit, LIST);
-        const entries = page.rows.map(({ kind, amount, smsUid, segments, note, createdAt }) => ({
-          kind,
-          amount,
-          smsId: smsUid,
-          segments,
-          note,
-          createdAt: timeOf(createdAt),
-        }));
-        return { data: entries, meta: page.meta };
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.credits.list(findWorkspace(params.id, deps).id, before, limit),
+          showEntry,
+        );
       },
       {
         params: WorkspacePath,
@@ -78,6 +72,10 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
         }),
       },
     );
+}
+
+function showEntry({ kind, amount, smsUid, segments, note, createdAt }: ListedCredit): typeof CreditEntry.static {
+  return { kind, amount, smsId: smsUid, segments, note, createdAt: timeOf(createdAt) };
 }
 
 function belowZero(balance: number): AppError {

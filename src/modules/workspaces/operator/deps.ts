@@ -5,7 +5,7 @@ import type { KeyStore } from "../../api-keys/store.ts";
 import type { EmailStore } from "../../emails/store/store.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { CreditStore } from "../credit-store.ts";
-import type { DeleteDeps, GoneWorkspace } from "../delete.ts";
+import type { DeleteDeps } from "../purge.ts";
 import type { SenderIdStore } from "../sender-store.ts";
 
 // The dependencies of the operator's routes about workspaces, and the errors that they share.
@@ -25,7 +25,7 @@ export interface OperatorWorkspaceDeps
   /** After the commit: the workspace's queue is held, or is not. */
   holdChanged: (workspaceId: number, isHeld: boolean) => void;
   /** After the commit: caches of the workspace are dropped, and its rows removed. */
-  deleted: (gone: GoneWorkspace) => void;
+  deleted: (domainIds: number[]) => void;
 }
 
 export const TAG = "Operator";

@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { insertKey } from "../../api-keys/create.ts";
 import { createKey } from "../../api-keys/key.ts";
 import { CreatedKey } from "../../api-keys/schema.ts";
@@ -27,8 +27,7 @@ export function operatorKeyRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(OperatorKeyCreate),
-        parse: "json",
+        ...jsonBody(OperatorKeyCreate),
         detail: describe({
           id: "createWorkspaceKey",
           tag: TAG,

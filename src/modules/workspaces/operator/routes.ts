@@ -1,30 +1,36 @@
+// The operator's routes about workspaces. Credits, sender ids and keys have files of their own.
+
 import { Type } from "@sinclair/typebox";
-import { Elysia } from "elysia";
+import { type AnyElysia, Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
-import { deleteWorkspace } from "../delete.ts";
-import { findWorkspace, WorkspacePath } from "../find.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
+import { timeOf } from "../../../platform/http/times.ts";
+import { periodsAt } from "../../plans/quota.ts";
+import { deleteWorkspace } from "../purge.ts";
+import { findWorkspace, requirePlan, WorkspacePath } from "../find.ts";
+import type { WorkspaceRow } from "../store.ts";
+import { creditRoutes } from "./credit-routes.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, type OperatorWorkspaceDeps, READ_ERRORS, TAG } from "./deps.ts";
+import { operatorKeyRoutes } from "./key-routes.ts";
 import { OperatorWorkspace, WorkspaceBlock, WorkspaceChange } from "./schema.ts";
-import { requirePlan } from "../plan.ts";
-import { showWorkspace } from "./serialize.ts";
-
-// The operator's routes about workspaces; credits, sender ids and keys have files of their own.
+import { senderIdRoutes } from "./sender-id-routes.ts";
 
 const LIST = "workspaces";
 
-/** List, show, change. */
-export function workspaceRoutes(deps: OperatorWorkspaceDeps) {
+/** The operator's routes about workspaces. */
+export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps): AnyElysia[] {
+  return [workspaceRoutes(deps), creditRoutes(deps), senderIdRoutes(deps), operatorKeyRoutes(deps)];
+}
+
+function workspaceRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator workspaces", prefix: "/api/v1/operator/workspaces" })
     .get(
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = deps.pages.of(query, LIST);
-        const page = deps.pages.page(deps.workspaces.list(before, limit), limit, LIST);
-        return { data: page.rows.map((workspace) => showWorkspace(workspace, deps)), meta: page.meta };
+        return deps.pages.list(query, LIST, deps.workspaces.list, (workspace) => showWorkspace(workspace, deps));
       },
       {
         query: CursorQuery,
@@ -66,8 +72,7 @@ export function workspaceRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(WorkspaceChange),
-        parse: "json",
+        ...jsonBody(WorkspaceChange),
         detail: describe({
           id: "updateWorkspace",
           tag: TAG,
@@ -76,38 +81,33 @@ export function workspaceRoutes(deps: OperatorWorkspaceDeps) {
           responses: answers(200, OperatorWorkspace, CHANGE_ERRORS),
         }),
       },
-    );
-}
-
-export function deleteRoutes(deps: OperatorWorkspaceDeps) {
-  return new Elysia({ name: "operator delete", prefix: "/api/v1/operator/workspaces" }).delete(
-    "/:id",
-    async ({ request, params }) => {
-      operatorCaller(request);
-      const deleted = await deps.commit(() => deleteWorkspace(findWorkspace(params.id, deps), deps));
-      deps.log.event("workspace.deleted", { workspace: deleted.workspace.uid });
-      deps.deleted(deleted);
-      return { data: { id: deleted.workspace.uid, deleted: true } };
-    },
-    {
-      params: WorkspacePath,
-      detail: describe({
-        id: "deleteWorkspace",
-        tag: TAG,
-        summary: "Delete a workspace and all its data",
-        description:
-          "Its API keys stop working, its signing keys are destroyed, and waiting messages are not sent. Its emails are removed within minutes.",
-        responses: answers(200, Deleted, DELETE_ERRORS),
-      }),
-    },
-  );
-}
-
-/** The operator's block, and lifting all blocks. */
-export function blockRoutes(deps: OperatorWorkspaceDeps) {
-  return new Elysia({ name: "operator blocks", prefix: "/api/v1/operator/workspaces/:id" })
+    )
+    .delete(
+      "/:id",
+      async ({ request, params }) => {
+        operatorCaller(request);
+        const { uid, domainIds } = await deps.commit(() => {
+          const workspace = findWorkspace(params.id, deps);
+          return { uid: workspace.uid, domainIds: deleteWorkspace(workspace.id, deps) };
+        });
+        deps.log.event("workspace.deleted", { workspace: uid });
+        deps.deleted(domainIds);
+        return { data: { id: uid, deleted: true } };
+      },
+      {
+        params: WorkspacePath,
+        detail: describe({
+          id: "deleteWorkspace",
+          tag: TAG,
+          summary: "Delete a workspace and all its data",
+          description:
+            "Its API keys stop working, its signing keys are destroyed, and waiting messages are not sent. Its emails are removed within minutes.",
+          responses: answers(200, Deleted, DELETE_ERRORS),
+        }),
+      },
+    )
     .post(
-      "/block",
+      "/:id/block",
       async ({ request, params, body }) => {
         operatorCaller(request);
         const isHeld = body.hold ?? false;
@@ -122,8 +122,7 @@ export function blockRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(WorkspaceBlock),
-        parse: "json",
+        ...jsonBody(WorkspaceBlock),
         detail: describe({
           id: "blockWorkspace",
           tag: TAG,
@@ -135,7 +134,7 @@ export function blockRoutes(deps: OperatorWorkspaceDeps) {
       },
     )
     .post(
-      "/unblock",
+      "/:id/unblock",
       async ({ request, params }) => {
         operatorCaller(request);
         const unblocked = await deps.commit(() => {
@@ -160,4 +159,40 @@ export function blockRoutes(deps: OperatorWorkspaceDeps) {
         }),
       },
     );
+}
+
+/** A workspace as the operator sees it, with what it uses now. */
+function showWorkspace(workspace: WorkspaceRow, deps: OperatorWorkspaceDeps): typeof OperatorWorkspace.static {
+  const { id } = workspace;
+  const { day, month } = periodsAt(deps.clock.now());
+  return {
+    id: workspace.uid,
+    name: workspace.name,
+    plan: workspace.plan,
+    createdAt: timeOf(workspace.createdAt),
+    smsCredits: workspace.smsCredits,
+    smsFolding: workspace.smsFolding,
+    smsPriority: workspace.smsPriority,
+    senderIds: deps.senderIds.of(id).map(({ name, isDefault, priority }) => ({ name, isDefault, priority })),
+    blocks: blocksOf(workspace),
+    usage: {
+      emailsToday: deps.usage.ofDay(id, "emails", day),
+      emailsThisMonth: deps.usage.ofMonth(id, "emails", month),
+      smsThisMonth: deps.usage.ofMonth(id, "sms", month),
+      domains: deps.domains.countOf(id),
+      apiKeys: deps.keys.countOf(id),
+      storageBytes: deps.usage.storedBytes(id),
+    },
+    waiting: deps.emails.countWaiting(id),
+  };
+}
+
+function blocksOf(workspace: WorkspaceRow): (typeof OperatorWorkspace.static)["blocks"] {
+  const { blockedAt, blockReason, isHeld, rateBlockedAt, rateBlockReason } = workspace;
+  const blocks: (typeof OperatorWorkspace.static)["blocks"] = [];
+  if (blockedAt !== null)
+    blocks.push({ by: "operator", reason: blockReason, since: timeOf(blockedAt), holdsQueue: isHeld });
+  if (rateBlockedAt !== null)
+    blocks.push({ by: "rate", reason: rateBlockReason, since: timeOf(rateBlockedAt), holdsQueue: false });
+  return blocks;
 }

@@ -4,7 +4,8 @@ import { choice, integer, checkLine, nullable, objectWith, text } from "../../..
 import { KeyCreate } from "../../api-keys/schema.ts";
 import { planName, workspaceName } from "../schema.ts";
 import { senderKind } from "../sender-kind.ts";
-import { named } from "../../../platform/http/openapi.ts";
+import { named, namedObject, bodyObject } from "../../../platform/http/openapi.ts";
+import { dateTime, identifier, oneOf, orNull } from "../../../platform/http/answer-schemas.ts";
 
 const MAX_REASON = 500;
 const MAX_NOTE = 200;
@@ -13,23 +14,16 @@ const MAX_AMOUNT = 1_000_000_000;
 /** Longer than any sender id; the exact rules follow. */
 const MAX_SENDER_ID = 20;
 
-const id = Type.String({ format: "uuid" });
-const time = Type.String({ format: "date-time" });
+const id = identifier();
+const time = dateTime();
 const closed = { additionalProperties: false };
 
 /** A name or number that the workspace's SMS may come from. */
-export const SenderId = named(
-  "SenderId",
-  Type.Object({
-    name: Type.String(),
-    isDefault: Type.Boolean(),
-    priority: Type.Unsafe<(typeof SMS_PRIORITIES)[number] | null>(
-      Type.Union([...SMS_PRIORITIES.map((one) => Type.Literal(one)), Type.Null()], {
-        description: "The priority of SMS from it; null: the workspace's.",
-      }),
-    ),
-  }),
-);
+export const SenderId = namedObject("SenderId", {
+  name: Type.String(),
+  isDefault: Type.Boolean({ description: "Whether SMS without a `from` come from it." }),
+  priority: orNull(oneOf(SMS_PRIORITIES), "The priority of SMS from it; null: the workspace's."),
+});
 
 const folding = choice(
   SMS_FOLDINGS,
@@ -38,36 +32,33 @@ const folding = choice(
 const priority = choice(SMS_PRIORITIES, "How urgent its SMS are, which also decides how long they may wait.");
 
 /** A workspace as the operator sees it. */
-export const OperatorWorkspace = named(
-  "Workspace",
-  Type.Object({
-    id,
-    name: Type.String(),
-    plan: Type.String(),
-    createdAt: time,
-    smsCredits: Type.Integer(),
-    smsFolding: folding,
-    smsPriority: priority,
-    senderIds: Type.Array(SenderId),
-    blocks: Type.Array(
-      Type.Object({
-        by: Type.Union([Type.Literal("operator"), Type.Literal("rate")]),
-        reason: Type.Union([Type.String(), Type.Null()]),
-        since: time,
-        holdsQueue: Type.Boolean({ description: "Accepted messages wait until the block is lifted." }),
-      }),
-    ),
-    usage: Type.Object({
-      emailsToday: Type.Integer(),
-      emailsThisMonth: Type.Integer(),
-      smsThisMonth: Type.Integer(),
-      domains: Type.Integer(),
-      apiKeys: Type.Integer(),
-      storageBytes: Type.Integer({ description: "The stored contents of its emails." }),
+export const OperatorWorkspace = namedObject("Workspace", {
+  id,
+  name: Type.String(),
+  plan: Type.String(),
+  createdAt: time,
+  smsCredits: Type.Integer({ description: "SMS credits that are left.", examples: [500] }),
+  smsFolding: folding,
+  smsPriority: priority,
+  senderIds: Type.Array(SenderId),
+  blocks: Type.Array(
+    Type.Object({
+      by: oneOf(["operator", "rate"]),
+      reason: orNull(Type.String()),
+      since: time,
+      holdsQueue: Type.Boolean({ description: "Accepted messages wait until the block is lifted." }),
     }),
-    waiting: Type.Integer({ description: "Accepted emails without a final status." }),
+  ),
+  usage: Type.Object({
+    emailsToday: Type.Integer({ description: "Emails accepted on this UTC day." }),
+    emailsThisMonth: Type.Integer({ description: "Emails accepted in this UTC calendar month." }),
+    smsThisMonth: Type.Integer(),
+    domains: Type.Integer(),
+    apiKeys: Type.Integer(),
+    storageBytes: Type.Integer({ description: "The stored contents of its emails." }),
   }),
-);
+  waiting: Type.Integer({ description: "Accepted emails without a final status." }),
+});
 
 export const WorkspaceChange = named(
   "WorkspaceChange",
@@ -89,104 +80,76 @@ export const WorkspaceChange = named(
   ),
 );
 
-export const WorkspaceBlock = named(
-  "WorkspaceBlock",
-  Type.Object(
-    {
-      reason: Type.Optional(
-        text(
-          { minLength: 1, maxLength: MAX_REASON, description: "Shown to the workspace when it tries to send." },
-          checkLine,
-        ),
-      ),
-      hold: Type.Optional(
-        Type.Boolean({ description: "Whether accepted messages wait too, until the block is lifted; default false." }),
-      ),
-    },
-    closed,
-  ),
-);
-
-export const OperatorKeyCreate = named("WorkspaceKeyCreate", Type.Object({ name: KeyCreate.properties.name }, closed));
-
-export const RotatedKey = named(
-  "RotatedOperatorKey",
-  Type.Object({ operatorKey: Type.String({ examples: ["svc_…"] }) }),
-);
-
-const note = Type.Union([Type.String(), Type.Null()]);
-
-export const CreditsGrant = named(
-  "CreditsGrant",
-  Type.Object(
-    {
-      amount: integer(
-        {
-          minimum: -MAX_AMOUNT,
-          maximum: MAX_AMOUNT,
-          description: "SMS credits to grant; a negative number deducts.",
-          examples: [500],
-        },
-        (value) => (value === 0 ? "must not be 0" : null),
-      ),
-      note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "The reason." }, checkLine)),
-    },
-    closed,
-  ),
-);
-
-export const GrantedCredits = named(
-  "GrantedCredits",
-  Type.Object({
-    workspaceId: id,
-    amount: Type.Integer(),
-    balance: Type.Integer(),
-    note,
-    createdAt: time,
-  }),
-);
-
-export const CreditEntry = named(
-  "CreditEntry",
-  Type.Object({
-    kind: Type.Union(
-      ["grant", "reservation", "refund", "writeoff"].map((kind) => Type.Literal(kind)),
-      {
-        description: "A write-off does not change the balance: a refunded segment reached the network after all.",
-      },
+export const WorkspaceBlock = bodyObject("WorkspaceBlock", {
+  reason: Type.Optional(
+    text(
+      { minLength: 1, maxLength: MAX_REASON, description: "Shown to the workspace when it tries to send." },
+      checkLine,
     ),
-    amount: Type.Integer({ description: "The change of the balance." }),
-    smsId: Type.Union([id, Type.Null()], { description: "The SMS it is for." }),
-    segments: Type.Union([Type.Integer(), Type.Null()], { description: "Its segments." }),
-    note,
-    createdAt: time,
-  }),
-);
-
-export const SenderIdCreate = named(
-  "SenderIdCreate",
-  Type.Object(
-    {
-      name: text(
-        {
-          minLength: 1,
-          maxLength: MAX_SENDER_ID,
-          description:
-            "1 to 11 letters, digits, spaces and -._& with a letter among them, or a number of 3 to 15 digits.",
-          examples: ["Loja Maria", "+258841234567"],
-        },
-        (value) =>
-          senderKind(value) !== null
-            ? null
-            : "must be 1 to 11 of A-Z, a-z, 0-9, space and -._& with a letter among them and no space at its ends, or a phone number of 3 to 15 digits",
-      ),
-      isDefault: Type.Optional(
-        Type.Boolean({ description: "It is used for SMS without a `from`. The first one always is the default." }),
-      ),
-      priority: Type.Optional(nullable(priority)),
-    },
-    closed,
   ),
-);
+  hold: Type.Optional(
+    Type.Boolean({ description: "Whether accepted messages wait too, until the block is lifted; default false." }),
+  ),
+});
 
-export const DeletedSenderId = named("DeletedSenderId", Type.Object({ name: Type.String(), deleted: Type.Boolean() }));
+export const OperatorKeyCreate = bodyObject("WorkspaceKeyCreate", { name: KeyCreate.properties.name });
+
+export const RotatedKey = namedObject("RotatedOperatorKey", {
+  operatorKey: Type.String({ description: "The new key. Save it: it is not shown again.", examples: ["svc_…"] }),
+});
+
+const note = orNull(Type.String());
+
+export const CreditsGrant = bodyObject("CreditsGrant", {
+  amount: integer(
+    {
+      minimum: -MAX_AMOUNT,
+      maximum: MAX_AMOUNT,
+      description: "SMS credits to grant; a negative number deducts.",
+      examples: [500],
+    },
+    (value) => (value === 0 ? "must not be 0" : null),
+  ),
+  note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "The reason." }, checkLine)),
+});
+
+export const GrantedCredits = namedObject("GrantedCredits", {
+  workspaceId: id,
+  amount: Type.Integer(),
+  balance: Type.Integer({ description: "Credits that are left now.", examples: [500] }),
+  note,
+  createdAt: time,
+});
+
+export const CreditEntry = namedObject("CreditEntry", {
+  kind: oneOf(
+    ["grant", "reservation", "refund", "writeoff"],
+    "A write-off does not change the balance: a refunded segment reached the network after all.",
+  ),
+  amount: Type.Integer({ description: "The change of the balance." }),
+  smsId: orNull(id, "The SMS it is for."),
+  segments: orNull(Type.Integer(), "Its segments."),
+  note,
+  createdAt: time,
+});
+
+export const SenderIdCreate = bodyObject("SenderIdCreate", {
+  name: text(
+    {
+      minLength: 1,
+      maxLength: MAX_SENDER_ID,
+      description: "1 to 11 letters, digits, spaces and -._& with a letter among them, or a number of 3 to 15 digits.",
+      examples: ["Loja Maria", "+258841234567"],
+    },
+    (value) =>
+      senderKind(value) !== null
+        ? null
+        : "must be 1 to 11 of A-Z, a-z, 0-9, space and -._& with a letter among them and no space at its ends, or a phone number of 3 to 15 digits",
+  ),
+  isDefault: Type.Optional(
+    Type.Boolean({ description: "It is used for SMS without a `from`. The first one always is the default." }),
+  ),
+  priority: Type.Optional(nullable(priority)),
+});
+
+export const DeletedSenderId = namedObject("DeletedSenderId", { name: Type.String(), deleted: Type.Boolean() });

@@ -3,12 +3,12 @@ import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { requestBody } from "../../../platform/http/body/validate.ts";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
 import { DeletedSenderId, SenderId, SenderIdCreate } from "./schema.ts";
-import { addSenderId, removeSenderId } from "../sender-ids.ts";
+import { addSenderId, removeSenderId } from "../sender-store.ts";
 
 const MAX_ASKED = 100;
 
@@ -21,9 +21,8 @@ export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
         operatorCaller(request);
         const { uid, name, isDefault, priority, isNew } = await deps.commit(() => {
           const { id: workspaceId, uid: workspace } = findWorkspace(params.id, deps);
-          const { name: wanted, isDefault: shall = false, priority: urgency } = body;
-          const given = { name: wanted, isDefault: shall, priority: urgency, now: deps.clock.now() };
-          return { uid: workspace, ...addSenderId({ workspaceId, ...given }, deps.senderIds) };
+          const given = { isDefault: false, ...body, workspaceId, now: deps.clock.now() };
+          return { uid: workspace, ...addSenderId(given, deps.senderIds) };
         });
         deps.log.event(isNew ? "sender_id.added" : "sender_id.changed", { workspace: uid, name, isDefault, priority });
         set.status = isNew ? 201 : 200;
@@ -31,8 +30,7 @@ export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
       },
       {
         params: WorkspacePath,
-        body: requestBody(SenderIdCreate),
-        parse: "json",
+        ...jsonBody(SenderIdCreate),
         detail: describe({
           id: "createSenderId",
           tag: TAG,

@@ -1,43 +1,28 @@
-import { sql } from "drizzle-orm";
-import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { SMS_PRIORITIES } from "./schema.ts";
 
 // The tables of SMS, as schema.ts has the others.
 
 const CREDIT_KINDS = ["grant", "reservation", "refund", "writeoff"] as const;
 
-export const smsCredits = sqliteTable(
-  "sms_credit",
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    workspaceId: integer("workspace_id").notNull(),
-    kind: text({ enum: CREDIT_KINDS }).notNull(),
-    amount: integer().notNull(),
-    messageId: integer("message_id"),
-    segments: integer(),
-    note: text(),
-    createdAt: integer("created_at").notNull(),
-  },
-  (t) => [index("sms_credit_of").on(t.workspaceId, t.id)],
-);
+export const smsCredits = sqliteTable("sms_credit", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  workspaceId: integer("workspace_id").notNull(),
+  kind: text({ enum: CREDIT_KINDS }).notNull(),
+  amount: integer().notNull(),
+  messageId: integer("message_id"),
+  segments: integer(),
+  note: text(),
+  createdAt: integer("created_at").notNull(),
+});
 
-export const senderIds = sqliteTable(
-  "sender_id",
-  {
-    workspaceId: integer("workspace_id").notNull(),
-    name: text().notNull(),
-    isDefault: integer("is_default", { mode: "boolean" }).notNull(),
-    createdAt: integer("created_at").notNull(),
-    priority: text({ enum: SMS_PRIORITIES }),
-  },
-  (t) => [
-    primaryKey({ columns: [t.workspaceId, t.name] }),
-    uniqueIndex("sender_id_default")
-      .on(t.workspaceId)
-      .where(sql`is_default = 1`),
-    index("sender_id_name").on(t.name),
-  ],
-);
+export const senderIds = sqliteTable("sender_id", {
+  workspaceId: integer("workspace_id").notNull(),
+  name: text().notNull(),
+  isDefault: integer("is_default", { mode: "boolean" }).notNull(),
+  createdAt: integer("created_at").notNull(),
+  priority: text({ enum: SMS_PRIORITIES }),
+});
 
 export const SMS_STATUSES = ["queued", "sending", "sent", "delivered", "undelivered", "failed", "expired"] as const;
 const SMS_ENCODINGS = ["gsm7", "ucs2"] as const;
@@ -45,7 +30,7 @@ const SMS_ENCODINGS = ["gsm7", "ucs2"] as const;
 const SMS_ALPHABETS = ["gsm", "pt-single", "pt-locking", "pt-both"] as const;
 
 /** The network's words for a segment, and for a whole message. */
-const RECEIPT_STATES = [
+export const RECEIPT_STATES = [
   "enroute",
   "accepted",
   "unknown",
@@ -77,203 +62,139 @@ export const FAILURE_CATEGORIES = [
   "internal_error",
 ] as const;
 
-export const smsMessages = sqliteTable(
-  "sms_message",
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    uid: text().notNull().unique(),
-    workspaceId: integer("workspace_id").notNull(),
-    recipient: text().notNull(),
-    sender: text().notNull(),
-    body: text().notNull(),
-    sentText: text("sent_text"),
-    encoding: text({ enum: SMS_ENCODINGS }).notNull(),
-    alphabet: text({ enum: SMS_ALPHABETS }).notNull(),
-    segments: integer().notNull(),
-    credits: integer().notNull(),
-    expiresAt: integer("expires_at").notNull(),
-    createdAt: integer("created_at").notNull(),
-    status: text({ enum: SMS_STATUSES }).notNull(),
-    deliveryState: text("delivery_state", { enum: DELIVERY_STATES }),
-    failureCategory: text("failure_category", { enum: FAILURE_CATEGORIES }),
-    providerId: text("provider_id"),
-    providerStatus: text("provider_status"),
-    providerErrorCode: text("provider_error_code"),
-    failedReason: text("failed_reason"),
-    possibleDuplicate: integer("possible_duplicate", { mode: "boolean" }).notNull().default(false),
-    sentAt: integer("sent_at"),
-    deliveredAt: integer("delivered_at"),
-    lastEventAt: integer("last_event_at"),
-    isFinal: integer("is_final", { mode: "boolean" }).notNull().default(false),
-    isHelp: integer("is_help", { mode: "boolean" }).notNull().default(false),
-  },
-  (t) => [
-    index("sms_message_newest").on(t.workspaceId, t.createdAt, t.id),
-    index("sms_message_by_status").on(t.workspaceId, t.status, t.createdAt, t.id),
-    index("sms_message_to").on(t.recipient, t.workspaceId, t.createdAt, t.id),
-    index("sms_message_open")
-      .on(t.status, t.expiresAt)
-      .where(sql`is_final = 0`),
-  ],
-);
+export const smsMessages = sqliteTable("sms_message", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  uid: text().notNull(),
+  workspaceId: integer("workspace_id").notNull(),
+  recipient: text().notNull(),
+  sender: text().notNull(),
+  body: text().notNull(),
+  sentText: text("sent_text"),
+  encoding: text({ enum: SMS_ENCODINGS }).notNull(),
+  alphabet: text({ enum: SMS_ALPHABETS }).notNull(),
+  segments: integer().notNull(),
+  credits: integer().notNull(),
+  expiresAt: integer("expires_at").notNull(),
+  createdAt: integer("created_at").notNull(),
+  status: text({ enum: SMS_STATUSES }).notNull(),
+  deliveryState: text("delivery_state", { enum: DELIVERY_STATES }),
+  failureCategory: text("failure_category", { enum: FAILURE_CATEGORIES }),
+  providerId: text("provider_id"),
+  providerStatus: text("provider_status"),
+  providerErrorCode: text("provider_error_code"),
+  failedReason: text("failed_reason"),
+  possibleDuplicate: integer("possible_duplicate", { mode: "boolean" }).notNull().default(false),
+  sentAt: integer("sent_at"),
+  deliveredAt: integer("delivered_at"),
+  lastEventAt: integer("last_event_at"),
+  isFinal: integer("is_final", { mode: "boolean" }).notNull().default(false),
+  isHelp: integer("is_help", { mode: "boolean" }).notNull().default(false),
+});
 
 const SEGMENT_STATES = ["ready", "in_flight", "accepted", "unknown", "delivered", "failed", "expired"] as const;
 const SEGMENT_CREDITS = ["reserved", "refunded", "written_off"] as const;
 
-export const smsSegments = sqliteTable(
-  "sms_segment",
-  {
-    messageId: integer("message_id").notNull(),
-    seq: integer().notNull(),
-    parts: integer().notNull(),
-    workspaceId: integer("workspace_id").notNull(),
-    payload: blob({ mode: "buffer" }).notNull(),
-    reference: integer(),
-    umr: integer().notNull(),
-    state: text({ enum: SEGMENT_STATES }).notNull(),
-    route: text().notNull(),
-    link: text(),
-    priority: text({ enum: SMS_PRIORITIES }).notNull(),
-    attempts: integer().notNull().default(0),
-    resends: integer().notNull().default(0),
-    reroutes: integer().notNull().default(0),
-    retries: text({ mode: "json" }).$type<Record<string, number>>(),
-    nextAt: integer("next_at").notNull(),
-    leaseEpoch: integer("lease_epoch").notNull().default(0),
-    submittedAt: integer("submitted_at"),
-    acceptedAt: integer("accepted_at"),
-    smscId: text("smsc_id"),
-    smscIdKey: text("smsc_id_key"),
-    smscIdKey2: text("smsc_id_key2"),
-    expectsReceipt: integer("expects_receipt", { mode: "boolean" }).notNull().default(true),
-    receiptState: text("receipt_state", { enum: RECEIPT_STATES }),
-    receiptAt: integer("receipt_at"),
-    overdue: text({ enum: ["sent", "undelivered"] }),
-    category: text({ enum: FAILURE_CATEGORIES }),
-    providerStatus: text("provider_status"),
-    providerCode: text("provider_code"),
-    reason: text(),
-    changedAt: integer("changed_at"),
-    credit: text({ enum: SEGMENT_CREDITS }).notNull().default("reserved"),
-  },
-  (t) => [
-    primaryKey({ columns: [t.messageId, t.seq] }),
-    index("sms_segment_ready")
-      .on(t.route, t.priority, t.workspaceId, t.nextAt, t.messageId, t.seq)
-      .where(sql`state = 'ready'`),
-    index("sms_segment_open")
-      .on(t.state, t.nextAt)
-      .where(sql`state IN ('in_flight', 'unknown')`),
-    index("sms_segment_id")
-      .on(t.route, t.smscIdKey)
-      .where(sql`smsc_id_key IS NOT NULL`),
-    index("sms_segment_id2")
-      .on(t.route, t.smscIdKey2)
-      .where(sql`smsc_id_key2 IS NOT NULL`),
-  ],
-);
+export const smsSegments = sqliteTable("sms_segment", {
+  messageId: integer("message_id").notNull(),
+  seq: integer().notNull(),
+  parts: integer().notNull(),
+  workspaceId: integer("workspace_id").notNull(),
+  payload: blob({ mode: "buffer" }).notNull(),
+  reference: integer(),
+  umr: integer().notNull(),
+  state: text({ enum: SEGMENT_STATES }).notNull(),
+  route: text().notNull(),
+  link: text(),
+  priority: text({ enum: SMS_PRIORITIES }).notNull(),
+  attempts: integer().notNull().default(0),
+  resends: integer().notNull().default(0),
+  reroutes: integer().notNull().default(0),
+  retries: text({ mode: "json" }).$type<Record<string, number>>(),
+  nextAt: integer("next_at").notNull(),
+  leaseEpoch: integer("lease_epoch").notNull().default(0),
+  submittedAt: integer("submitted_at"),
+  acceptedAt: integer("accepted_at"),
+  smscId: text("smsc_id"),
+  smscIdKey: text("smsc_id_key"),
+  smscIdKey2: text("smsc_id_key2"),
+  expectsReceipt: integer("expects_receipt", { mode: "boolean" }).notNull().default(true),
+  receiptState: text("receipt_state", { enum: RECEIPT_STATES }),
+  receiptAt: integer("receipt_at"),
+  overdue: text({ enum: ["sent", "undelivered"] }),
+  category: text({ enum: FAILURE_CATEGORIES }),
+  providerStatus: text("provider_status"),
+  providerCode: text("provider_code"),
+  reason: text(),
+  changedAt: integer("changed_at"),
+  credit: text({ enum: SEGMENT_CREDITS }).notNull().default("reserved"),
+});
 
 export const smsReferences = sqliteTable("sms_reference", {
   recipient: text().primaryKey(),
   last: integer().notNull(),
 });
 
-export const smsReceiptOrphans = sqliteTable(
-  "sms_receipt_orphan",
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    route: text().notNull(),
-    smscId: text("smsc_id"),
-    smscIdKey: text("smsc_id_key"),
-    numberKey: text("number_key"),
-    umr: integer(),
-    receiptState: text("receipt_state", { enum: RECEIPT_STATES }).notNull(),
-    receipt: text().notNull(),
-    raw: blob({ mode: "buffer" }).notNull(),
-    receivedAt: integer("received_at").notNull(),
-  },
-  (t) => [
-    index("sms_receipt_orphan_id")
-      .on(t.route, t.smscIdKey)
-      .where(sql`smsc_id_key IS NOT NULL`),
-    index("sms_receipt_orphan_number")
-      .on(t.route, t.numberKey)
-      .where(sql`number_key IS NOT NULL`),
-    index("sms_receipt_orphan_age").on(t.receivedAt),
-  ],
-);
+export const smsReceiptOrphans = sqliteTable("sms_receipt_orphan", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  route: text().notNull(),
+  smscId: text("smsc_id"),
+  smscIdKey: text("smsc_id_key"),
+  numberKey: text("number_key"),
+  umr: integer(),
+  receiptState: text("receipt_state", { enum: RECEIPT_STATES }).notNull(),
+  receipt: text().notNull(),
+  raw: blob({ mode: "buffer" }).notNull(),
+  receivedAt: integer("received_at").notNull(),
+});
 
-export const smsInboundParts = sqliteTable(
-  "sms_inbound_part",
-  {
-    route: text().notNull(),
-    source: text().notNull(),
-    destination: text().notNull(),
-    scheme: text({ enum: ["udh8", "udh16", "sar"] }).notNull(),
-    reference: integer().notNull(),
-    total: integer().notNull(),
-    seq: integer().notNull(),
-    dataCoding: integer("data_coding").notNull(),
-    alphabet: text({ enum: SMS_ALPHABETS }).notNull(),
-    payload: blob({ mode: "buffer" }).notNull(),
-    receivedAt: integer("received_at").notNull(),
-  },
-  (t) => [
-    primaryKey({ columns: [t.route, t.source, t.destination, t.scheme, t.reference, t.total, t.seq] }),
-    index("sms_inbound_part_age").on(t.receivedAt),
-  ],
-);
+export const smsInboundParts = sqliteTable("sms_inbound_part", {
+  route: text().notNull(),
+  source: text().notNull(),
+  destination: text().notNull(),
+  scheme: text({ enum: ["udh8", "udh16", "sar"] }).notNull(),
+  reference: integer().notNull(),
+  total: integer().notNull(),
+  seq: integer().notNull(),
+  dataCoding: integer("data_coding").notNull(),
+  alphabet: text({ enum: SMS_ALPHABETS }).notNull(),
+  payload: blob({ mode: "buffer" }).notNull(),
+  receivedAt: integer("received_at").notNull(),
+});
 
-export const smsInbound = sqliteTable(
-  "sms_inbound",
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    uid: text().notNull().unique(),
-    workspaceId: integer("workspace_id"),
-    route: text().notNull(),
-    sender: text().notNull(),
-    recipient: text().notNull(),
-    body: text().notNull(),
-    isWhole: integer("is_whole", { mode: "boolean" }).notNull(),
-    raw: blob({ mode: "buffer" }),
-    receivedAt: integer("received_at").notNull(),
-  },
-  (t) => [index("sms_inbound_newest").on(t.workspaceId, t.receivedAt, t.id)],
-);
+export const smsInbound = sqliteTable("sms_inbound", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  uid: text().notNull(),
+  workspaceId: integer("workspace_id"),
+  route: text().notNull(),
+  sender: text().notNull(),
+  recipient: text().notNull(),
+  body: text().notNull(),
+  isWhole: integer("is_whole", { mode: "boolean" }).notNull(),
+  raw: blob({ mode: "buffer" }),
+  receivedAt: integer("received_at").notNull(),
+});
 
-export const smsSeen = sqliteTable(
-  "sms_seen",
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    route: text().notNull(),
-    digest: text().notNull(),
-    reference: text(),
-    session: text().notNull(),
-    sequence: integer().notNull(),
-    receivedAt: integer("received_at").notNull(),
-  },
-  (t) => [index("sms_seen_digest").on(t.route, t.digest, t.id), index("sms_seen_age").on(t.receivedAt)],
-);
+export const smsSeen = sqliteTable("sms_seen", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  route: text().notNull(),
+  digest: text().notNull(),
+  reference: text(),
+  session: text().notNull(),
+  sequence: integer().notNull(),
+  receivedAt: integer("received_at").notNull(),
+});
 
-export const smppLearned = sqliteTable(
-  "smpp_learned",
-  {
-    route: text().notNull(),
-    name: text().notNull(),
-    value: text().notNull(),
-    learnedAt: integer("learned_at").notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.route, t.name] })],
-);
+export const smppLearned = sqliteTable("smpp_learned", {
+  route: text().notNull(),
+  name: text().notNull(),
+  value: text().notNull(),
+  learnedAt: integer("learned_at").notNull(),
+});
 
-export const smppLinkEvents = sqliteTable(
-  "smpp_link_event",
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    link: text().notNull(),
-    kind: text().notNull(),
-    detail: text(),
-    createdAt: integer("created_at").notNull(),
-  },
-  (t) => [index("smpp_link_event_of").on(t.link, t.id)],
-);
+export const smppLinkEvents = sqliteTable("smpp_link_event", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  link: text().notNull(),
+  kind: text().notNull(),
+  detail: text(),
+  createdAt: integer("created_at").notNull(),
+});

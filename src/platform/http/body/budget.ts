@@ -45,30 +45,14 @@ export function getPoolBytes(memoryBytes: number, seatBytes: number): number {
 }
 
 /** One body's share. */
-export interface BodyAccount {
-  /**
-   * Takes room for `bytes` more, of which the body has `left` bytes to come: null when there is room, otherwise a
-   * promise of it, rejected with UNAVAILABLE when there is none in time.
-   */
-  draw(bytes: number, left: number): Promise<void> | null;
-  /** The body has come whole. */
-  finishReading(): void;
-  /** It was parsed: its text is garbage. */
-  finishParsing(): void;
-  /** Calls `evicted` when the body comes too slowly while others wait for its seat. */
-  whenEvicted(evicted: (why: AppError) => void): void;
-  /** Gives everything back; may be called twice. */
-  release(): void;
-}
+export type BodyAccount = Pick<Account, "draw" | "finishReading" | "finishParsing" | "whenEvicted" | "release">;
 
-export interface BodyBudget {
-  open(owner: string): BodyAccount;
-}
+export type BodyBudget = ReturnType<typeof createBodyBudget>;
 
 /** `collect` collects garbage: what the last large body left must be gone before the next one comes. */
-export function createBodyBudget(poolBytes: number, clock: Clock, collect: () => void = () => undefined): BodyBudget {
+export function createBodyBudget(poolBytes: number, clock: Clock, collect: () => void = () => undefined) {
   const room = new Room(poolBytes, clock, collect);
-  return { open: (owner) => new Account(owner, room, clock) };
+  return { open: (owner: string): BodyAccount => new Account(owner, room, clock) };
 }
 
 /** The pool, the seat, and the bodies that wait for them. */
@@ -155,7 +139,7 @@ class Room {
   }
 }
 
-class Account implements BodyAccount {
+class Account {
   readonly #owner: string;
   readonly #room: Room;
   readonly #clock: Clock;
@@ -172,6 +156,7 @@ class Account implements BodyAccount {
     this.#clock = clock;
   }
 
+  /** Calls `evicted` when the body comes too slowly while others wait for its seat. */
   whenEvicted(evicted: (why: AppError) => void): void {
     this.#evicted = evicted;
   }
@@ -182,6 +167,10 @@ class Account implements BodyAccount {
     return true;
   }
 
+  /**
+   * Takes room for `bytes` more, of which the body has `left` bytes to come: null when there is room, otherwise a
+   * promise of it, rejected with UNAVAILABLE when there is none in time.
+   */
   draw(bytes: number, left: number): Promise<void> | null {
     const { lines } = this.#room;
     this.#bytes += bytes;
@@ -214,6 +203,7 @@ class Account implements BodyAccount {
     return promise;
   }
 
+  /** The body has come whole. */
   finishReading(): void {
     this.isReading = false;
     if (!this.#room.isSeated(this)) return;
@@ -221,6 +211,7 @@ class Account implements BodyAccount {
     this.#room.hurry();
   }
 
+  /** It was parsed: its text is garbage. */
   finishParsing(): void {
     if (this.#room.isSeated(this) && this.#bytes >= WORTH_COLLECTING) this.#room.collect();
   }
@@ -235,6 +226,7 @@ class Account implements BodyAccount {
     );
   }
 
+  /** Gives everything back; may be called twice. */
   release(): void {
     if (this.#waiting !== null) this.#room.lines.remove(this.#waiting).leave();
     this.#room.pool.giveBack(this.#owner, this.#drawn);
@@ -307,7 +299,7 @@ class Lines {
     if (owner === undefined || line === undefined) return null;
     this.#byOwner.delete(owner);
     this.#byOwner.set(owner, line);
-    for (const waiter of line) return waiter;
-    return null;
+    const [first] = line;
+    return first ?? null;
   }
 }

@@ -45,7 +45,11 @@ export function bodyPlugin(limits: BodyLimits, deps: BodyDeps) {
       const account = deps.budget.open(deps.getOwner(request));
       const body: Body = { account, hash: NOTHING.hash };
       bodies.set(request, body);
-      const parsed = await readObject(request, body, findBodyLimit(getPath(request), limits), deps);
+      const read = await readBody(request, findBodyLimit(getPath(request), limits), { account, clock: deps.clock });
+      body.hash = read.hash;
+      account.finishReading();
+      deps.arrived?.(request);
+      const parsed = parseJsonObject(read.bytes);
       account.finishParsing();
       return parsed;
     })
@@ -55,11 +59,8 @@ export function bodyPlugin(limits: BodyLimits, deps: BodyDeps) {
     });
 }
 
-interface Body {
-  account: BodyAccount;
-  /** SHA-256 of the body as it came: the bytes of a large one are not kept. */
-  hash: () => Buffer;
-}
+/** `hash`: SHA-256 of the body as it came; the bytes of a large one are not kept. */
+type Body = Pick<Read, "hash"> & { account: BodyAccount };
 
 const NO_BYTES = new Uint8Array();
 const NOTHING: Read = { bytes: NO_BYTES, hash: () => computeHash(NO_BYTES) };
@@ -83,13 +84,9 @@ export function releaseBody(request: Request): void {
 function requireJsonType(request: Request): void {
   const encoding = request.headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   if (encoding !== "" && encoding !== "identity") {
-    throw new AppError(
-      "UNSUPPORTED_MEDIA_TYPE",
-      `The body must not be compressed; it came as ${encoding.slice(0, 100)}`,
-      {
-        hint: "Send it as it is, without the header Content-Encoding.",
-      },
-    );
+    const message = `The body must not be compressed; it came as ${encoding.slice(0, 100)}`;
+    const hint = "Send it as it is, without the header Content-Encoding.";
+    throw new AppError("UNSUPPORTED_MEDIA_TYPE", message, { hint });
   }
   const type = request.headers.get("content-type");
   if (type !== null && JSON_TYPE.test(type)) return;
@@ -108,15 +105,6 @@ export function findBodyLimit(path: string, limits: BodyLimits): number {
   if (/\/emails\/batch\/?$/.test(path)) return limits.batchBytes;
   // Five hundred of the longest addresses are more than other requests may hold.
   return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
-}
-
-async function readObject(request: Request, body: Body, limit: number, deps: BodyDeps): Promise<object> {
-  const { account } = body;
-  const { bytes, hash } = await readBody(request, limit, { account, clock: deps.clock });
-  body.hash = hash;
-  account.finishReading();
-  deps.arrived?.(request);
-  return parseJsonObject(bytes);
 }
 
 function computeHash(bytes: Uint8Array): Buffer {
@@ -250,12 +238,7 @@ function cutOff(): AppError {
 }
 
 export function tooLarge(limit: number): AppError {
-  const isBatch = limit > 16 * 1024 * 1024;
-  return new AppError(
-    "PAYLOAD_TOO_LARGE",
-    `The body is larger than ${Math.floor(limit / 1024).toLocaleString("en")} KiB`,
-    {
-      hint: isBatch ? "Split the batch." : "Send less in one request.",
-    },
-  );
+  const hint = limit > 16 * 1024 * 1024 ? "Split the batch." : "Send less in one request.";
+  const message = `The body is larger than ${Math.floor(limit / 1024).toLocaleString("en")} KiB`;
+  return new AppError("PAYLOAD_TOO_LARGE", message, { hint });
 }

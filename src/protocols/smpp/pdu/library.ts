@@ -1,9 +1,8 @@
-/**
- * The `smpp` package, 0.5.1 exactly, hardened. It is a PDU codec and an event emitter over a socket, and has
- * no maintainer; what is wrong with it that concerns us is put right here, once, before anything is read or
- * written, and nothing of it is used past this room. After that it is bytes in, bytes out: text, user data
- * headers and times are ours.
- */
+// The `smpp` package, 0.5.1 exactly, hardened. It is a PDU codec and an event emitter over a socket.
+// It has no maintainer: its faults that concern us are mended here, once, before anything is read or written, and nothing of
+// it is used outside this folder but through here. After that it is octets in, octets out: text, user data headers and times
+// are ours.
+
 import type { Readable } from "node:stream";
 import smpp, { type FieldType, type PDU } from "smpp";
 

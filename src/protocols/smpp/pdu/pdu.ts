@@ -1,8 +1,6 @@
-/**
- * PDUs as values. What an SMSC sends is read once into one of a few kinds, with bytes left as bytes; what we
- * send is built here, and everything that the package would throw at or mangle is refused first. Section
- * numbers are those of the SMPP 3.4 specification.
- */
+// PDUs as values, with octets left as octets. Section numbers are those of SMPP 3.4.
+// What the package would throw at or mangle is refused before it is encoded.
+
 import type { PDU } from "smpp";
 import { getBytes, isCutShort, library } from "./library.ts";
 import type { LinkSettings } from "../settings.ts";
@@ -42,8 +40,11 @@ export interface Inbound {
 export interface Sar {
   reference: number;
   total: number;
-  part: number;
+  /** From 1. */
+  seq: number;
 }
+
+type PlainKind = "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert";
 
 export type Pdu =
   | { kind: "bind_response"; sequence: number; status: number; systemId: string }
@@ -53,21 +54,19 @@ export type Pdu =
   /** A message whose body ends too early (§4.6.1). */
   | { kind: "truncated"; sequence: number; command: Inbound["command"]; bytes: Buffer }
   | { kind: "nack"; sequence: number; status: number; bytes: Buffer }
-  | { kind: "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert"; sequence: number }
+  | { kind: PlainKind; sequence: number }
   /** A command that no SMSC sends to an ESME, or that SMPP does not have. */
   | { kind: "unknown"; sequence: number; command: string; isAnswer: boolean };
 
-const PLAIN_KINDS: Record<string, "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert"> =
-  {
-    enquire_link: "enquire",
-    enquire_link_resp: "enquire_response",
-    unbind: "unbind",
-    unbind_resp: "unbind_response",
-    outbind: "outbind",
-    alert_notification: "alert",
-  };
+const PLAIN_KINDS: Record<string, PlainKind> = {
+  enquire_link: "enquire",
+  enquire_link_resp: "enquire_response",
+  unbind: "unbind",
+  unbind_resp: "unbind_response",
+  outbind: "outbind",
+  alert_notification: "alert",
+};
 
-/** What an SMSC sends, typed. */
 export function readPdu(pdu: PDU): Pdu {
   const { command, command_status: status, sequence_number: sequence } = pdu;
   const plain = PLAIN_KINDS[command];
@@ -98,7 +97,7 @@ function getName(pdu: PDU): string {
 export function readInbound(command: Inbound["command"], pdu: PDU): Inbound {
   const reference = octets(pdu["sar_msg_ref_num"]);
   const total = octets(pdu["sar_total_segments"]);
-  const part = octets(pdu["sar_segment_seqnum"]);
+  const seq = octets(pdu["sar_segment_seqnum"]);
   return {
     command,
     source: readAddress(pdu, "source_addr_ton", "source_addr_npi", "source_addr"),
@@ -111,7 +110,7 @@ export function readInbound(command: Inbound["command"], pdu: PDU): Inbound {
     messageState: octets(pdu["message_state"]),
     networkErrorCode: bytes(pdu["network_error_code"]),
     userMessageReference: octets(pdu["user_message_reference"]),
-    sar: reference === null || total === null || part === null ? null : { reference, total, part },
+    sar: reference === null || total === null || seq === null ? null : { reference, total, seq },
     bytes: getBytes(pdu),
   };
 }
@@ -132,12 +131,9 @@ function bytes(value: unknown): Buffer | null {
   return Buffer.isBuffer(value) ? value : null;
 }
 
-/** The command of a bind (§4.1). */
-export type BindCommand = "bind_transceiver" | "bind_transmitter" | "bind_receiver";
-
 /** The address range stays empty: it routes nothing to most SMSCs, and some refuse it. */
 export function encodeBind(
-  command: BindCommand,
+  command: "bind_transceiver" | "bind_transmitter" | "bind_receiver",
   sequence: number,
   { systemId, password, systemType }: Pick<LinkSettings, "systemId" | "password" | "systemType">,
 ): Buffer {
@@ -169,6 +165,17 @@ export function encodeNack(sequence: number, status: number): Buffer {
 /** The answer to an inbound message; its message_id is empty, as §4.6.2 has it. Errors have no body. */
 export function encodeAcknowledgement(command: Inbound["command"], sequence: number, status: number): Buffer {
   return encode(`${command}_resp`, sequence, { command_status: status, message_id: "" });
+}
+
+export function toAddressFields(source: Address, destination: Address) {
+  return {
+    source_addr_ton: source.ton,
+    source_addr_npi: source.npi,
+    source_addr: source.address,
+    dest_addr_ton: destination.ton,
+    dest_addr_npi: destination.npi,
+    destination_addr: destination.address,
+  };
 }
 
 /** Any command; fields are the package's. Throws on values that it cannot write. */

@@ -3,7 +3,7 @@
 import type { PDU } from "smpp";
 import type { Role } from "../session/bind.ts";
 import { isCutShort } from "./library.ts";
-import { type Address, encode, octets, readInbound, text } from "./pdu.ts";
+import { type Address, encode, octets, readInbound, type Sar, text, toAddressFields } from "./pdu.ts";
 
 /** A submit_sm, as far as a network looks at it (§4.4.1). */
 export interface Submit {
@@ -17,7 +17,7 @@ export interface Submit {
   dataCoding: number;
   /** The short message, or message_payload where that is empty; it begins with a header where `esmClass & 0x40`. */
   message: Buffer;
-  sar: { reference: number; seq: number; total: number } | null;
+  sar: Sar | null;
   /** TLV 0x0204; null: none. */
   reference: number | null;
 }
@@ -63,7 +63,7 @@ function readSubmit(pdu: PDU): Submit {
     dataCoding,
     // A copy: what waits for other parts must not keep all that came with it.
     message: Buffer.from(shortMessage.length > 0 ? shortMessage : (messagePayload ?? shortMessage)),
-    sar: sar === null ? null : { reference: sar.reference, seq: sar.part, total: sar.total },
+    sar,
     reference: read.userMessageReference,
   };
 }
@@ -82,12 +82,7 @@ export interface Deliver {
 
 export function encodeDeliver({ source, destination, receipt, ...rest }: Deliver, sequence: number): Buffer {
   return encode("deliver_sm", sequence, {
-    source_addr_ton: source.ton,
-    source_addr_npi: source.npi,
-    source_addr: source.address,
-    dest_addr_ton: destination.ton,
-    dest_addr_npi: destination.npi,
-    destination_addr: destination.address,
+    ...toAddressFields(source, destination),
     esm_class: rest.esmClass,
     data_coding: rest.dataCoding,
     short_message: rest.message,

@@ -1,20 +1,20 @@
-/**
- * Every command_status that SMPP 3.4 §5.1.3 names, and five of SMPP 5.0, with what it means for a
- * segment. SMSCs mean different things by some of them: a route may have its own entries. Pure.
- */
-/** Why a segment could not be handed over. */
-export type RefusalCategory =
-  | "invalid_destination"
-  | "blocked"
-  | "sender_rejected"
-  | "content_rejected"
-  | "throttled"
-  | "provider_auth"
-  | "provider_unavailable"
-  | "provider_error"
-  | "protocol_error";
+// Every command_status that SMPP 3.4 §5.1.3 names, and five of SMPP 5.0, with what it means for a segment. Pure.
+// SMSCs mean different things by some of them: a route may have its own entries.
 
-/** One entry of the table. */
+/** Why a segment could not be handed over. */
+export const REFUSAL_CATEGORIES = [
+  "invalid_destination",
+  "blocked",
+  "sender_rejected",
+  "content_rejected",
+  "throttled",
+  "provider_auth",
+  "provider_unavailable",
+  "provider_error",
+  "protocol_error",
+] as const;
+export type RefusalCategory = (typeof REFUSAL_CATEGORIES)[number];
+
 export interface StatusRule {
   /** The SMPP name (`ESME_RTHROTTLED`), or the code in hex where it has none; shown as `providerStatus`. */
   name: string;
@@ -32,14 +32,12 @@ export interface StatusRule {
   delayMs: readonly [first: number, most: number];
   /** What comes when the retries are used up. */
   otherwise: "reroute" | "fail";
-  /** Whether the whole route rests: after each such answer, or when many of the last answers were such (`isFrequent`). */
-  pausesRoute: "never" | "always" | "when_frequent";
+  /** Whether the whole route rests when many of the last answers were such (circuit-breaker.ts). */
+  pausesRoute: "never" | "when_frequent";
   /** False: a retry is not counted as an attempt, only the message's age ends it. */
   isCounted: boolean;
   /** The operator has to look: an internal error, or a route configured wrongly. */
   isAlarming: boolean;
-  /** What the link does besides: begin with a new connection, or bind again. */
-  link: "keep" | "reconnect" | "rebind";
 }
 
 /** For a passing error: from five seconds to five minutes, until the message's lifetime is over. */
@@ -59,17 +57,19 @@ function rule(name: string, category: RefusalCategory | null, differences: Parti
     pausesRoute: "never",
     isCounted: true,
     isAlarming: false,
-    link: "keep",
     ...differences,
   };
 }
 
+/** Unlisted codes, the vendors' own (0x400 to 0x4FF) and those reserved (from 0x500 on) among them. */
+export const UNLISTED = rule("", "provider_error", { ...PASSING, retries: 2 });
+
 export const STATUSES: ReadonlyMap<number, StatusRule> = new Map([
   [0x00, rule("ROK", null, { action: "accept" })],
   [0x01, rule("RINVMSGLEN", "content_rejected", ALARMING)],
-  [0x02, rule("RINVCMDLEN", "protocol_error", { link: "reconnect" })],
-  [0x03, rule("RINVCMDID", "protocol_error", { link: "reconnect" })],
-  [0x04, rule("RINVBNDSTS", "provider_unavailable", { ...PASSING, link: "rebind" })],
+  [0x02, rule("RINVCMDLEN", "protocol_error")],
+  [0x03, rule("RINVCMDID", "protocol_error")],
+  [0x04, rule("RINVBNDSTS", "provider_unavailable", PASSING)],
   // An old session lingers on the SMSC's side: nothing is wrong with the credentials.
   [0x05, rule("RALYBND", "provider_unavailable", { action: "bind" })],
   [0x06, rule("RINVPRTFLG", "protocol_error", ALARMING)],
@@ -102,15 +102,7 @@ export const STATUSES: ReadonlyMap<number, StatusRule> = new Map([
   [0x54, rule("RINVREPFLAG", "protocol_error", ALARMING)],
   [0x55, rule("RINVNUMMSGS", "protocol_error")],
   // Too fast, which is the link's fault and not the message's: its rate goes down, no attempt is counted.
-  [
-    0x58,
-    rule("RTHROTTLED", "throttled", {
-      ...PASSING,
-      delayMs: [1_000, 60_000],
-      pausesRoute: "always",
-      isCounted: false,
-    }),
-  ],
+  [0x58, rule("RTHROTTLED", "throttled", { ...PASSING, delayMs: [1_000, 60_000], isCounted: false })],
   [0x61, rule("RINVSCHED", "protocol_error", ALARMING)],
   [0x62, rule("RINVEXPIRY", "protocol_error", ALARMING)],
   [0x63, rule("RINVDFTMSGID", "protocol_error", ALARMING)],

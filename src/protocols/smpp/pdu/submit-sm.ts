@@ -1,6 +1,6 @@
 // submit_sm (SMPP 3.4 §4.4): one segment of a message, all decided but its sequence number.
 
-import { encode, type Address, type Sar } from "./pdu.ts";
+import { encode, type Address, type Sar, toAddressFields } from "./pdu.ts";
 
 export interface SubmitSm {
   source: Address;
@@ -47,12 +47,7 @@ export function encodeSubmit(sequence: number, submit: SubmitSm): Buffer {
   if (sar !== null && (submit.esmClass & 0x40) !== 0) throw new Error("sar: beside a user data header");
   return encode("submit_sm", sequence, {
     service_type: "",
-    source_addr_ton: source.ton,
-    source_addr_npi: source.npi,
-    source_addr: source.address,
-    dest_addr_ton: destination.ton,
-    dest_addr_npi: destination.npi,
-    destination_addr: destination.address,
+    ...toAddressFields(source, destination),
     esm_class: submit.esmClass,
     protocol_id: 0,
     priority_flag: 0,
@@ -66,7 +61,7 @@ export function encodeSubmit(sequence: number, submit: SubmitSm): Buffer {
     ...(submit.userMessageReference === null ? {} : { user_message_reference: submit.userMessageReference }),
     ...(sar === null
       ? {}
-      : { sar_msg_ref_num: sar.reference, sar_total_segments: sar.total, sar_segment_seqnum: sar.part }),
+      : { sar_msg_ref_num: sar.reference, sar_total_segments: sar.total, sar_segment_seqnum: sar.seq }),
     ...(submit.hasMoreMessages === null ? {} : { more_messages_to_send: submit.hasMoreMessages ? 1 : 0 }),
     ...(messagePayload === null ? {} : { message_payload: asBuffer(messagePayload) }),
   });

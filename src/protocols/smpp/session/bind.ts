@@ -1,18 +1,12 @@
 // Which binds a link needs, and what the answer to one means.
 
-import type { BindCommand } from "../pdu/pdu.ts";
 import type { LinkSettings } from "../settings.ts";
 import { STATUS } from "../pdu/status.ts";
 
-/** What one session is for. */
 export type Role = "transceiver" | "transmitter" | "receiver";
 
 export function listRoles(mode: LinkSettings["bindMode"]): Role[] {
   return mode === "pair" ? ["transmitter", "receiver"] : [mode];
-}
-
-export function toBindCommand(role: Role): BindCommand {
-  return `bind_${role}`;
 }
 
 /** `settings`: it will be refused until somebody changes something. `lingering`: our old session is still there. */

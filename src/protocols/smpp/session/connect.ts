@@ -3,14 +3,10 @@
 
 import * as net from "node:net";
 import * as tls from "node:tls";
-import type { Clock } from "../../../platform/clock.ts";
-import type { LinkSettings } from "../settings.ts";
+import type { LinkContext, LinkSettings } from "../settings.ts";
 
-export interface DialOptions {
+export interface DialOptions extends Pick<LinkContext, "clock" | "lookUp"> {
   settings: Pick<LinkSettings, "host" | "port" | "tls" | "tlsName" | "tlsCa" | "connectTimeoutMs">;
-  clock: Clock;
-  /** The addresses of a name, in the order to be tried; rejects or is empty when there are none. */
-  lookUp: (host: string) => Promise<string[]>;
   /** Which of several addresses, counted on from attempt to attempt. */
   attempt: number;
 }

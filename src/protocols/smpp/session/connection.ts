@@ -1,8 +1,7 @@
-/**
- * One connection as PDUs both ways, of an ESME or an SMSC: the socket, the package's Session over it, and their
- * listeners. Open, then broken or closed, once and for good: a Session is never used again, since it keeps the length
- * of a half-read PDU and would go on with it on another connection. Nothing is emitted after that.
- */
+// One connection as PDUs both ways, of an ESME or an SMSC: the socket, the package's Session over it, and their listeners.
+// It is open, then broken or closed, once and for good: a Session is never used again, since it keeps the length of a
+// half-read PDU and would go on with it on another connection. Nothing is emitted after that.
+
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { PDU, Session } from "smpp";

@@ -1,18 +1,17 @@
 // What a session needs, and what it emits.
 
 import type { Socket } from "node:net";
-import type { Clock } from "../../../platform/clock.ts";
-import type { Log } from "../../../platform/log.ts";
 import type { BindVerdict, Role } from "./bind.ts";
 import type { Inbound, Pdu } from "../pdu/pdu.ts";
-import type { LinkSettings } from "../settings.ts";
+import type { LinkContext } from "../settings.ts";
 
 /** `out`: from us to the SMSC. */
 export type Direction = "out" | "in";
 
-/** What was answered to one of our requests. */
 export interface RawResponse {
+  /** command_status of the submit_sm_resp or generic_nack. */
   status: number;
+  /** May be empty: then no receipt will be possible. */
   messageId: string;
   /** A generic_nack: the SMSC did not understand the request. */
   isNack: boolean;
@@ -21,7 +20,6 @@ export interface RawResponse {
 }
 
 export interface SessionEnd {
-  /** For people. */
   reason: string;
   /** Why the bind was refused, and its status; null when it was not. */
   refused: { verdict: Exclude<BindVerdict, "bound">; status: number } | null;
@@ -50,12 +48,10 @@ export interface SessionEvents {
   closed(end: SessionEnd): void;
 }
 
-export interface SessionOptions {
+export interface SessionOptions extends Pick<LinkContext, "settings" | "clock" | "log"> {
+  /** It is connected. */
   socket: Socket;
   role: Role;
-  settings: LinkSettings;
-  clock: Clock;
-  log: Log;
   events: SessionEvents;
 }
 
@@ -66,8 +62,6 @@ export function getContent(pdu: Pdu): Buffer | null {
 }
 
 export function toRawResponse(pdu: Extract<Pdu, { kind: "submit_response" | "nack" }>): RawResponse {
-  const { status, bytes } = pdu;
-  return pdu.kind === "nack"
-    ? { status, messageId: "", isNack: true, bytes }
-    : { status, messageId: pdu.messageId, isNack: false, bytes };
+  const { kind, status, bytes } = pdu;
+  return { status, messageId: kind === "nack" ? "" : pdu.messageId, isNack: kind === "nack", bytes };
 }

@@ -1,13 +1,12 @@
-/**
- * Nothing is waited for without an end. One session's phases and what ends them:
- *
- * binding   → bound by its answer; broken when that does not come.
- * bound     → after a while without anything received we ask (enquire_link); broken when that is not answered.
- * unbinding → closing by the answer to our unbind, or when that does not come.
- * closing   → all is said, the peer should close; broken when it does not.
- *
- * In each of them an incomplete PDU, silence, and a pause of reading have their limits.
- */
+// The limits of every wait in a session, by its phase. Pure.
+//
+// binding   → bound by its response; broken when that does not come.
+// bound     → after a while without anything received we ask (enquire_link); broken when that is not answered.
+// unbinding → closing by the response to our unbind, or when that does not come.
+// closing   → all is said, the peer should close; broken when it does not.
+//
+// In each of them an incomplete PDU, silence, and a pause of reading have their limits.
+
 import type { LinkSettings } from "../settings.ts";
 
 export type Phase = "binding" | "bound" | "unbinding" | "closing";

@@ -1,12 +1,8 @@
-/**
- * One session: bind, then requests and answers both ways, then the end. It knows no queue and no window; what
- * is answered it emits by sequence number. Phases and their limits: liveness.ts. `closed` is called once, and
- * nothing after it.
- */
-import type { Clock } from "../../../platform/clock.ts";
-import type { Log } from "../../../platform/log.ts";
+// One session: bind, then requests and responses both ways, then the end. Phases and their limits: liveness.ts.
+// It knows no queue and no window, and emits responses by sequence number. `closed` is called once, and nothing after it.
+
 import { DeadlineTimer } from "./alarm.ts";
-import { toBindCommand, classifyBind, type Role } from "./bind.ts";
+import { classifyBind } from "./bind.ts";
 import {
   encodeAcknowledgement,
   encodeBind,
@@ -16,20 +12,15 @@ import {
   type Pdu,
   readPdu,
 } from "../pdu/pdu.ts";
-import { toRawResponse, getContent, type SessionEnd, type SessionEvents, type SessionOptions } from "./events.ts";
-import type { LinkSettings } from "../settings.ts";
+import { toRawResponse, getContent, type SessionEnd, type SessionOptions } from "./events.ts";
 import { hex, STATUS } from "../pdu/status.ts";
 import { checkLiveness, type Phase, type LivenessState } from "./liveness.ts";
 import { nextSequence } from "../window.ts";
 import { Wire } from "./connection.ts";
 
 export class SmppSession {
-  readonly role: Role;
+  readonly #options: SessionOptions;
   readonly #wire: Wire<Pdu>;
-  readonly #settings: LinkSettings;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #events: SessionEvents;
   readonly #watched: LivenessState;
   readonly #bindSequence: number;
   #sequence = 0;
@@ -43,12 +34,9 @@ export class SmppSession {
   readonly #alarm: DeadlineTimer;
 
   /** Binds at once; the socket is connected. */
-  constructor({ socket, role, settings, clock, log, events }: SessionOptions) {
-    this.role = role;
-    this.#settings = settings;
-    this.#clock = clock;
-    this.#log = log;
-    this.#events = events;
+  constructor(options: SessionOptions) {
+    const { socket, role, settings, clock, events } = options;
+    this.#options = options;
     this.#alarm = new DeadlineTimer(clock, () => this.#look());
     const now = clock.now();
     this.#life = { beganAt: now, endedAt: null };
@@ -68,7 +56,7 @@ export class SmppSession {
       fault: (error) => this.#fault(error),
     });
     this.#bindSequence = this.nextSequence();
-    this.#wire.write(encodeBind(toBindCommand(role), this.#bindSequence, settings));
+    this.#wire.write(encodeBind(`bind_${role}`, this.#bindSequence, settings));
     this.rearm();
   }
 
@@ -93,11 +81,10 @@ export class SmppSession {
     this.rearm();
   }
 
-  /** Says goodbye: unbind, its answer, the end, each with its limit. */
   unbind(): void {
     if (this.phase !== "bound") return this.destroy("closed by us");
     this.#enter("unbinding");
-    this.#events.closing();
+    this.#options.events.closing();
     this.#wire.write(encodePlain("unbind", this.nextSequence()));
   }
 
@@ -107,14 +94,14 @@ export class SmppSession {
 
   pauseReading(): void {
     if (this.#isOver || this.#watched.pausedSince !== null) return;
-    this.#watched.pausedSince = this.#clock.now();
+    this.#watched.pausedSince = this.#options.clock.now();
     this.#wire.pause();
     this.rearm();
   }
 
   resumeReading(): void {
     if (this.#isOver || this.#watched.pausedSince === null) return;
-    const now = this.#clock.now();
+    const now = this.#options.clock.now();
     this.#watched.pausedSince = null;
     // It could not come before.
     if (this.#watched.midPduSince !== null) this.#watched.midPduSince = now;
@@ -126,23 +113,24 @@ export class SmppSession {
   /** A PDU that asks for nothing: logged once a session. */
   noteUnexpected(what: string): void {
     this.#unexpected += 1;
-    if (this.#unexpected === 1) this.#log.event("smpp.unexpected_pdu", { link: this.#settings.name, what });
+    if (this.#unexpected === 1)
+      this.#options.log.event("smpp.unexpected_pdu", { link: this.#options.settings.name, what });
   }
 
   /** Sets the timer for what is due first; one that comes too early sets itself again. */
   rearm(): void {
     if (this.#isOver) return;
-    const now = this.#clock.now();
-    const verdict = checkLiveness(this.#watched, this.#settings, now);
-    this.#alarm.setFor(Math.min(this.#events.deadline(), verdict.kind === "wait" ? verdict.until : now));
+    const now = this.#options.clock.now();
+    const verdict = checkLiveness(this.#watched, this.#options.settings, now);
+    this.#alarm.setFor(Math.min(this.#options.events.deadline(), verdict.kind === "wait" ? verdict.until : now));
   }
 
   #look(): void {
     try {
-      const now = this.#clock.now();
-      this.#events.due(now);
+      const now = this.#options.clock.now();
+      this.#options.events.due(now);
       if (this.#isOver) return;
-      const verdict = checkLiveness(this.#watched, this.#settings, now);
+      const verdict = checkLiveness(this.#watched, this.#options.settings, now);
       if (verdict.kind === "break") this.#end(verdict.reason);
       else if (verdict.kind === "finish") this.#finish();
       else if (verdict.kind === "enquire") this.#enquire();
@@ -153,26 +141,26 @@ export class SmppSession {
   }
 
   #enquire(): void {
-    this.#watched.enquiredAt = this.#clock.now();
+    this.#watched.enquiredAt = this.#options.clock.now();
     this.#enquireSequence = this.nextSequence();
     this.#wire.write(encodePlain("enquire_link", this.#enquireSequence));
   }
 
   #noteHalf(isHalf: boolean): void {
-    this.#watched.midPduSince = isHalf ? this.#clock.now() : null;
+    this.#watched.midPduSince = isHalf ? this.#options.clock.now() : null;
     this.rearm();
   }
 
   #take(pdu: Pdu): void {
-    const now = this.#clock.now();
+    const now = this.#options.clock.now();
     this.#watched.receivedAt = now;
     // What is half now is another one.
     if (this.#watched.midPduSince !== null) this.#watched.midPduSince = now;
     const content = getContent(pdu);
-    if (content !== null) this.#events.seen?.("in", content);
+    if (content !== null) this.#options.events.seen?.("in", content);
     switch (pdu.kind) {
       case "submit_response":
-        return this.#events.responded(pdu.sequence, toRawResponse(pdu));
+        return this.#options.events.responded(pdu.sequence, toRawResponse(pdu));
       case "inbound":
         return this.#receive(pdu.sequence, pdu.message);
       case "truncated":
@@ -208,7 +196,7 @@ export class SmppSession {
     const verdict = classifyBind(status, isNack);
     if (verdict !== "bound") return this.#end(`the bind was refused with ${hex(status)}`, { verdict, status });
     this.#enter("bound");
-    this.#events.bound();
+    this.#options.events.bound();
   }
 
   #takeNack(nack: Extract<Pdu, { kind: "nack" }>): void {
@@ -216,7 +204,7 @@ export class SmppSession {
     if (this.#watched.phase === "binding") return this.#takeBindResponse(sequence, nack.status, true);
     // One that does not know enquire_link is there all the same.
     if (this.#watched.enquiredAt !== null && sequence === this.#enquireSequence) this.#watched.enquiredAt = null;
-    else this.#events.responded(sequence, toRawResponse(nack));
+    else this.#options.events.responded(sequence, toRawResponse(nack));
   }
 
   /** Some SMSCs deliver before they answer the bind: what is committed may be acknowledged all the same. */
@@ -228,26 +216,26 @@ export class SmppSession {
       isAcknowledged = true;
       this.#unacknowledged -= 1;
       const answer = encodeAcknowledgement(message.command, sequence, status);
-      this.#events.seen?.("out", answer);
+      this.#options.events.seen?.("out", answer);
       this.#wire.writeSoon(answer);
       this.#answerUnbind();
     };
-    this.#events.received(message, acknowledge, { session: this.#life, sequence });
+    this.#options.events.received(message, acknowledge, { session: this.#life, sequence });
   }
 
   /** Its length is right, so that what follows can be read; a broken connection would only bring it again. */
   #refuseCut({ sequence, command, bytes }: Extract<Pdu, { kind: "truncated" }>): void {
-    const told = { link: this.#settings.name, command, octets: bytes.length };
-    this.#log.event("smpp.message_truncated", told, "warn");
+    const told = { link: this.#options.settings.name, command, octets: bytes.length };
+    this.#options.log.event("smpp.message_truncated", told, "warn");
     const answer = encodeAcknowledgement(command, sequence, STATUS.invalidMessageLength);
-    this.#events.seen?.("out", answer);
+    this.#options.events.seen?.("out", answer);
     this.#wire.write(answer);
   }
 
   #takeUnbind(sequence: number): void {
     this.#peerUnbind = sequence;
     this.#enter("closing");
-    this.#events.closing();
+    this.#options.events.closing();
     this.#answerUnbind();
   }
 
@@ -267,21 +255,21 @@ export class SmppSession {
 
   #enter(phase: Phase): void {
     this.#watched.phase = phase;
-    this.#watched.phaseSince = this.#clock.now();
+    this.#watched.phaseSince = this.#options.clock.now();
     this.rearm();
   }
 
   #fault(error: unknown): void {
-    this.#log.error("smpp session", error, { link: this.#settings.name });
+    this.#options.log.error("smpp session", error, { link: this.#options.settings.name });
     this.#end("a fault of our own");
   }
 
   #end(reason: string, refused: SessionEnd["refused"] = null): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#life.endedAt = this.#clock.now();
+    this.#life.endedAt = this.#options.clock.now();
     this.#alarm.stop();
     this.#wire.close();
-    this.#events.closed({ reason, refused });
+    this.#options.events.closed({ reason, refused });
   }
 }

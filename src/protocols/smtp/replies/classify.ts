@@ -119,3 +119,31 @@ export function enhancedCategory(reply: Pick<Reply, "code" | "enhanced">): Categ
   // 5.2.1 is "disabled", 4.2.1 is mostly "too busy just now".
   return category === "inactive_mailbox" && reply.code < 500 ? "rate_limited" : category;
 }
+
+/** `isAccessDenied`: the relay does not let us in, or will not relay for us. */
+type RelayVerdict = Verdict & { isAccessDenied: boolean };
+
+// RFC 4954 §4 and §6: sign in first (530), this way is too weak (534, 538), wrong credentials (535).
+const NOT_SIGNED_IN = new Set([530, 534, 535, 538]);
+/** The words of servers to clients for whom they do not relay, at MAIL or RCPT and mostly as 550 or 554. */
+const NOT_RELAYED =
+  /relay(?:ing)?\b.{0,16}(?:access )?(?:denied|not permitted|not allowed|prohibited)|(?:unable|not permitted|not allowed) to relay/i;
+
+/**
+ * Classifies what a relay answered: a server of the operator's choice, not the recipient's. It may refuse for good what
+ * it would have to send on, which says no more of the recipient than that it will not; and it may refuse us, which the
+ * operator must correct and which costs no email. Never hard. `reply`: the refusal without its echo.
+ */
+export function classifyRelayResult(result: SendResult, reply: OwnReply | null): RelayVerdict {
+  const plainVerdict = { ...classifyResult(result, reply), isHard: false, isAccessDenied: false };
+  const denied = { ...plainVerdict, kind: "deferred", type: "transient", category: "auth_failed" } as const;
+  if (result.kind === "unfit" && result.stage === "auth") return { ...denied, isAccessDenied: true };
+  if (result.kind !== "refused" || reply === null) return plainVerdict;
+  const { stage } = result;
+  // R25: 421 is about the connection, wherever it comes.
+  const isSignIn = stage === "auth" && reply.code !== 421;
+  const isEnvelope = stage === "mail" || stage === "rcpt" || stage === "data";
+  const isShutOut = NOT_SIGNED_IN.has(reply.code) || (reply.code >= 500 && NOT_RELAYED.test(reply.words));
+  // RFC 4954 §6: 454 is a temporary failure of the relay's own sign-in.
+  return isSignIn || (isEnvelope && isShutOut) ? { ...denied, isAccessDenied: reply.code >= 500 } : plainVerdict;
+}

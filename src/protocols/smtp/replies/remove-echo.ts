@@ -9,7 +9,7 @@ import { domainToUnicode } from "node:url";
 import type { Stage } from "./stage.ts";
 import { enhancedIn, type Reply } from "./reply.ts";
 
-/** An answer as it may be judged. Only `hear` makes one. */
+/** An answer as it may be classified. */
 export interface OwnReply {
   code: number;
   /** Null too where what looks like a code was the message's. */
@@ -47,6 +47,7 @@ interface Word {
   end: number;
   /** The characters between it and the word before; empty for the first. */
   gap: string;
+  isBlankBefore: boolean;
   /** The last one before a line was cut off, in the middle of it maybe. */
   isCut: boolean;
 }
@@ -58,8 +59,6 @@ interface Echo {
   places: Map<string, number[]>;
   /** For each of them, where the next word with a letter stands, itself included. */
   letterAt: number[];
-  /** Whether blanks part each of them from the word before. */
-  isBlankBefore: boolean[];
   /** Words before the @; 0: it is no address. */
   localCount: number;
   /** So many of its words in a row are it. */
@@ -74,7 +73,7 @@ interface Span {
   by: string;
 }
 
-/** Judgeable: the reply without what it repeats of the message it answers. Nothing was told before MAIL, the header after DATA. */
+/** The reply without what it repeats of the message it answers. Before MAIL the server has heard nothing of it, after DATA the header too. */
 export function removeEcho(reply: Reply, stage: Stage, told: SentMessage): OwnReply {
   return toOwnReply(reply, echoesAt(stage, told));
 }
@@ -120,27 +119,20 @@ function echoesAt(stage: Stage, { from, to, header }: SentMessage): Echo[] {
 function addressEchoes(address: string): Echo[] {
   const at = address.lastIndexOf("@");
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
-  return listForms(local).flatMap((form) =>
-    [...new Set([domain, domainToUnicode(domain)])].map((name) => {
-      const localWords = readWords(form);
-      // RFC 5233: a server may show either side of the sub-address's separator.
-      const parts = [form, ...form.split("+")].map(readWords).filter((words) => words.length === 1);
-      const echo = makeEcho(`${form}@${name}`, 2);
-      return { ...echo, localCount: localWords.length, alone: new Set(parts.flat().map(({ word }) => word)) };
-    }),
-  );
+  return listForms(local).flatMap((form) => {
+    const localCount = readWords(form).length;
+    // RFC 5233: a server may show either side of the sub-address's separator.
+    const parts = [form, ...form.split("+")].map(readWords).filter((words) => words.length === 1);
+    const names = [...new Set([domain, domainToUnicode(domain)])];
+    return names.map((name) => buildEcho(`${form}@${name}`, { localCount, least: 2, alone: parts.flat() }));
+  });
 }
 
 function textEchoes(text: string): Echo[] {
   return listForms(text).map((form) => {
-    const echo = makeEcho(form, TELLING_WORDS);
-    const [first] = echo.words;
-    const isOne = echo.words.length === 1 && first !== undefined;
-    return {
-      ...echo,
-      least: Math.min(echo.least, Math.max(2, echo.words.length)),
-      alone: new Set(isOne ? [first.word] : []),
-    };
+    const words = readWords(form);
+    const least = Math.min(TELLING_WORDS, Math.max(2, words.length));
+    return buildEcho(form, { localCount: 0, least, alone: words.length === 1 ? words : [] });
   });
 }
 
@@ -151,15 +143,14 @@ function listForms(text: string): string[] {
   return [...new Set([text, bare, ...ascii])];
 }
 
-function makeEcho(text: string, least: number): Echo {
+function buildEcho(text: string, how: { localCount: number; least: number; alone: Word[] }): Echo {
   const words = readWords(text).slice(0, MAX_WORDS);
   const places = new Map<string, number[]>();
   for (const [place, { word }] of words.entries()) places.set(word, [...(places.get(word) ?? []), place]);
   const letterAt: number[] = [];
   for (const [place, word] of [...words.entries()].toReversed())
     letterAt[place] = hasLetter(word) ? place : (letterAt[place + 1] ?? Infinity);
-  const isBlankBefore = words.map(({ gap }) => /\s/.test(gap));
-  return { words, places, letterAt, isBlankBefore, localCount: 0, least, alone: new Set() };
+  return { ...how, words, places, letterAt, alone: new Set(how.alone.map(({ word }) => word)) };
 }
 
 function readWords(text: string): Word[] {
@@ -167,7 +158,8 @@ function readWords(text: string): Word[] {
   for (const match of text.matchAll(/[A-Za-z0-9]+/g)) {
     const start = match.index;
     const gap = text.slice(found.at(-1)?.end ?? start, start);
-    found.push({ word: match[0].toLowerCase(), start, end: start + match[0].length, gap, isCut: false });
+    const word = match[0].toLowerCase();
+    found.push({ word, start, end: start + word.length, gap, isBlankBefore: /\s/.test(gap), isCut: false });
   }
   return found;
 }
@@ -196,76 +188,57 @@ function findSpans(text: string, echoes: Echo[], cuts: number[]): Span[] {
   return spans.toSorted((a, b) => a.start - b.start || b.end - a.end);
 }
 
-function spansIn(words: Word[], echoes: Echo[]): Span[] {
-  const spans: Span[] = [];
-  const runs = echoes.map((echo) => findRuns(words, echo));
-  for (let from = 0; from < words.length;) {
-    const best = longestAt(words, from, runs);
-    const [first, last] = [words[from], words[from + best.length - 1]];
-    if (first !== undefined && last !== undefined && best.length > 0)
-      spans.push({ start: first.start, end: last.end, by: best.by });
-    from += Math.max(1, best.length);
-  }
-  return spans;
-}
-
-/** The longest run of words from there on that is one of the echoes, or so much of one that it tells. */
-function longestAt(words: Word[], from: number, runs: Runs[]): { length: number; by: string } {
-  let best = { length: 0, by: "" };
-  const first = words[from];
-  // The end of a code, `1` of `5.1.1`, begins nothing.
-  if (first === undefined || (first.gap === "." && !hasLetter(first))) return best;
-  const { word } = first;
-  for (const { echo, bestAt } of runs) {
-    const run = bestAt[from];
-    // Its local part, or part of it, stands for the address; of the rest no rule is to think anything.
-    if (run !== undefined && run.length > best.length)
-      best = { length: run.length, by: run.place < echo.localCount ? "@" : "it" };
-    if (best.length === 0 && echo.alone.has(word) && standsAlone(words, from))
-      best = { length: 1, by: echo.localCount > 0 ? "@" : "it" };
-  }
-  return best;
-}
-
-function findPlaces({ word, isCut }: Word, { words, places }: Echo): number[] {
-  return isCut ? [...words.keys()].filter((place) => words[place]?.word.startsWith(word)) : (places.get(word) ?? []);
-}
-
-/** For each word of a reply that an echo begins at, or so much of one that it tells: the longest, and where in the echo it begins. */
-interface Runs {
-  echo: Echo;
-  bestAt: (Run | undefined)[];
-}
-
+/** Words in a row that are an echo, or so much of one that it tells; `by`: the word in their place. */
 interface Run {
   length: number;
-  place: number;
+  by: string;
+}
+
+function spansIn(words: Word[], echoes: Echo[]): Span[] {
+  /** The longest that begins at each word. */
+  const runs: (Run | undefined)[] = [];
+  for (const echo of echoes) findRuns(words, echo, runs);
+  const spans: Span[] = [];
+  for (let from = 0; from < words.length;) {
+    const { length, by } = runs[from] ?? { length: 0, by: "" };
+    const [first, last] = [words[from], words[from + length - 1]];
+    if (length > 0 && first !== undefined && last !== undefined) spans.push({ start: first.start, end: last.end, by });
+    from += Math.max(1, length);
+  }
+  return spans;
 }
 
 /**
  * From the last word to the first, so that no run is walked twice: whoever has the server answer chooses both sides.
  * Blanks of the echo may have become anything, other marks no blanks.
  */
-function findRuns(words: Word[], echo: Echo): Runs {
-  const bestAt: (Run | undefined)[] = [];
+function findRuns(words: Word[], echo: Echo, runs: (Run | undefined)[]): void {
   /** How many words in a row are the echo's from each of its places on: from the word after, and from this one. */
   let [after, lengths] = [new Uint16Array(echo.words.length + 1), new Uint16Array(echo.words.length + 1)];
-  for (let from = words.length - 1; from >= 0; from--) {
-    const word = words[from] as Word;
-    const isBlank = /\s/.test(words[from + 1]?.gap ?? "");
+  for (const [from, word] of [...words.entries()].toReversed()) {
+    // The end of a code, `1` of `5.1.1`, begins nothing.
+    const mayBegin = word.gap !== "." || hasLetter(word);
+    const isBlank = words[from + 1]?.isBlankBefore === true;
     lengths.fill(0);
     for (const place of findPlaces(word, echo)) {
-      const goesOn = !word.isCut && !(isBlank && echo.isBlankBefore[place + 1] === false);
+      const goesOn = !word.isCut && !(isBlank && echo.words[place + 1]?.isBlankBefore === false);
       const length = 1 + (goesOn ? (after[place + 1] ?? 0) : 0);
       lengths[place] = length;
-      // Nobody knows the rest of it.
+      // Nobody knows the rest of a word that was cut off.
       const isEnough = length >= echo.least || words[from + length - 1]?.isCut === true;
       const isTelling = isEnough && (echo.letterAt[place] ?? Infinity) < place + length;
-      if (isTelling && length > (bestAt[from]?.length ?? 0)) bestAt[from] = { length, place };
+      // Its local part, or part of it, stands for the address; of the rest no rule is to think anything.
+      if (mayBegin && isTelling && length > (runs[from]?.length ?? 0))
+        runs[from] = { length, by: place < echo.localCount ? "@" : "it" };
     }
+    if (mayBegin && echo.alone.has(word.word) && standsAlone(words, from))
+      runs[from] ??= { length: 1, by: echo.localCount > 0 ? "@" : "it" };
     [after, lengths] = [lengths, after];
   }
-  return { echo, bestAt };
+}
+
+function findPlaces({ word, isCut }: Word, { words, places }: Echo): number[] {
+  return isCut ? [...words.keys()].filter((place) => words[place]?.word.startsWith(word)) : (places.get(word) ?? []);
 }
 
 /** No part of a longer name, and long enough to say something. */

@@ -99,7 +99,8 @@ function hide(text: string, secrets: string[]): string {
   let shown = text;
   for (const secret of secrets) {
     const beginning = secret.slice(0, TELLING_CHARACTERS);
-    for (let at = find(shown, beginning, 0); at !== -1; at = find(shown, beginning, at + HIDDEN.length)) {
+    const find = (from: number) => shown.toLowerCase().indexOf(beginning, from);
+    for (let at = find(0); at !== -1; at = find(at + HIDDEN.length)) {
       const rest = shown.slice(at).toLowerCase();
       let length = beginning.length;
       while (length < secret.length && rest[length] === secret[length]) length += 1;
@@ -107,8 +108,4 @@ function hide(text: string, secrets: string[]): string {
     }
   }
   return shown;
-}
-
-function find(text: string, part: string, from: number): number {
-  return text.toLowerCase().indexOf(part, from);
 }

@@ -8,7 +8,6 @@ export interface Capabilities {
   hasStartTls: boolean;
   has8BitMime: boolean;
   hasSmtpUtf8: boolean;
-  hasEnhancedStatusCodes: boolean;
   /** The largest message it takes, 0 for no fixed limit, null when SIZE is not offered (RFC 1870). */
   maxSizeBytes: number | null;
   /** The mechanisms of AUTH, in upper case. */
@@ -34,7 +33,6 @@ export function readCapabilities(lines: string[]): Capabilities {
     hasStartTls: offered.has("STARTTLS"),
     has8BitMime: offered.has("8BITMIME"),
     hasSmtpUtf8: offered.has("SMTPUTF8"),
-    hasEnhancedStatusCodes: offered.has("ENHANCEDSTATUSCODES"),
     maxSizeBytes: offered.has("SIZE") ? (/^\d{1,15}$/.test(size) ? Number(size) : 0) : null,
     authMechanisms: readMechanisms(lines),
   };

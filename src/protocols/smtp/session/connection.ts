@@ -158,7 +158,7 @@ export class Wire {
     const socket = this.#socket;
     socket.once(readyEvent, () => this.#wake());
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));
-    socket.on("drain", () => this.#wakeFor("progress"));
+    socket.on("drain", () => this.#waitsFor === "progress" && this.#wake());
     socket.on("end", () => this.#break("the server closed the connection"));
     socket.on("close", () => this.#break("the connection was lost"));
     socket.on("error", (error: Error) => this.#break(describeFault(error)));
@@ -196,10 +196,6 @@ export class Wire {
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject };
     });
-  }
-
-  #wakeFor(what: string): void {
-    if (this.#waitsFor === what) this.#wake();
   }
 
   #wake(): void {

@@ -46,12 +46,17 @@ export class SmtpSession {
   readonly capabilities: Capabilities;
   /** Unix ms. */
   readonly openedAt: number;
+  /** Messages sent or tried over it. */
+  messageCount = 0;
+  /**
+   * The server said "later", and not of one recipient among others: gates such as postscreen's let in
+   * those who come back, not those who stay, and a filter that failed stays lost to the session it had.
+   */
+  isPutOff = false;
   readonly #link: Link;
   readonly #clock: Clock;
   #isSending = false;
-  #messageCount = 0;
   #hasAccepted = false;
-  #isPutOff = false;
 
   constructor(wire: Wire, options: SessionOptions, met: { capabilities: Capabilities; tls: TlsUse | null }) {
     const { capabilities, tls } = met;
@@ -62,19 +67,6 @@ export class SmtpSession {
     this.openedAt = options.clock.now();
     this.#clock = options.clock;
     this.#link = { wire, capabilities, timeouts: options.timeouts, isTransactionOpen: false };
-  }
-
-  /** Messages sent or tried over it. */
-  get messageCount(): number {
-    return this.#messageCount;
-  }
-
-  /**
-   * The server said "later", and not of one recipient among others: gates such as postscreen's let in
-   * those who come back, not those who stay, and a filter that failed stays lost to the session it had.
-   */
-  get isPutOff(): boolean {
-    return this.#isPutOff;
   }
 
   /** The transcript: the opening, and of the last message all but its content. */
@@ -96,14 +88,14 @@ export class SmtpSession {
   async send(envelope: Envelope, content: Uint8Array, beforeDot: () => Promise<void>): Promise<SendResult> {
     if (this.#isSending) throw new Error("this session is sending a message already");
     this.#isSending = true;
-    this.#messageCount += 1;
+    this.messageCount += 1;
     this.#link.wire.dialogue.beginMessage();
     this.#link.wire.capAt(this.#clock.now() + MAX_SESSION_STEP_MS);
     try {
       const result = await transact(this.#link, envelope, content, beforeDot);
       this.#hasAccepted ||= result.kind === "accepted";
       const isDeferred = result.kind === "refused" && result.reply.code < 500;
-      this.#isPutOff = isDeferred && (!this.#hasAccepted || result.stage !== "rcpt");
+      this.isPutOff = isDeferred && (!this.#hasAccepted || result.stage !== "rcpt");
       return result;
     } finally {
       this.#isSending = false;

@@ -1,23 +1,38 @@
 // Lineages, with the real daemon's commands and a folder as the replica.
-import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { inspectReplica, readCatalog, writeCatalog } from "../../../../src/backup/litestream/catalog.ts";
+import { inspectReplica } from "../../../../src/backup/litestream/catalog.ts";
+import { deletePrefix } from "../../../../src/backup/litestream/delete-prefix.ts";
 import { getDaemonVersion } from "../../../../src/backup/litestream/executable.ts";
-import { findExpired, findLocalLineage, Lineages } from "../../../../src/backup/litestream/lineages.ts";
-import { findGap, type Lineage, restoreLineage } from "../../../../src/backup/litestream/replica.ts";
-import { openTools } from "../../../../src/backup/litestream/tools.ts";
-import { systemRandom } from "../../../../src/platform/random.ts";
-import { fakeClock } from "../../../support/fakes/clock.ts";
+import { findExpired, findLocalLineage } from "../../../../src/backup/litestream/lineages.ts";
+import { findGap, type Lineage } from "../../../../src/backup/litestream/replica.ts";
+import type { DaemonTools } from "../../../../src/backup/litestream/tools.ts";
+import type { ReplicationConfig } from "../../../../src/config/config.ts";
+import { waitUntil } from "../../../support/peers/process.ts";
+import { HOUR_MS, LIMIT_MS, makeReplicated, RETENTION_MS } from "./folder-replica.ts";
 
 setDefaultTimeout(60_000);
 
 const hasDaemon = getDaemonVersion() !== null;
-const LIMIT_MS = 30_000;
-const HOUR_MS = 3_600_000;
-const RETENTION_MS = 72 * HOUR_MS;
+
+const KEYS = { AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "y" };
+
+/** The daemon has the folder still; only deletions go to a bucket. */
+function deleteInBucket(tools: DaemonTools, folder: string, to: { endpoint: string; keys: Record<string, string> }) {
+  const { run } = tools;
+  const bucket = "s3://copies/pombo";
+  tools.replication = { ...tools.replication, url: bucket, endpoint: to.endpoint };
+  tools.environment = to.keys;
+  tools.run = (words, rest, how) => {
+    const config = JSON.parse(how.config) as { dbs: { replica: { url: string } }[] };
+    const dbs = config.dbs.map((db) => ({
+      ...db,
+      replica: { type: "file", path: db.replica.url.replace(bucket, folder) },
+    }));
+    return run(words, rest, { ...how, config: JSON.stringify({ ...config, dbs }) });
+  };
+}
 
 test("steps lead on from the replica's last one where none between is missing", () => {
   expect(findGap([], 0)).toBeNull();
@@ -41,65 +56,6 @@ test("a lineage expires when one behind it has been whole for the retention, and
   expect(findExpired([made("a", null)], 10_000 * HOUR_MS, RETENTION_MS)).toEqual([]);
 });
 
-async function makeReplicated() {
-  const folder = mkdtempSync(join(tmpdir(), "pombo-lineages-"));
-  const url = join(folder, "copies");
-  const clock = fakeClock();
-  const events: { name: string; fields: Record<string, unknown> }[] = [];
-  const log = {
-    event: (name: string, fields = {}) => void events.push({ name, fields }),
-    error: (_: string, error: unknown) => {
-      throw error;
-    },
-  };
-  const open = async (name: string) => {
-    const dataDir = join(folder, name);
-    mkdirSync(dataDir);
-    const replication = { url, endpoint: null, region: "", sftpKeyFile: null, sftpHostKey: null };
-    const times = { syncIntervalMs: 100, snapshotIntervalMs: HOUR_MS, retentionMs: RETENTION_MS };
-    const keys = { accessKeyId: null, secretAccessKeyFile: null };
-    const database = join(dataDir, "pombo.db");
-    const tools = await openTools({ ...replication, ...times, ...keys }, { dataDir, database });
-    for (const file of [tools.places.database, tools.places.owner]) {
-      using made = new Database(file);
-      made.run("PRAGMA journal_mode = WAL");
-      made.run("CREATE TABLE t (v TEXT)");
-    }
-    const deps = { tools, instance: "i", boot: name, limitMs: LIMIT_MS, clock, random: systemRandom, log };
-    return {
-      tools,
-      dataDir,
-      lineages: new Lineages(deps),
-      /** One change, copied as the daemon does it. */
-      async copy(value: string) {
-        using file = new Database(tools.places.database);
-        file.run("PRAGMA wal_autocheckpoint = 0");
-        file.run("INSERT INTO t VALUES (?)", [value]);
-        const config = await Bun.file(tools.places.config).text();
-        const { code, err } = await tools.run(["replicate", "-once"], [], { config, limitMs: LIMIT_MS });
-        expect({ code, err }).toMatchObject({ code: 0 });
-      },
-      async catalog() {
-        const catalog = await readCatalog(tools, LIMIT_MS);
-        return catalog.kind === "read" ? catalog.lineages : [];
-      },
-      /** What a restore brings back. */
-      async restored(): Promise<string[] | string> {
-        const { replica } = await inspectReplica(tools, { limitMs: LIMIT_MS });
-        if (replica.kind !== "backup") return replica.kind;
-        const to = join(folder, `${Bun.randomUUIDv7()}.db`);
-        expect(await restoreLineage(tools, replica.lineage, { to, how: "full" })).toBeNull();
-        using file = new Database(to);
-        return file
-          .query<{ v: string }, []>("SELECT v FROM t")
-          .all()
-          .map(({ v }) => v);
-      },
-    };
-  };
-  return { url, clock, events, open, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
-}
-
 test.skipIf(!hasDaemon)("a restore takes the lineage before until the new one is whole, and then that", async () => {
   using at = await makeReplicated();
   const old = await at.open("old");
@@ -107,7 +63,7 @@ test.skipIf(!hasDaemon)("a restore takes the lineage before until the new one is
   await old.copy("old");
   // Not recorded as whole yet: what a restore would find counts.
   expect(await old.restored()).toEqual(["old"]);
-  expect(await old.lineages.settle()).toBe(true);
+  await old.settle();
   const restored = await at.open("restored");
   expect(await restored.lineages.prepare(null)).toBeNull();
   expect(await old.restored()).toEqual(["old"]);
@@ -118,7 +74,8 @@ test.skipIf(!hasDaemon)("a restore takes the lineage before until the new one is
   expect(await old.restored()).toEqual(["new"]);
   // Its next start finds that the replica went on elsewhere.
   expect(await old.lineages.prepare(null)).toBeNull();
-  expect(at.events.map(({ fields }) => fields["reason"])).toEqual([
+  const begun = at.events.filter(({ name }) => name === "replication.lineage");
+  expect(begun.map(({ fields }) => fields["reason"])).toEqual([
     "the replica is empty",
     "nothing here leads on from what is in the replica",
     "nothing here leads on from what is in the replica",
@@ -133,7 +90,7 @@ test.skipIf(!hasDaemon)("a time is looked for in all lineages, from the newest t
   const hoursAgo = (hours: number) => Date.now() - hours * HOUR_MS;
   for (const name of readdirSync(at.url, { recursive: true, encoding: "utf8" }))
     utimesSync(join(at.url, name), hoursAgo(2) / 1_000, hoursAgo(2) / 1_000);
-  await pombo.lineages.prepare("for the test");
+  await pombo.renew();
   await pombo.copy("2");
   const [older, newer] = (await pombo.catalog()).map(({ id }) => id);
   const found = async (time: number | null) => (await inspectReplica(pombo.tools, { limitMs: LIMIT_MS, time })).replica;
@@ -141,7 +98,7 @@ test.skipIf(!hasDaemon)("a time is looked for in all lineages, from the newest t
   expect(await found(hoursAgo(1))).toMatchObject({ kind: "backup", lineage: older });
   expect(await found(hoursAgo(3))).toEqual({ kind: "empty" });
   // One that began later is damaged: it does not stand in the way.
-  await pombo.lineages.settle();
+  await pombo.settle();
   for (const name of readdirSync(join(at.url, newer!), { recursive: true, encoding: "utf8" }))
     if (/\/0{15}1-[0-9a-f]+\.ltx$/.test(name)) rmSync(join(at.url, newer!, name));
   expect(await found(null)).toMatchObject({ kind: "broken", lineage: newer });
@@ -153,27 +110,23 @@ test.skipIf(!hasDaemon)("a lineage that was whole and lost its files is not pass
   const first = await at.open("first");
   await first.lineages.prepare(null);
   await first.copy("1");
-  await first.lineages.settle();
-  await first.lineages.prepare("for the test");
+  await first.settle();
+  await first.renew();
   await first.copy("2");
-  await first.lineages.settle();
+  await first.settle();
   rmSync(join(at.url, findLocalLineage(first.tools.places) ?? ""), { recursive: true });
   expect(await first.restored()).toBe("broken");
 });
 
-test.skipIf(!hasDaemon)("a lineage that another writer of the catalog has dropped is listed again", async () => {
+test.skipIf(!hasDaemon)("a lineage that began while the one before was inspected is not marked as whole", async () => {
   using at = await makeReplicated();
   const pombo = await at.open("data");
   await pombo.lineages.prepare(null);
-  const before = await pombo.catalog();
-  await pombo.lineages.prepare("for the test");
   await pombo.copy("1");
-  const both = await pombo.catalog();
-  expect(await writeCatalog(pombo.tools, before, LIMIT_MS)).toBeNull();
-  expect(await pombo.restored()).toBe("empty");
-  await pombo.lineages.settle();
-  expect((await pombo.catalog()).map(({ id }) => id)).toEqual(both.map(({ id }) => id));
-  expect(await pombo.restored()).toEqual(["1"]);
+  const inspected = await pombo.lineages.inspect();
+  await pombo.renew();
+  await pombo.lineages.settle(inspected.kind === "backup" ? inspected.lineage : "");
+  expect(await pombo.catalog()).toMatchObject([{ wholeAt: at.clock.now() }, { wholeAt: null }]);
 });
 
 test.skipIf(!hasDaemon)(
@@ -187,7 +140,7 @@ test.skipIf(!hasDaemon)(
     }
     expect(await pombo.catalog()).toHaveLength(1);
     at.clock.advance(-1_000 * HOUR_MS);
-    await pombo.lineages.prepare("for the test");
+    await pombo.renew();
     const ids = (await pombo.catalog()).map(({ id }) => id);
     expect([ids.length, ids]).toEqual([2, ids.toSorted()]);
     expect(findLocalLineage(pombo.tools.places)).toBe(ids[1] ?? "");
@@ -201,15 +154,16 @@ test.skipIf(!hasDaemon)(
     const pombo = await at.open("data");
     await pombo.lineages.prepare(null);
     await pombo.copy("1");
-    await pombo.lineages.settle();
-    await pombo.lineages.prepare("for the test");
+    await pombo.settle();
+    await pombo.renew();
     at.clock.advance(2 * RETENTION_MS);
     const [older = "", newer = ""] = (await pombo.catalog()).map(({ id }) => id);
     await pombo.copy("2");
-    await pombo.lineages.settle();
+    await pombo.settle();
     expect(readdirSync(at.url).toSorted()).toEqual([older, newer, "catalog"].toSorted());
     at.clock.advance(RETENTION_MS);
-    await pombo.lineages.settle();
+    await pombo.settle();
+    await waitUntil("it is deleted", LIMIT_MS, async () => (await pombo.catalog()).length === 1);
     expect(readdirSync(at.url).toSorted()).toEqual([newer, "catalog"].toSorted());
     expect(await pombo.catalog()).toMatchObject([{ id: newer }]);
     expect(await pombo.restored()).toEqual(["1", "2"]);
@@ -232,26 +186,123 @@ test.skipIf(!hasDaemon)(
         ? Promise.resolve({ code: 1, out: "", err: "Error: no space left" })
         : run(words, ...rest);
     const current = findLocalLineage(pombo.tools.places);
-    expect(await pombo.lineages.prepare("for the test")).toBe("no space left");
+    expect(await pombo.renew()).toBe("no space left");
     expect(findLocalLineage(pombo.tools.places)).toBe(current);
     expect(await pombo.catalog()).toHaveLength(1);
     expect(existsSync(pombo.tools.places.config)).toBe(true);
   },
 );
 
-for (const removed of ["ltx/0", "ltx/9", "ltx"]) {
-  test.skipIf(!hasDaemon)(
-    `a catalog that lost ${removed} is read or written anew, and no restore finds an older one`,
-    async () => {
-      using at = await makeReplicated();
-      const pombo = await at.open("data");
-      for (let count = 0; count < 3; count += 1) await pombo.lineages.prepare("for the test");
-      await pombo.copy("1");
-      await pombo.lineages.settle();
-      rmSync(join(at.url, "catalog", removed), { recursive: true });
-      expect(await pombo.lineages.prepare("for the test")).toBeNull();
-      await pombo.copy("2");
-      expect(await pombo.restored()).toEqual(["1", "2"]);
+test.skipIf(!hasDaemon)(
+  "new lineages are begun later each time, until one is whole; what they left is deleted",
+  async () => {
+    using at = await makeReplicated();
+    const pombo = await at.open("data");
+    const begins = async () => (await pombo.lineages.prepare("it is damaged")) === null;
+    expect(await pombo.lineages.prepare(null)).toBeNull();
+    await pombo.copy("1");
+    await pombo.settle();
+    const [whole] = await pombo.catalog();
+    expect(await begins()).toBe(true);
+    const MINUTE_MS = 60_000;
+    for (const minutes of [20, 40, 80]) {
+      expect(await pombo.lineages.prepare("it is damaged")).toContain(`a new lineage is begun in ${minutes} minutes`);
+      at.steady.advance((minutes - 1) * MINUTE_MS);
+      // A clock that was set changes nothing.
+      at.clock.advance(-HOUR_MS);
+      expect([pombo.lineages.renewalWaitMs, await begins()]).toEqual([MINUTE_MS, false]);
+      at.steady.advance(MINUTE_MS);
+      expect([pombo.lineages.renewalWaitMs, await begins()]).toEqual([0, true]);
+    }
+    // Of the four that were begun three never held anything; what is whole remains.
+    const listed = async () => (await pombo.catalog()).map(({ id }) => id);
+    const here = () => findLocalLineage(pombo.tools.places) ?? "";
+    await waitUntil("they are deleted", LIMIT_MS, async () => (await listed()).length === 2);
+    expect(await listed()).toEqual([whole?.id ?? "", here()]);
+    expect(await pombo.restored()).toEqual(["1"]);
+    await pombo.copy("2");
+    await pombo.settle();
+    // One that is damaged again and again as soon as it is whole would fill the replica too.
+    expect(await begins()).toBe(false);
+    at.steady.advance(160 * MINUTE_MS);
+    await pombo.settle();
+    expect(await begins()).toBe(true);
+    await pombo.copy("3");
+    await pombo.settle();
+    expect([await begins(), await begins()]).toEqual([true, false]);
+  },
+);
+
+test.skipIf(!hasDaemon)("a deletion that hangs holds up no daemon, and is done later", async () => {
+  using at = await makeReplicated();
+  const pombo = await at.open("data");
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  await using service = Bun.serve({
+    port: 0,
+    async fetch() {
+      asked.resolve();
+      await answer.promise;
+      return new Response("<ListBucketResult></ListBucketResult>");
     },
-  );
-}
+  });
+  await pombo.lineages.prepare(null);
+  await pombo.copy("1");
+  await pombo.settle();
+  await pombo.renew();
+  await pombo.copy("2");
+  await pombo.settle();
+  const [older, newer] = await pombo.catalog();
+  deleteInBucket(pombo.tools, at.url, { endpoint: service.url.origin, keys: KEYS });
+  at.clock.advance(2 * RETENTION_MS);
+  await pombo.settle();
+  await asked.promise;
+  expect(await pombo.lineages.prepare(null)).toBeNull();
+  expect(await pombo.catalog()).toEqual([older!, newer!]);
+  answer.resolve();
+  await waitUntil("it is gone", LIMIT_MS, async () => (await pombo.catalog()).length === 1);
+});
+
+test.skipIf(!hasDaemon)("where pombo cannot delete, the log names what the operator has to", async () => {
+  using at = await makeReplicated();
+  const pombo = await at.open("data");
+  await pombo.lineages.prepare(null);
+  await pombo.copy("1");
+  await pombo.settle();
+  await pombo.renew();
+  await pombo.copy("2");
+  await pombo.settle();
+  const [older, newer] = await pombo.catalog();
+  deleteInBucket(pombo.tools, at.url, { endpoint: "http://127.0.0.1:9", keys: {} });
+  at.clock.advance(2 * RETENTION_MS);
+  await pombo.settle();
+  await waitUntil("it is not listed", LIMIT_MS, async () => (await pombo.catalog()).length === 1);
+  expect(await pombo.catalog()).toMatchObject([{ id: newer!.id }]);
+  const told = at.events.find(({ name }) => name === "replication.lineage_expired")?.fields;
+  expect(told?.["words"]).toBe(`pombo cannot delete there: delete the folder or prefix s3://copies/pombo/${older!.id}`);
+  expect(readdirSync(at.url)).toContain(older!.id);
+});
+
+test("a service that does not answer ends a deletion at its limit", async () => {
+  await using service = Bun.serve({ port: 0, fetch: () => new Promise<Response>(() => undefined) });
+  const replication = { url: "s3://copies/pombo", endpoint: service.url.origin, region: "x" } as ReplicationConfig;
+  const tools = { replication, environment: KEYS } as unknown as DaemonTools;
+  await expect(deletePrefix(tools, "a", 300)).rejects.toThrow("did not end within 0.3 s");
+});
+
+test.skipIf(!hasDaemon)("a begin that is cut off leaves nothing here that is older than the catalog says", async () => {
+  using at = await makeReplicated();
+  const pombo = await at.open("data");
+  await pombo.lineages.prepare(null);
+  const { run } = pombo.tools;
+  let isWritten = false;
+  pombo.tools.run = (words, ...rest) => {
+    if (isWritten) throw new Error("cut off");
+    isWritten = words[0] === "replicate";
+    return run(words, ...rest);
+  };
+  await expect(pombo.renew()).rejects.toThrow("cut off");
+  pombo.tools.run = run;
+  const [, newest] = await pombo.catalog();
+  expect(findLocalLineage(pombo.tools.places)).toBe(newest?.id ?? "");
+});

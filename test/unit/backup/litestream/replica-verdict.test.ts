@@ -3,7 +3,7 @@ import { type Findings, classifyForEmpty, classifyReplica } from "../../../../sr
 import { buildNextMark, explainPast, parseMark } from "../../../../src/backup/litestream/marker.ts";
 
 const OWNER = { instance: "i", boot: "b2", host: "old", startedAt: 0, endedAt: null };
-const [OLDER, NEWEST, NEWER] = ["l1", "l2", "l3"];
+const [OLDER, NEWEST, NEWER, LAST] = ["l1", "l2", "l3", "l4"];
 const BACKUP = { kind: "backup", lineage: NEWEST ?? "", transaction: 9, at: 0 } as const;
 const here = (transaction: number, lineage = NEWEST ?? "") => ({ local: { lineage, transaction } });
 const USUAL: Findings = {
@@ -12,6 +12,7 @@ const USUAL: Findings = {
   instance: "i",
   boots: ["b2", "b1"],
   ...here(9),
+  newest: NEWEST ?? "",
   url: "s3://copies/pombo",
   startEmpty: false,
   takeOver: false,
@@ -38,7 +39,12 @@ for (const [what, changes, kind] of [
     "behind",
   ],
   ["one whose newest lineage began after the one here", here(99, OLDER), "behind"],
-  ["one that does not hold the lineage here yet", here(0, NEWER), "go"],
+  ["one that does not hold the lineage here yet", { ...here(0, NEWER), newest: NEWER ?? "" }, "go"],
+  [
+    "one whose newest lineage began after the one here, and holds nothing whole yet",
+    { ...here(0, NEWER), newest: LAST ?? "" },
+    "behind",
+  ],
   [
     "one that holds nothing whole yet, of another instance",
     { replica: { kind: "empty" }, owner: { ...OWNER, instance: "j" } },

@@ -11,15 +11,16 @@ const well = (transaction: number): ReplicaState => ({ kind: "backup", lineage: 
 function checked() {
   const clock = fakeClock();
   const events: string[] = [];
-  const at = { replica: well(1), looks: 0, transaction: 1, settled: 0, canSettle: true };
+  const at = { replica: well(1), looks: 0, transaction: 1, settled: [] as string[], isRenewalDue: true };
   const check = new RestorableCheck({
     inspect() {
       at.looks += 1;
       return Promise.resolve(at.replica);
     },
-    settle() {
-      at.settled += 1;
-      return Promise.resolve(at.canSettle);
+    isRenewalDue: () => at.isRenewalDue,
+    settle(lineage) {
+      at.settled.push(lineage);
+      return Promise.resolve();
     },
     clock,
     log: { event: (name) => void events.push(name), error: () => undefined },
@@ -47,7 +48,7 @@ test("a replica that is well is listed once a minute", async () => {
   expect(check.fault).toBeNull();
 });
 
-test("an emptied replica is believed the second time; a new lineage is asked for once, and again only later each time", async () => {
+test("an emptied replica is believed the second time; a new lineage is asked for when one may be begun", async () => {
   const { check, at, pass, events } = checked();
   check.startDaemon();
   at.replica = { kind: "empty" };
@@ -56,29 +57,15 @@ test("an emptied replica is believed the second time; a new lineage is asked for
   expect(await pass(10_000)).toEqual(["it holds no snapshot"]);
   expect(check.fault?.reason).toBe("it holds no snapshot");
   check.startDaemon();
+  at.isRenewalDue = false;
   expect(await pass(9 * MINUTE_MS)).toEqual([]);
-  expect(await pass(2 * MINUTE_MS)).toEqual(["it holds no snapshot"]);
-  expect(await pass(18 * MINUTE_MS)).toEqual([]);
-  expect(await pass(3 * MINUTE_MS)).toEqual(["it holds no snapshot"]);
+  at.isRenewalDue = true;
+  expect(await pass(10_000)).toEqual(["it holds no snapshot"]);
   at.replica = well(1);
   expect(await pass(MINUTE_MS)).toEqual([]);
   expect(check.fault).toBeNull();
   expect(await pass(10 * MINUTE_MS)).toEqual([]);
   expect(events).toEqual(["replication.not_restorable", "replication.restorable"]);
-});
-
-test("a clock that is set back by a day does not put off the next snapshot by a day", async () => {
-  const { check, at, pass, clock } = checked();
-  clock.advance(48 * 60 * MINUTE_MS);
-  check.startDaemon();
-  at.replica = { kind: "empty" };
-  expect(await pass(MINUTE_MS + 10_000)).toEqual(["it holds no snapshot"]);
-  check.startDaemon();
-  clock.advance(-24 * 60 * MINUTE_MS);
-  expect(await pass(MINUTE_MS)).toEqual(["it holds no snapshot"]);
-  check.startDaemon();
-  expect(await pass(19 * MINUTE_MS)).toEqual([]);
-  expect(await pass(2 * MINUTE_MS)).toEqual(["it holds no snapshot"]);
 });
 
 test("a listing that fails once, or a replica out of reach, changes nothing", async () => {
@@ -132,7 +119,8 @@ test("the finding about a daemon that has ended meanwhile says nothing of the ne
   const { promise, resolve } = Promise.withResolvers<ReplicaState>();
   const check = new RestorableCheck({
     inspect: () => promise,
-    settle: () => Promise.resolve(true),
+    settle: () => Promise.resolve(),
+    isRenewalDue: () => true,
     clock,
     log: { event: () => undefined, error: () => undefined },
   });
@@ -145,20 +133,14 @@ test("the finding about a daemon that has ended meanwhile says nothing of the ne
   expect(check.fault).toBeNull();
 });
 
-test("a lineage that was seen whole is recorded once for each daemon, and looked at again after hours", async () => {
+test("the lineage that was seen whole is settled, and none that was not", async () => {
   const { check, at, pass } = checked();
   check.startDaemon();
-  at.canSettle = false;
-  await pass(3 * MINUTE_MS);
-  expect(at.settled).toBe(3);
-  at.canSettle = true;
-  await pass(10 * MINUTE_MS);
-  expect(at.settled).toBe(4);
-  check.startDaemon();
+  at.replica = { kind: "backup", lineage: "a", transaction: 1, at: 0 };
   await pass(2 * MINUTE_MS);
-  expect(at.settled).toBe(5);
-  await pass(6 * 60 * MINUTE_MS);
-  expect(at.settled).toBe(6);
+  at.replica = { kind: "empty" };
+  await pass(MINUTE_MS);
+  expect(at.settled).toEqual(["a", "a"]);
 });
 
 test("a replica that nothing can be restored from: a new lineage is begun, and it is an issue until that is whole", async () => {
@@ -181,6 +163,8 @@ test("a replica that nothing can be restored from: a new lineage is begun, and i
   at.replica = { kind: "backup", lineage: "", transaction: 7, at: 0 };
   await live(30_000);
   expect([supervisor.issue, at.settled]).toEqual([null, 2]);
+  at.lineagesIssue = { component: "replication", reason: "another writes", since: 0 };
+  expect(supervisor.issue?.reason).toBe("another writes");
   await live(10 * 60_000);
   expect(renewals).toHaveLength(2);
 });

@@ -2,6 +2,7 @@ import type { DaemonControl, DaemonState } from "../../../../src/backup/litestre
 import type { ReplicaState } from "../../../../src/backup/litestream/replica.ts";
 import { RestorableCheck } from "../../../../src/backup/litestream/restorable.ts";
 import { type DaemonChild, Supervisor } from "../../../../src/backup/litestream/supervisor.ts";
+import type { HealthIssue } from "../../../../src/platform/health-issue.ts";
 import { turn } from "../../../support/db/temporary.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 
@@ -31,6 +32,8 @@ export function supervised() {
     /** Whether the last step is here. */
     hasStep: true,
     settled: 0,
+    /** What the lineages say is wrong. */
+    lineagesIssue: null as HealthIssue | null,
   };
   const clock = { ...steady, now: () => steady.now() + at.setOnMs };
   const spawn = (line: (text: string) => void): DaemonChild => {
@@ -71,6 +74,9 @@ export function supervised() {
         return Promise.resolve(at.waitsFor);
       },
       hasStep: () => at.hasStep,
+      get issue() {
+        return at.lineagesIssue;
+      },
     },
     spawn,
     control,
@@ -85,9 +91,11 @@ export function supervised() {
     log,
     restorable: new RestorableCheck({
       inspect: () => Promise.resolve(at.replica),
+      // The first daemon's lineage, and one more.
+      isRenewalDue: () => renewals.length < 2,
       settle() {
         at.settled += 1;
-        return Promise.resolve(true);
+        return Promise.resolve();
       },
       clock,
       log,

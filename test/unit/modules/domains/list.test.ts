@@ -34,9 +34,13 @@ interface Page {
 
 /** As the route reads a page. */
 function pageAfter(on: Registry, cursor: string | null, limit: number): Page {
-  const asked = PAGES.of({ limit: `${limit}`, ...(cursor === null ? {} : { cursor }) }, "domains");
-  const { rows, meta } = PAGES.page(on.domains.list(1, asked.before, asked.limit), limit, "domains");
-  return { names: rows.map(({ name }) => name), next: meta.next_cursor };
+  const { data, meta } = PAGES.list(
+    { limit: `${limit}`, ...(cursor === null ? {} : { cursor }) },
+    "domains",
+    (before, most) => on.domains.list(1, before, most),
+    ({ name }) => name,
+  );
+  return { names: data, next: meta.next_cursor };
 }
 
 for (const seed of [1, 2, 3, 4, 5, 6]) {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createAnswerPurge } from "../../../../src/modules/idempotency/purge.ts";
+import { createPurge } from "../../../../src/platform/db/purge.ts";
 import { openIdempotencyStore } from "../../../../src/modules/idempotency/store.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 import { temporaryDatabase, turn } from "../../../support/db/temporary.ts";
@@ -14,14 +14,10 @@ function start() {
   const clock = fakeClock(NOON);
   const idempotency = openIdempotencyStore(db);
   const bugs: unknown[] = [];
-  const purge = createAnswerPurge({
-    idempotency,
-    commit: committer.commit,
-    clock,
-    log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
-    retentionMs: HOUR_MS,
-  });
-  purge.start();
+  const log = { event: () => undefined, error: (_: string, error: unknown) => void bugs.push(error) };
+  const { commit } = committer;
+  const purge = createPurge({ commit, clock, log }, "idempotency", () => idempotency.purge(clock.now() - HOUR_MS));
+  void purge.start();
   const insert = (key: string, createdAt: number) =>
     idempotency.insert(
       { workspaceId: 1, domainId: 0, operation: "emails", key },
@@ -64,7 +60,7 @@ test("a stop ends it, also one that comes while a share is being removed", async
   using on = start();
   expect(on.clock.pending).toBe(1);
   on.clock.advance(EVERY_MS);
-  on.stop();
+  void on.stop();
   await turn(3);
   expect(on.clock.pending).toBe(0);
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { openCreditStore } from "../../../../src/modules/workspaces/credit-store.ts";
-import { changeCredits } from "../../../../src/modules/workspaces/credits.ts";
+import { openCreditStore, changeCredits } from "../../../../src/modules/workspaces/credit-store.ts";
 import { openWorkspaceStore } from "../../../../src/modules/workspaces/store.ts";
 import { seeded, temporaryDatabase, turn } from "../../../support/db/temporary.ts";
 

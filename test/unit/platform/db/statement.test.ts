@@ -4,7 +4,7 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { openDatabase } from "../../../../src/platform/db/open.ts";
 import type { Orm } from "../../../../src/platform/db/orm.ts";
 import { emailBodies, emailQueue, emails } from "../../../../src/platform/db/schema/schema.ts";
-import { fast, prepareAtOnce } from "../../../../src/platform/db/statement.ts";
+import { prepare, prepareAtOnce } from "../../../../src/platform/db/statement.ts";
 
 // What our prepared queries give must be what drizzle's own give: the same queries, asked both ways.
 
@@ -28,7 +28,7 @@ test("rows of one table come as drizzle's, booleans and null included", () => {
       .select()
       .from(emails)
       .where(eq(emails.uid, sql.placeholder("uid")));
-  const [ours, theirs] = [fast(query(db.orm)), query(drizzle(db.sqlite)).prepare()];
+  const [ours, theirs] = [prepare(query(db.orm)), query(drizzle(db.sqlite)).prepare()];
   for (const uid of ["u1", "u2", "u3"]) expect(ours.get({ uid })).toEqual(theirs.get({ uid }));
   expect(ours.all({ uid: "u1" })).toEqual(theirs.all({ uid: "u1" }));
   expect(ours.get({ uid: "u1" })?.possibleDuplicate).toBe(true);
@@ -44,7 +44,7 @@ test("joined rows come as drizzle's: what a left join did not find is null", () 
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
       .where(eq(emails.id, sql.placeholder("id")));
-  const [ours, theirs] = [fast(query(db.orm)), query(drizzle(db.sqlite)).prepare()];
+  const [ours, theirs] = [prepare(query(db.orm)), query(drizzle(db.sqlite)).prepare()];
   for (const id of [1, 2, 3]) expect(ours.get({ id })).toEqual(theirs.get({ id }));
   const found = ours.get({ id: 1 });
   expect(found?.queue).toBeNull();
@@ -59,13 +59,13 @@ test("named fields and expressions come as drizzle's", () => {
       .select({ id: emails.id, twice: sql<number>`${emails.createdAt} * 2`, row: { isInFlight: emailQueue.inFlight } })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id));
-  expect(fast(query(db.orm)).all({})).toEqual(query(drizzle(db.sqlite)).prepare().all({}));
+  expect(prepare(query(db.orm)).all({})).toEqual(query(drizzle(db.sqlite)).prepare().all({}));
   db.close();
 });
 
 test("a write tells what it did, and values are encoded as drizzle does", () => {
   const db = start();
-  const update = fast(
+  const update = prepare(
     db.orm
       .update(emailQueue)
       .set({ inFlight: sql`${sql.placeholder("inFlight")}` })
@@ -73,7 +73,7 @@ test("a write tells what it did, and values are encoded as drizzle does", () => 
   );
   expect(update.run({ inFlight: 0, id: 2 }).changes).toBe(1);
   expect(update.run({ inFlight: 0, id: 99 }).changes).toBe(0);
-  const insert = fast(
+  const insert = prepare(
     db.orm.insert(emailQueue).values({
       id: sql.placeholder("id"),
       laneId: 1,
@@ -92,7 +92,7 @@ test("a write tells what it did, and values are encoded as drizzle does", () => 
 
 test("a value that was forgotten is a bug that says which", () => {
   const db = start();
-  const query = fast(
+  const query = prepare(
     db.orm
       .select()
       .from(emails)
@@ -104,7 +104,7 @@ test("a value that was forgotten is a bug that says which", () => {
 
 test("a statement is prepared when it is first asked; at once where all are to be found to fit", () => {
   const db = start();
-  const make = () => fast(db.orm.select({ id: sql<number>`no_such_column` }).from(emails));
+  const make = () => prepare(db.orm.select({ id: sql<number>`no_such_column` }).from(emails));
   expect(() => make().all()).toThrow("no_such_column");
   make();
   {

@@ -55,7 +55,7 @@ describe("the answer to an error", () => {
 
   test("has one item for each fault, whose code may be its own", async () => {
     const error = new AppError("VALIDATION_ERROR", "not told", {
-      faults: [{ message: "a" }, { code: "SENDER_NOT_ALLOWED", message: "b" }],
+      items: [{ message: "a" }, { code: "SENDER_NOT_ALLOWED", message: "b" }],
     });
     expect(await errorResponse(error).json()).toEqual({
       errors: [
@@ -80,7 +80,7 @@ describe("the answer to an error", () => {
   });
 
   test("names a fault's place: the member, and in a list the way to it", () => {
-    const { faults } = validationError([
+    const { items: faults } = validationError([
       { path: ["subject"], message: "is required" },
       { path: ["emails", 3, "from"], message: "is required", hint: "h" },
       { path: [], message: "must be an object" },

@@ -3,6 +3,7 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { AppError } from "../../../../src/platform/errors.ts";
 import {
   createListPages,
+  type Position,
   CursorQuery,
   buildPageMeta,
   parsePage,
@@ -12,6 +13,28 @@ import { seeded } from "../../../support/db/temporary.ts";
 
 const LIST = "list";
 const PAGES = createListPages(new Uint8Array(32).fill(7));
+
+/** Where a request begins to read, and how much. */
+function readPlace(query: { cursor?: string; limit?: string }, list: string, pages = PAGES) {
+  let place: { before: Position | null; limit: number } | null = null;
+  const read = (before: Position | null, limit: number): Position[] => {
+    place = { before, limit };
+    return [];
+  };
+  pages.list(query, list, read, (row) => row);
+  return place!;
+}
+
+/** The page that is answered when these rows are read. */
+function pageOf<Row extends Position>(rows: Row[], limit: number, list: string) {
+  const { data, meta } = PAGES.list(
+    { limit: `${limit}` },
+    list,
+    () => rows,
+    (row) => row,
+  );
+  return { rows: data, meta };
+}
 
 describe("pages", () => {
   test("begin at 1 and hold 20 items unless the query says otherwise", () => {
@@ -46,14 +69,14 @@ describe("a cursor", () => {
     const seen: number[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < 20; page++) {
-      const { before, limit } = PAGES.of({ limit: "7", ...(cursor === undefined ? {} : { cursor }) }, LIST);
+      const { before, limit } = readPlace({ limit: "7", ...(cursor === undefined ? {} : { cursor }) }, LIST);
       const rest = all.filter(
         (row) =>
           before === null ||
           row.createdAt < before.createdAt ||
           (row.createdAt === before.createdAt && row.id < before.id),
       );
-      const shown = PAGES.page(rest.slice(0, limit + 1), limit, LIST);
+      const shown = pageOf(rest.slice(0, limit + 1), limit, LIST);
       seen.push(...shown.rows.map((row) => row.id));
       expect(shown.meta.has_more).toBe(shown.meta.next_cursor !== null);
       if (shown.meta.next_cursor === null) break;
@@ -67,12 +90,12 @@ describe("a cursor", () => {
       { createdAt: 1, id: 1 },
       { createdAt: 0, id: 0 },
     ];
-    expect(PAGES.page(rows, 2, LIST)).toEqual({ rows, meta: { has_more: false, next_cursor: null } });
-    expect(PAGES.page([], 2, LIST).meta).toEqual({ has_more: false, next_cursor: null });
+    expect(pageOf(rows, 2, LIST)).toEqual({ rows, meta: { has_more: false, next_cursor: null } });
+    expect(pageOf([], 2, LIST).meta).toEqual({ has_more: false, next_cursor: null });
   });
 
   test("fits the query's rule", () => {
-    const { next_cursor } = PAGES.page(
+    const { next_cursor } = pageOf(
       [
         { createdAt: 2 ** 48 - 1, id: 2 ** 48 - 1 },
         { createdAt: 0, id: 0 },
@@ -81,7 +104,7 @@ describe("a cursor", () => {
       LIST,
     ).meta;
     expect(TypeCompiler.Compile(CursorQuery).Check({ cursor: next_cursor })).toBe(true);
-    expect(PAGES.of({ cursor: next_cursor! }, LIST).before).toEqual({
+    expect(readPlace({ cursor: next_cursor! }, LIST).before).toEqual({
       createdAt: 2 ** 48 - 1,
       id: 2 ** 48 - 1,
     });
@@ -92,24 +115,24 @@ describe("a cursor", () => {
       { createdAt: 1_800_000_000_123, id: 456 },
       { createdAt: 0, id: 0 },
     ];
-    return PAGES.page(rows, 1, list).meta.next_cursor ?? "";
+    return pageOf(rows, 1, list).meta.next_cursor ?? "";
   };
 
   function expectRefused(cursor: string, list = LIST): void {
     let thrown: unknown = null;
     try {
-      PAGES.of({ cursor }, list);
+      readPlace({ cursor }, list);
     } catch (error) {
       thrown = error;
     }
     expect(thrown).toBeInstanceOf(AppError);
     expect((thrown as AppError).code).toBe("VALIDATION_ERROR");
-    expect((thrown as AppError).faults?.[0]).toMatchObject({ field: "cursor" });
+    expect((thrown as AppError).items?.[0]).toMatchObject({ field: "cursor" });
   }
 
   test("that was cut anywhere, or has anything more, is refused", () => {
     const cursor = given();
-    expect(PAGES.of({ cursor }, LIST).before).toEqual({ createdAt: 1_800_000_000_123, id: 456 });
+    expect(readPlace({ cursor }, LIST).before).toEqual({ createdAt: 1_800_000_000_123, id: 456 });
     for (let length = 0; length < cursor.length; length++) {
       expectRefused(cursor.slice(0, length));
       expectRefused(cursor.slice(cursor.length - length));
@@ -130,7 +153,7 @@ describe("a cursor", () => {
 
   test("tells nothing of the ids of others: two that follow each other have nothing in common", () => {
     const at = (id: number) =>
-      PAGES.page(
+      pageOf(
         [
           { createdAt: 5, id },
           { createdAt: 0, id: 0 },
@@ -140,11 +163,11 @@ describe("a cursor", () => {
       ).meta.next_cursor ?? "";
     expect(at(7)).toBe(at(7));
     expect(Buffer.from(at(7), "base64url").subarray(0, 4)).not.toEqual(Buffer.from(at(8), "base64url").subarray(0, 4));
-    expect(() => createListPages(new Uint8Array(32).fill(8)).of({ cursor: at(7) }, LIST)).toThrow();
+    expect(() => readPlace({ cursor: at(7) }, LIST, createListPages(new Uint8Array(32).fill(8)))).toThrow();
   });
 
   test("of another list is refused", () => {
-    expect(PAGES.of({ cursor: given("domains") }, "domains").before?.id).toBe(456);
+    expect(readPlace({ cursor: given("domains") }, "domains").before?.id).toBe(456);
     for (const [from, to] of [
       ["domains", "keys"],
       ["domains", ""],

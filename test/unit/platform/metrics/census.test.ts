@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Db } from "../../../../src/platform/db/open.ts";
 import { QueueDepthSampler } from "../../../../src/modules/emails/queue/depth-sampler.ts";
-import { openCensusStore, type QueuePlace } from "../../../../src/modules/emails/queue/depth-store.ts";
+import { openEmailAdminStore, type QueuePlace } from "../../../../src/modules/emails/queue/admin-store.ts";
 import { temporaryDatabase } from "../../../support/db/temporary.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 
@@ -32,10 +32,10 @@ function fill(db: Db, rows: Row[]): void {
   })();
 }
 
-function start(rows: Row[], siteOf: (laneId: number) => string | null = (laneId) => `site${laneId}.test`) {
+function start(rows: Row[], findSite: (laneId: number) => string | null = (laneId) => `site${laneId}.test`) {
   const database = temporaryDatabase();
   fill(database.db, rows);
-  const store = openCensusStore(database.db);
+  const store = openEmailAdminStore(database.db);
   const clock = fakeClock(START);
   const slices: number[] = [];
   const counting: typeof store = {
@@ -46,7 +46,7 @@ function start(rows: Row[], siteOf: (laneId: number) => string | null = (laneId)
       return slice;
     },
   };
-  const census = new QueueDepthSampler({ store: counting, siteOf, clock });
+  const census = new QueueDepthSampler({ store: counting, findSite, clock });
   return { ...database, census, clock, slices, [Symbol.dispose]: () => database[Symbol.dispose]() };
 }
 
@@ -182,7 +182,7 @@ test("the walk reads the covering index alone", () => {
   const { sqlite } = on.db;
   const asked: string[] = [];
   const orm = drizzle(sqlite, { logger: { logQuery: (query) => void asked.push(query) } });
-  const store = openCensusStore({ ...on.db, orm });
+  const store = openEmailAdminStore({ ...on.db, orm });
   store.countSlice({ laneId: 0, nextAt: 0, id: 0 }, 1);
   const plans = new Set(
     asked.map((query) => {
@@ -208,7 +208,7 @@ test("rows that are due at one time are counted once each, in slices that begin 
     on.db,
     Array.from({ length: 500 }, (_, index) => ({ laneId: index < 30 ? 1 : 2, nextAt: index < 450 ? 5 : 6 })),
   );
-  const store = openCensusStore(on.db);
+  const store = openEmailAdminStore(on.db);
   for (const rows of [1, 7, 30, 100, 499, 500, 501]) {
     const depths = new Map<number, number>();
     for (let place: QueuePlace | null = { laneId: 0, nextAt: 0, id: 0 }; place !== null;) {

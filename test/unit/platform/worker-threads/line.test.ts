@@ -154,7 +154,7 @@ test("the thread of the executable prepares an email as this thread does", async
     tell: () => undefined,
   });
   const html = `<p>${"Olá, a sua encomenda seguiu. ".repeat(100)}</p>`;
-  const { prepareContent } = await import("../../../../src/modules/emails/content/prepare.ts");
+  const { prepareContent } = await import("../../../../src/modules/emails/content/body.ts");
   const there = await opened.call({ html, text: undefined });
   const here = prepareContent({ html, text: undefined });
   expect({ ...there, content: null }).toEqual({ ...here, content: null } as never);

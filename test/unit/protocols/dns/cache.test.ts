@@ -3,7 +3,7 @@ import { LookupCache } from "../../../../src/protocols/dns/cache.ts";
 import type { Lookup } from "../../../../src/protocols/dns/lookup.ts";
 import { createManualClock } from "../../../support/dns/manual-clock.ts";
 
-const found: Lookup<string> = { kind: "found", records: ["1"], ttlS: 0, isAuthentic: false, server: "s" };
+const found: Lookup<string> = { kind: "found", records: ["1"], ttlS: 0, server: "s" };
 const noName: Lookup<string> = { kind: "no_name", server: "s" };
 
 test("answers are held for their TTL, but never under 5 s, over an hour, or over 5 min when negative", () => {

@@ -25,10 +25,10 @@ const soa = (name: string, ttl: number, minimum: number): Answer => ({
   data: { mname: "ns.example", rname: "x.example", minimum },
 });
 
-test("a question asks for recursion, for the AD bit, and offers 1,232 bytes", () => {
+test("a question asks for recursion and offers 1,232 bytes", () => {
   const bytes = encodeQuestion(question);
   expect(bytes.readUInt16BE(0)).toBe(4660);
-  expect(bytes.readUInt16BE(2)).toBe(0x0120);
+  expect(bytes.readUInt16BE(2)).toBe(0x0100);
   expect(bytes.subarray(-11).toString("hex")).toBe("00002904d0000000000000");
 });
 

@@ -16,18 +16,14 @@ function complaint(
   );
 }
 
-test("a complaint tells its type, the envelope and the reporter", () => {
+test("a complaint tells its type", () => {
   const fields =
     "Feedback-Type: Abuse\nUser-Agent: Feedback/1.0\nVersion: 1\nOriginal-Mail-From: <b+x@bounce.loja.test>\nOriginal-Rcpt-To: <maria@example.com>\nSource-IP: 192.0.2.1\nRemoval-Recipient: maria@example.com";
   expect(readReport(complaint(fields))).toEqual({
     kind: "complaint",
     feedbackType: "abuse",
     isUnwanted: true,
-    recipients: ["maria@example.com"],
-    originalMailFrom: "b+x@bounce.loja.test",
-    sourceIp: "192.0.2.1",
-    reporter: "Feedback/1.0",
-    traces: { returnPaths: [], messageId: null, feedbackId: null },
+    returnPaths: [],
   });
 });
 
@@ -41,16 +37,13 @@ test("a complaint with its recipient hidden is found by the copy's trace header 
     const read = readReport(
       complaint(hidden, `${line}\nMessage-ID: <7@loja.test>\nFeedback-ID: a:b:c:pombo\nSubject: x\n\ny`),
     );
-    expect([line, read]).toMatchObject([
-      line,
-      { traces: { returnPaths: [`b+${TOKEN}`], messageId: "7@loja.test", feedbackId: "a:b:c:pombo" } },
-    ]);
+    expect([line, read]).toMatchObject([line, { returnPaths: [`b+${TOKEN}`] }]);
   }
 });
 
 test("a copy of the header alone is as good", () => {
   const read = readReport(complaint("Feedback-Type: abuse", `X-Pombo-Trace: ${TOKEN}`, "text/rfc822-headers"));
-  expect(read).toMatchObject({ kind: "complaint", traces: { returnPaths: [`b+${TOKEN}`] } });
+  expect(read).toMatchObject({ kind: "complaint", returnPaths: [`b+${TOKEN}`] });
 });
 
 test("not-spam and auth-failure do not ask us to stop", () => {
@@ -77,7 +70,6 @@ test("a report without its type, or without its parts, is a complaint about abus
   expect(readReport(mail({ headers, text: "--other\n\nFeedback-Type: fraud\nSource-IP: 192.0.2.1" }))).toMatchObject({
     kind: "complaint",
     feedbackType: "fraud",
-    sourceIp: "192.0.2.1",
   });
   expect(readReport(mail({ headers, text: "" }))).toMatchObject({ kind: "complaint", feedbackType: "abuse" });
 });
@@ -88,8 +80,7 @@ test("Outlook's junk reports have no report part", () => {
   );
   expect(readReport(junk)).toMatchObject({
     kind: "complaint",
-    recipients: ["maria@hotmail.com"],
-    traces: { returnPaths: [`b+${TOKEN}`] },
+    returnPaths: [`b+${TOKEN}`],
   });
 });
 
@@ -109,7 +100,6 @@ test("Amazon's notifications are complaints and bounces", () => {
   expect(readReport(notification(complained))).toMatchObject({
     kind: "complaint",
     feedbackType: "abuse",
-    recipients: ["maria@example.com"],
   });
   expect(readReport(notification({ Type: "Notification", Message: JSON.stringify(complained) }))).toMatchObject({
     kind: "complaint",

@@ -22,7 +22,6 @@ test("a failed report tells the codes, the words, the recipient and the server",
     diagnostic: UNKNOWN_USER,
     finalRecipient: "maria@example.com",
     remoteMta: "mx.example.com",
-    action: "failed",
     recipients: [
       {
         isPermanent: true,
@@ -36,7 +35,7 @@ test("a failed report tells the codes, the words, the recipient and the server",
         remoteMta: "mx.example.com",
       },
     ],
-    traces: { returnPaths: [], messageId: "1@loja.test", feedbackId: null },
+    returnPaths: [],
   });
 });
 
@@ -65,7 +64,6 @@ test("without an action the status decides", () => {
   expect(readReport(report({ groups: [lacking("5.1.1")] }))).toMatchObject({
     kind: "bounce",
     isHard: true,
-    action: null,
   });
   expect(readReport(report({ groups: [lacking("2.0.0")] })).kind).toBe("unknown");
   expect(
@@ -271,19 +269,16 @@ function sent(): string {
 
 function idsIn(message: Uint8Array): (string | null)[] {
   const read = readReport(message);
-  if (read.kind === "auto_reply") throw new Error("an auto reply has no traces");
-  return read.traces.returnPaths.map((localPart) => {
+  if (read.kind === "auto_reply") throw new Error("an auto reply has no return path");
+  return read.returnPaths.map((localPart) => {
     const token = readReturnPath(localPart);
     return token.kind === "token" && isGenuine(token, "maria@example.com", KEY) ? token.id : null;
   });
 }
 
-test("our email is found by the trace header of the copy, with its Message-ID and Feedback-ID", () => {
+test("our email is found by the trace header of the copy", () => {
   const message = report({ groups: [MARIA], copy: sent() });
   expect(idsIn(message)).toEqual([ID]);
-  expect(readReport(message)).toMatchObject({
-    traces: { messageId: `${ID}@loja.test`, feedbackId: "transactional:w1:loja.test:pombo" },
-  });
 });
 
 test("our email is found wherever a server wrote the return path, in any case and once", () => {
@@ -297,9 +292,7 @@ test("our email is found wherever a server wrote the return path, in any case an
   expect(idsIn(mail({ text: `${places.join("\n")}\nX-Pombo-Trace: ${TOKEN}` }))).toEqual([ID]);
 });
 
-test("the Message-ID is found in a copy that is part of the text too", () => {
+test("our email is found in a copy that is part of the text too", () => {
   const text = `Hi. This is the qmail-send program at mx.test.\n\n--- Below this line is a copy of the message.\n\n${sent()}`;
-  expect(readReport(mail({ text }))).toMatchObject({
-    traces: { messageId: `${ID}@loja.test`, returnPaths: [`b+${TOKEN}`] },
-  });
+  expect(readReport(mail({ text }))).toMatchObject({ returnPaths: [`b+${TOKEN}`] });
 });

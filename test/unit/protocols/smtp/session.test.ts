@@ -11,7 +11,6 @@ test("a session greets, learns what is offered, and says QUIT in the end (R15, R
       hasStartTls: false,
       has8BitMime: true,
       hasSmtpUtf8: true,
-      hasEnhancedStatusCodes: true,
       maxSizeBytes: 52_428_800,
       authMechanisms: [],
     });

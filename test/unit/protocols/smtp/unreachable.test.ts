@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { ExpiringNames } from "../../../../src/protocols/smtp/expiring-names.ts";
-import { putReachableFirst, UNREACHABLE_MS } from "../../../../src/protocols/smtp/unreachable-hosts.ts";
+import { putReachableFirst, UNREACHABLE_MS } from "../../../../src/protocols/smtp/transmit.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 
 const HOSTS = [

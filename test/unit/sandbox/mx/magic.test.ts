@@ -1,10 +1,6 @@
 import { expect, test } from "bun:test";
-import {
-  Greylist,
-  MAGIC_NAMES,
-  MAX_REMEMBERED_PAIRS,
-  behaviourOf,
-} from "../../../../src/sandbox/mx/magic-addresses.ts";
+import { Greylist, MAGIC_NAMES, findBehaviour } from "../../../../src/sandbox/mx/magic-addresses.ts";
+import { MAX_REMEMBERED_TRIES } from "../../../../src/sandbox/tries.ts";
 import { buildPage } from "../../../../src/sandbox/web/assets.ts";
 
 test("a magic recipient is known by its local part, in any domain, case and with any tag", () => {
@@ -23,7 +19,7 @@ test("a magic recipient is known by its local part, in any domain, case and with
     ["", "accept"],
   ];
   for (const [address, behaviour] of expected) {
-    expect([address, behaviourOf(address)]).toEqual([address, behaviour]);
+    expect([address, findBehaviour(address)]).toEqual([address, behaviour]);
   }
 });
 
@@ -46,7 +42,7 @@ test("the greylist forgets the oldest pair when it is full", () => {
   const greylist = new Greylist();
   greylist.mustComeBack("first@x", "defer@y");
   greylist.mustComeBack("first@x", "defer@y");
-  for (let i = 0; i < MAX_REMEMBERED_PAIRS; i++) greylist.mustComeBack(`${i}@x`, "defer@y");
+  for (let i = 0; i < MAX_REMEMBERED_TRIES; i++) greylist.mustComeBack(`${i}@x`, "defer@y");
   expect(greylist.mustComeBack("first@x", "defer@y")).toBe(true);
 });
 

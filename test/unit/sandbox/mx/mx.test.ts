@@ -41,7 +41,7 @@ beforeEach(async () => {
       const record = records.get(name);
       return record === undefined
         ? { kind: "no_name", server: "test" }
-        : { kind: "found", records: [record], ttlS: 60, isAuthentic: false, server: "test" };
+        : { kind: "found", records: [record], ttlS: 60, server: "test" };
     },
     onEvent(line) {
       events.push(line);

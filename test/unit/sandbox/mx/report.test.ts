@@ -32,7 +32,7 @@ test("the bounce says that the address itself does not exist, and whose message 
   const read = readReport(content, RECIPIENT);
   expect(read).toMatchObject({ kind: "bounce", isPermanent: true, isHard: true, category: "invalid_recipient" });
   expect(read).toMatchObject({ smtpCode: 550, status: "5.1.1", remoteMta: "mx.sandbox.test" });
-  expect(read).toMatchObject({ traces: { returnPaths: [TOKEN], messageId: "1@shop.example" } });
+  expect(read).toMatchObject({ returnPaths: [TOKEN] });
 });
 
 test("the complaint hides its recipient and can be told by what the sender signed", () => {
@@ -41,7 +41,7 @@ test("the complaint hides its recipient and can be told by what the sender signe
   expect(Buffer.from(content).toString()).not.toContain(RECIPIENT);
   const read = readReport(content, RECIPIENT);
   expect(read).toMatchObject({ kind: "complaint", feedbackType: "abuse", isUnwanted: true });
-  expect(read).toMatchObject({ traces: { returnPaths: [TOKEN] } });
+  expect(read).toMatchObject({ returnPaths: [TOKEN] });
 });
 
 test("both are messages that another reader takes apart", async () => {

@@ -8,10 +8,9 @@ import {
   DELIVERED,
   findEnd,
   MAGIC_NUMBERS,
-  MAX_REMEMBERED_TRIES,
   buildNumber,
-  Tries,
 } from "../../../../src/sandbox/smsc/magic-numbers.ts";
+import { MAX_REMEMBERED_TRIES, Tries } from "../../../../src/sandbox/tries.ts";
 
 test("each magic number keeps the interface's rule and is known by its last seven digits, after every operator's prefix", () => {
   for (const row of MAGIC_NUMBERS) {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Terminal } from "../../../../../src/cli/framework/terminal.ts";
+import { parseArguments, type Terminal } from "../../../../../src/cli/framework/definition.ts";
 import { init } from "../../../../../src/cli/commands/setup/init.ts";
 import { parseConfig } from "../../../../../src/config/config.ts";
 
@@ -13,8 +13,9 @@ function scratch() {
   return {
     config,
     run(listen: string | undefined) {
-      const options = { config, dataDir: join(folder, "data"), hostname: "mail.example.net", listen, json: true };
-      init(options, terminal);
+      const args = ["--config", config, "--data-dir", join(folder, "data"), "--hostname", "mail.example.net", "--json"];
+      if (listen !== undefined) args.push("--listen", listen);
+      void init.run(parseArguments(init, args), terminal);
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };

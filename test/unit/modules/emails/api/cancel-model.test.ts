@@ -65,6 +65,7 @@ function world(seed: number): World {
     committer: of.committer,
     probe: () => undefined,
     clock,
+    log: { error: () => undefined },
     limits: { minFreeBytes: 0, minFreeInodesPercent: 0 },
     readFree: () => ({ freeBytes: 1e12, freeInodesPercent: 100 }),
     changed: () => undefined,

@@ -131,13 +131,12 @@ function lose(on: World): void {
 
 /** What may come back by mail about an email, whatever became of it. */
 const REPORTS: EmailReport[] = (["bounce", "delayed", "complaint"] as const).map((kind) => {
-  const traces = { returnPaths: [], messageId: null, feedbackId: null };
-  if (kind === "delayed") return { kind, status: "4.4.1", diagnostic: null, traces };
-  const feedback = { recipients: [], originalMailFrom: null, sourceIp: null, reporter: null };
-  if (kind === "complaint") return { kind, feedbackType: "abuse", isUnwanted: true, traces, ...feedback };
+  const returnPaths: string[] = [];
+  if (kind === "delayed") return { kind, status: "4.4.1", diagnostic: null, returnPaths };
+  if (kind === "complaint") return { kind, feedbackType: "abuse", isUnwanted: true, returnPaths };
   const codes = { status: "5.1.1", smtpCode: 550, diagnostic: "550 5.1.1 No such user", remoteMta: "mx.example.com" };
   const judged = { isPermanent: true, isHard: true, category: "invalid_recipient", type: "permanent" } as const;
-  return { kind, action: "failed", recipients: [], traces, finalRecipient: null, ...codes, ...judged };
+  return { kind, recipients: [], returnPaths, finalRecipient: null, ...codes, ...judged };
 });
 
 function report(on: World): void {

@@ -1,8 +1,12 @@
 import { expect, test } from "bun:test";
-import { generateKeyPairs } from "../../../../../src/protocols/dkim/keys.ts";
-import type { Composed, ComposeInput } from "../../../../../src/modules/emails/content/compose.ts";
-import { createComposer } from "../../../../../src/modules/emails/content/compose-thread.ts";
-import { prepareContent } from "../../../../../src/modules/emails/content/prepare.ts";
+import { generateKeyPairs, plainKeyReader } from "../../../../../src/protocols/dkim/keys.ts";
+import {
+  composeAndSign,
+  type Composed,
+  type ComposeInput,
+  createComposer,
+} from "../../../../../src/modules/emails/content/compose.ts";
+import { prepareContent } from "../../../../../src/modules/emails/content/body.ts";
 import { ThreadLine, type ThreadPort } from "../../../../../src/platform/worker-threads/worker-thread.ts";
 
 const { rsa, ed25519 } = await generateKeyPairs();
@@ -29,6 +33,8 @@ function input(changes: Partial<ComposeInput> = {}): ComposeInput {
   };
 }
 
+const composeHere = (email: ComposeInput) => composeAndSign(email, plainKeyReader());
+
 const textOf = (composed: Composed) =>
   composed.kind === "signed" ? Buffer.from(composed.message).toString("latin1") : composed.reason;
 
@@ -44,7 +50,7 @@ test("the thread composes and signs, octet for octet, what this thread does", as
   const plain = prepareContent({ html: undefined, text: "curto" });
   for (const changes of [{}, { body: plain }, { recipient: "joão@example.com" }]) {
     const there = await createComposer(line)(input(changes));
-    const here = await createComposer(null)(input(changes));
+    const here = await composeHere(input(changes));
     expect(textOf(there)).toBe(textOf(here));
     expect(there).toMatchObject({ kind: "signed", needsSmtpUtf8: "recipient" in changes });
   }
@@ -54,7 +60,7 @@ test("the thread composes and signs, octet for octet, what this thread does", as
 test("a key that cannot be read leaves the email unsigned, with the reason, on either thread", async () => {
   const line = realLine();
   const keys = [{ domain: "loja.test", selector: "pombo1", algorithm: "rsa-sha256" as const, pem: "no key" }];
-  for (const composer of [createComposer(line), createComposer(null)]) {
+  for (const composer of [createComposer(line), composeHere]) {
     const composed = await composer(input({ keys }));
     expect(textOf(composed)).toContain("could not be signed");
     expect(composed.kind).toBe("unsigned");
@@ -69,7 +75,7 @@ test("without the thread the email is composed here", async () => {
     },
     tell: () => undefined,
   });
-  expect(textOf(await createComposer(broken)(input()))).toBe(textOf(await createComposer(null)(input())));
+  expect(textOf(await createComposer(broken)(input()))).toBe(textOf(await composeHere(input())));
 });
 
 test("a row that cannot be read throws, as a bug does", async () => {

@@ -1,7 +1,10 @@
 import { expect, test } from "bun:test";
-import type { StoredBody } from "../../../../../src/modules/emails/content/body.ts";
-import { unpackBody } from "../../../../../src/modules/emails/content/body.ts";
-import { type GivenContent, prepareContent } from "../../../../../src/modules/emails/content/prepare.ts";
+import {
+  type GivenContent,
+  prepareContent,
+  type StoredBody,
+  unpackBody,
+} from "../../../../../src/modules/emails/content/body.ts";
 import { createPreparer } from "../../../../../src/modules/emails/content/prepare-thread.ts";
 import {
   answerCalls,
@@ -70,7 +73,7 @@ test("when the thread dies the email is prepared here", async () => {
 });
 
 test("a missing text is made from the html, an empty one is none", async () => {
-  const prepare = createPreparer(null);
+  const prepare = createPreparer(lineThat("answers").line);
   const made = await prepare([
     { html: "<p>Olá</p>", text: undefined },
     { html: "<p>Olá</p>", text: "" },

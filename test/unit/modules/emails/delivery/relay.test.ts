@@ -8,7 +8,7 @@ import {
   type DirectTransportDeps,
 } from "../../../../../src/modules/emails/delivery/direct-transport.ts";
 import { classifyByRelay } from "../../../../../src/modules/emails/delivery/relay-transport.ts";
-import { createTransports } from "../../../../../src/modules/emails/delivery/transports.ts";
+import { createTransports } from "../../../../../src/modules/emails/delivery/email-delivery.ts";
 import { openRelays } from "../../../../../src/modules/emails/delivery/relays.ts";
 import { StartError } from "../../../../../src/platform/errors.ts";
 import { readWhole } from "../../../../../src/protocols/smtp/replies/remove-echo.ts";

@@ -1,6 +1,6 @@
 // The raw bytes of a message, in pieces of every size.
 import { expect, test } from "bun:test";
-import { ContentScan, MAX_HEADER_BYTES } from "../../../../../src/modules/inbound-mail/server/content-scan.ts";
+import { ContentScan, MAX_HEADER_BYTES } from "../../../../../src/modules/inbound-mail/server/content.ts";
 
 function scan(text: string, pieceBytes: number): ContentScan["fault"] {
   const bytes = Buffer.from(text, "latin1");

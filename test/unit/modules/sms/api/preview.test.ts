@@ -1,11 +1,9 @@
 import { expect, test } from "bun:test";
 import { type Coding, normalForm } from "../../../../../src/modules/sms/encoding/encoding.ts";
 import { fold, type Folding } from "../../../../../src/modules/sms/encoding/transliterate.ts";
-import { prepareText } from "../../../../../src/modules/sms/api/prepare.ts";
-import { preview } from "../../../../../src/modules/sms/api/preview.ts";
-import { joinParts } from "../../../../../src/modules/sms/encoding/segment.ts";
+import { prepareText, preview } from "../../../../../src/modules/sms/api/prepare.ts";
 import { seeded } from "../../../../support/db/temporary.ts";
-import { PLAIN, randomLength, randomText } from "../../../../support/sms/texts.ts";
+import { joinParts, PLAIN, randomLength, randomText } from "../../../../support/sms/texts.ts";
 
 const rules = (folding: Folding, coding: Partial<Coding> = {}) => ({ folding, coding: { ...PLAIN, ...coding } });
 
@@ -29,7 +27,7 @@ for (const [text, length, asWritten, folded, septets] of PORTUGUESE) {
     expect(preview(text, rules("none"))).toMatchObject({ encoding: "ucs2", segments: asWritten, credits: asWritten });
     const asFolded = preview(text, rules("portuguese"));
     expect(asFolded).toMatchObject({ encoding: asWritten === folded ? "ucs2" : "gsm7", segments: folded });
-    const shifted = preview(text, rules("portuguese", { nli: "pt-single" }));
+    const shifted = preview(text, rules("portuguese", { shiftTables: "pt-single" }));
     expect(shifted).toEqual({
       ...{ encoding: "gsm7", segments: 1, credits: 1, offending: [], folded: null },
       ...{ sentText: text, unitsUsed: septets, unitsLeft: 155 - septets },
@@ -72,8 +70,8 @@ test("a text of signs that nobody sees is sent as it is", () => {
 
 test("what a route's shift tables write needs no folding", () => {
   const text = `Não ${"a".repeat(140)}`;
-  expect(prepareText(text, rules("portuguese", { nli: "pt-single" })).isFolded).toBe(false);
-  expect(prepareText(text, rules("portuguese", { nli: "pt-single", method: "sar" })).isFolded).toBe(true);
+  expect(prepareText(text, rules("portuguese", { shiftTables: "pt-single" })).isFolded).toBe(false);
+  expect(prepareText(text, rules("portuguese", { shiftTables: "pt-single", segmentation: "sar" })).isFolded).toBe(true);
 });
 
 const FOLDED: [folding: Folding, text: string, folded: string][] = [

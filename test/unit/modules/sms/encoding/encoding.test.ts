@@ -10,8 +10,8 @@ import {
 } from "../../../../../src/modules/sms/encoding/encoding.ts";
 import { PLAIN } from "../../../../support/sms/texts.ts";
 
-const single: Coding = { ...PLAIN, nli: "pt-single" };
-const locking: Coding = { ...PLAIN, nli: "pt-locking" };
+const single: Coding = { ...PLAIN, shiftTables: "pt-single" };
+const locking: Coding = { ...PLAIN, shiftTables: "pt-locking" };
 
 const CHOICES: [text: string, coding: Coding, encoding: string, alphabet: string][] = [
   ["Ola, custa 5 €", PLAIN, "gsm7", "gsm"],
@@ -28,9 +28,9 @@ const CHOICES: [text: string, coding: Coding, encoding: string, alphabet: string
   ["não ñ", locking, "ucs2", "gsm"],
   ["não 😀", single, "ucs2", "gsm"],
   // The tables are named in a header, and these routes have none.
-  ["não", { ...single, method: "sar" }, "ucs2", "gsm"],
-  ["não", { ...single, method: "payload" }, "ucs2", "gsm"],
-  ["não", { ...single, method: "udh16" }, "gsm7", "pt-single"],
+  ["não", { ...single, segmentation: "sar" }, "ucs2", "gsm"],
+  ["não", { ...single, segmentation: "payload" }, "ucs2", "gsm"],
+  ["não", { ...single, segmentation: "udh16" }, "gsm7", "pt-single"],
   // An SMSC that reads Latin-1 or ASCII can be told that alone.
   ["é", { ...PLAIN, defaultCharset: "latin1" }, "gsm7", "gsm"],
   ["é", { ...PLAIN, defaultCharset: "ascii" }, "ucs2", "gsm"],
@@ -42,7 +42,7 @@ const CHOICES: [text: string, coding: Coding, encoding: string, alphabet: string
 ];
 
 for (const [text, coding, encoding, alphabet] of CHOICES) {
-  test(`${JSON.stringify(text)} by ${coding.method}, ${coding.nli}, ${coding.defaultCharset} is ${encoding}`, () => {
+  test(`${JSON.stringify(text)} by ${coding.segmentation}, ${coding.shiftTables}, ${coding.defaultCharset} is ${encoding}`, () => {
     expect(encodeText(text, coding)).toMatchObject({ encoding, alphabet });
   });
 }

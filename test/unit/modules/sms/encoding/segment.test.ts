@@ -1,16 +1,15 @@
 import { expect, test } from "bun:test";
-import { METHODS, type Coding, normalForm, SHIFT_TABLES } from "../../../../../src/modules/sms/encoding/encoding.ts";
+import { type Coding, normalForm } from "../../../../../src/modules/sms/encoding/encoding.ts";
 import { readHeader } from "../../../../../src/modules/sms/encoding/user-data-header.ts";
 import {
   capacities,
-  joinParts,
   splitText,
   toSubmissions,
   type WireForm,
 } from "../../../../../src/modules/sms/encoding/segment.ts";
-import { PLAIN } from "../../../../support/sms/texts.ts";
+import { joinParts, METHODS, PLAIN, SHIFT_TABLES } from "../../../../support/sms/texts.ts";
 
-const GSM7: WireForm = { method: "udh8", defaultCharset: "gsm7", reference: 0x1234 };
+const GSM7: WireForm = { segmentation: "udh8", defaultCharset: "gsm7", reference: 0x1234 };
 const count = (text: string, coding: Coding = PLAIN) => splitText(normalForm(text), coding).parts.length;
 
 /** The rulebook's table. Where it has no figure, the header's octets give it. */
@@ -42,7 +41,7 @@ const COUNTS: [what: string, text: string, segments: number, coding?: Coding][] 
   ["161 letters", "a".repeat(161), 2],
   ["306 letters", "a".repeat(306), 2],
   ["307 letters", "a".repeat(307), 3],
-  ["307 letters, 16-bit reference", "a".repeat(305), 3, { ...PLAIN, method: "udh16" }],
+  ["307 letters, 16-bit reference", "a".repeat(305), 3, { ...PLAIN, segmentation: "udh16" }],
   ["80 euros", "€".repeat(80), 1],
   ["81 euros", "€".repeat(81), 2],
   // 153 is odd: of each part one septet stays empty.
@@ -53,16 +52,16 @@ const COUNTS: [what: string, text: string, segments: number, coding?: Coding][] 
   ["135 of UCS-2", "ã".repeat(135), 3],
   ["35 emoji", "😀".repeat(35), 1],
   ["36 emoji", "😀".repeat(36), 2],
-  ["155 septets in the single shift table", `${"ã".repeat(77)}a`, 1, { ...PLAIN, nli: "pt-single" }],
-  ["156 septets in the single shift table", "ã".repeat(78), 2, { ...PLAIN, nli: "pt-single" }],
-  ["155 letters in the locking table", "ã".repeat(155), 1, { ...PLAIN, nli: "pt-locking" }],
-  ["156 letters in the locking table", "ã".repeat(156), 2, { ...PLAIN, nli: "pt-locking" }],
-  ["299 letters in the locking table", "ã".repeat(299), 3, { ...PLAIN, nli: "pt-locking" }],
+  ["155 septets in the single shift table", `${"ã".repeat(77)}a`, 1, { ...PLAIN, shiftTables: "pt-single" }],
+  ["156 septets in the single shift table", "ã".repeat(78), 2, { ...PLAIN, shiftTables: "pt-single" }],
+  ["155 letters in the locking table", "ã".repeat(155), 1, { ...PLAIN, shiftTables: "pt-locking" }],
+  ["156 letters in the locking table", "ã".repeat(156), 2, { ...PLAIN, shiftTables: "pt-locking" }],
+  ["299 letters in the locking table", "ã".repeat(299), 3, { ...PLAIN, shiftTables: "pt-locking" }],
   ["1,600 letters", "a".repeat(1_600), 11],
   ["1,600 euros", "€".repeat(1_600), 22],
   ["1,600 of UCS-2", "ã".repeat(1_600), 24],
   ["1,600 emoji", "😀".repeat(1_600), 49],
-  ["1,600 emoji, 16-bit reference", "😀".repeat(1_600), 49, { ...PLAIN, method: "udh16" }],
+  ["1,600 emoji, 16-bit reference", "😀".repeat(1_600), 49, { ...PLAIN, segmentation: "udh16" }],
 ];
 
 for (const [what, text, segments, coding = PLAIN] of COUNTS) {
@@ -116,9 +115,9 @@ test("the header of each part is that of its method", () => {
     toSubmissions(split, { ...GSM7, ...wire }).map(({ hasHeader, shortMessage, sar }) =>
       hasHeader ? Buffer.from(shortMessage.subarray(0, 1 + (shortMessage[0] ?? 0))).toString("hex") : sar,
     );
-  expect(headers({ method: "udh8" })).toEqual(["050003340201", "050003340202"]);
-  expect(headers({ method: "udh16" })).toEqual(["06080412340201", "06080412340202"]);
-  expect(headers({ method: "sar" })).toEqual([
+  expect(headers({ segmentation: "udh8" })).toEqual(["050003340201", "050003340202"]);
+  expect(headers({ segmentation: "udh16" })).toEqual(["06080412340201", "06080412340202"]);
+  expect(headers({ segmentation: "sar" })).toEqual([
     { reference: 0x1234, total: 2, seq: 1 },
     { reference: 0x1234, total: 2, seq: 2 },
   ]);
@@ -137,15 +136,15 @@ test("a whole text has no header but for its tables", () => {
     sar: null,
   });
   const bytes = (text: string, coding: Coding) => Buffer.from(one(text, coding).shortMessage).toString("hex");
-  expect(bytes("ã", { ...PLAIN, nli: "pt-single" })).toBe("032401031b7b");
-  expect(bytes("ã", { ...PLAIN, nli: "pt-locking" })).toBe("032501037b");
-  expect(bytes("ãΦ", { ...PLAIN, nli: "pt-locking" })).toBe("062401032501037b1b12");
+  expect(bytes("ã", { ...PLAIN, shiftTables: "pt-single" })).toBe("032401031b7b");
+  expect(bytes("ã", { ...PLAIN, shiftTables: "pt-locking" })).toBe("032501037b");
+  expect(bytes("ãΦ", { ...PLAIN, shiftTables: "pt-locking" })).toBe("062401032501037b1b12");
   expect(one("ã", PLAIN)).toMatchObject({ dataCoding: 8, shortMessage: Uint8Array.from([0, 0xe3]) });
 });
 
 test("a payload carries the whole text at once; a text of one segment needs none", () => {
-  const wire: WireForm = { ...GSM7, method: "payload" };
-  const coding: Coding = { ...PLAIN, method: "payload" };
+  const wire: WireForm = { ...GSM7, segmentation: "payload" };
+  const coding: Coding = { ...PLAIN, segmentation: "payload" };
   const [long, ...others] = toSubmissions(splitText("a".repeat(400), coding), wire);
   expect(others).toEqual([]);
   expect(long).toMatchObject({ seq: 1, partCount: 3, hasHeader: false, shortMessage: new Uint8Array(), sar: null });
@@ -154,11 +153,11 @@ test("a payload carries the whole text at once; a text of one segment needs none
 });
 
 test("a part beside its header is never more than 140 octets once packed, whatever the method", () => {
-  for (const method of METHODS.filter((each) => each !== "payload"))
-    for (const nli of SHIFT_TABLES)
+  for (const segmentation of METHODS.filter((each) => each !== "payload"))
+    for (const shiftTables of SHIFT_TABLES)
       for (const text of ["a".repeat(500), "ãΦ€".repeat(200), "ã“".repeat(200), "😀".repeat(200)]) {
-        const split = splitText(text, { ...PLAIN, method, nli });
-        for (const { shortMessage, hasHeader } of toSubmissions(split, { ...GSM7, method })) {
+        const split = splitText(text, { ...PLAIN, segmentation, shiftTables });
+        for (const { shortMessage, hasHeader } of toSubmissions(split, { ...GSM7, segmentation })) {
           const header = hasHeader ? readHeader(shortMessage)!.length : 0;
           const units = shortMessage.length - header;
           const bits =

@@ -26,6 +26,11 @@ test("a full queue is frequent in more than a fifth of the last fifty answers, g
   const { health, answer } = makeHealth();
   for (let nth = 0; nth < 50; nth += 1) answer(nth % 5 === 0 ? FULL : OK);
   expect(health.isMostlyFull("own")).toBe(false);
+  // The first pushes an older one out.
+  answer(FULL);
+  expect(health.isMostlyFull("own")).toBe(false);
+  answer(FULL);
+  expect(health.isMostlyFull("own")).toBe(true);
   // A number that is always full, among many others, is no reason to rest.
   for (let nth = 0; nth < 500; nth += 1) {
     answer(nth % 10 === 0 ? FULL : OK);

@@ -3,7 +3,7 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { Committer } from "../../../../../src/platform/db/group-commit.ts";
 import { type Db, openDatabase } from "../../../../../src/platform/db/open.ts";
-import { changeCredits } from "../../../../../src/modules/workspaces/credits.ts";
+import { changeCredits } from "../../../../../src/modules/workspaces/credit-store.ts";
 import { seeded, temporaryFolder, turn } from "../../../../support/db/temporary.ts";
 import { addMessage, addWorkspace, type Ledger, openLedger } from "../../../../support/sms/rows.ts";
 import type { SegmentRow, Words } from "../../../../../src/modules/sms/queue/segment-read-store.ts";

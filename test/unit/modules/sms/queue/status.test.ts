@@ -11,23 +11,23 @@ import { seeded } from "../../../../support/db/temporary.ts";
 
 function segment(seq: number, more: Partial<Segment> = {}): Segment {
   return {
-    ...{ seq, state: "ready", wasTried: false, acceptedAt: null, receipt: null, receiptAt: null },
-    ...{ expectsReceipt: true, isOverdue: false, category: null, isRefunded: false },
+    ...{ seq, state: "ready", submittedAt: null, acceptedAt: null, receiptState: null, receiptAt: null },
+    ...{ expectsReceipt: true, overdue: null, category: null, credit: "reserved" },
     ...more,
   };
 }
 
 const ready = (more: Partial<Segment> = {}) => ({ ...more });
-const inFlight = { state: "in_flight", wasTried: true } as const;
-const unknown = { state: "unknown", wasTried: true } as const;
-const accepted = { state: "accepted", wasTried: true, acceptedAt: 1_000 } as const;
-const refused = { state: "failed", wasTried: true, category: "sender_rejected" } as const;
-const heldTooLong = { state: "failed", wasTried: true, category: "outcome_unknown" } as const;
+const inFlight = { state: "in_flight", submittedAt: 500 } as const;
+const unknown = { state: "unknown", submittedAt: 500 } as const;
+const accepted = { state: "accepted", submittedAt: 500, acceptedAt: 1_000 } as const;
+const refused = { state: "failed", submittedAt: 500, category: "sender_rejected" } as const;
+const heldTooLong = { state: "failed", submittedAt: 500, category: "outcome_unknown" } as const;
 const late = { state: "expired", category: "throttled" } as const;
 const mute = { expectsReceipt: false } as const;
-const overdue = { ...accepted, isOverdue: true } as const;
+const overdue = { ...accepted, overdue: "sent" } as const;
 function reported(receipt: ReceiptState, more: Partial<Segment> = {}): Partial<Segment> {
-  return { ...accepted, state: toSegmentState(receipt), receipt, receiptAt: 2_000, ...more };
+  return { ...accepted, state: toSegmentState(receipt), receiptState: receipt, receiptAt: 2_000, ...more };
 }
 
 type Row = [what: string, segments: Partial<Segment>[], expected: Partial<MessageState>];
@@ -36,7 +36,7 @@ const nothing = { failureCategory: null, sentAt: null, deliveredAt: null, abando
 
 const ROWS: Row[] = [
   ["new", [ready(), ready()], { status: "queued", deliveryState: null, ...nothing }],
-  ["between retries", [ready({ wasTried: true })], { status: "queued", deliveryState: "pending", ...nothing }],
+  ["between retries", [ready({ submittedAt: 500 })], { status: "queued", deliveryState: "pending", ...nothing }],
   ["one under way", [inFlight, ready()], { status: "sending", deliveryState: "pending", ...nothing }],
   ["one in doubt", [unknown], { status: "sending", deliveryState: "pending", ...nothing }],
   ["some accepted", [accepted, ready()], { status: "sending", deliveryState: "pending", ...nothing }],
@@ -111,7 +111,7 @@ const ROWS: Row[] = [
   ],
   [
     "our time over after a try",
-    [{ ...late, wasTried: true, category: null }],
+    [{ ...late, submittedAt: 500, category: null }],
     {
       ...{ status: "expired", deliveryState: "pending", failureCategory: "expired", refunded: [1] },
     },
@@ -146,7 +146,7 @@ const ROWS: Row[] = [
   ],
   [
     "one that the network rejected, one out of time",
-    [reported("rejected"), { ...late, wasTried: true }],
+    [reported("rejected"), { ...late, submittedAt: 500 }],
     { status: "expired", deliveryState: "rejected", failureCategory: "throttled" },
   ],
   [
@@ -186,10 +186,10 @@ const ROWS: Row[] = [
       ...{ status: "failed", deliveryState: "unknown", failureCategory: "outcome_unknown", refunded: [1] },
     },
   ],
-  ["refunded before", [{ ...heldTooLong, isRefunded: true }], { status: "failed", refunded: [] }],
+  ["refunded before", [{ ...heldTooLong, credit: "refunded" }], { status: "failed", refunded: [] }],
   [
     "resolved after all",
-    [reported("delivered", { isRefunded: true, category: null })],
+    [reported("delivered", { credit: "refunded", category: null })],
     {
       ...{ status: "delivered", deliveryState: "delivered", failureCategory: null, refunded: [], sentAt: 1_000 },
     },
@@ -225,7 +225,7 @@ const ROWS: Row[] = [
   ],
   [
     "nothing but unknown in time",
-    [reported("unknown", { isOverdue: true })],
+    [reported("unknown", { overdue: "sent" })],
     {
       ...{ status: "sent", deliveryState: "unknown", failureCategory: "receipt_timeout" },
     },
@@ -251,8 +251,7 @@ for (const [what, segments, expected] of ROWS) {
 test("a route may call a message undelivered whose receipts did not come", () => {
   const of = (segments: Partial<Segment>[]) =>
     deriveMessageState(
-      segments.map((each, index) => segment(index + 1, each)),
-      "undelivered",
+      segments.map((each, index) => segment(index + 1, each.overdue ? { ...each, overdue: "undelivered" } : each)),
     );
   expect(of([overdue])).toMatchObject({ status: "undelivered", deliveryState: "unknown" });
   expect(of([reported("delivered"), overdue])).toMatchObject({ status: "undelivered" });
@@ -296,9 +295,9 @@ test("however receipts come, no delivered segment becomes anything else and ever
       rows = rows.map((row) => ({
         ...row,
         ...(state.abandoned.includes(row.seq) ? { state: "failed" as const, category: state.failureCategory } : {}),
-        isRefunded: row.isRefunded || state.refunded.includes(row.seq),
+        credit: state.refunded.includes(row.seq) ? ("refunded" as const) : row.credit,
       }));
-      expect(state.status === "delivered").toBe(rows.every(({ receipt }) => receipt === "delivered"));
+      expect(state.status === "delivered").toBe(rows.every(({ receiptState }) => receiptState === "delivered"));
       expect(state.sentAt !== null).toBe(rows.every(({ acceptedAt }) => acceptedAt !== null));
       expect(state.failureCategory !== null).toBe(["failed", "expired", "undelivered"].includes(state.status));
       expect(deriveMessageState(rows).abandoned).toEqual([]);
@@ -328,9 +327,9 @@ function next(row: Segment, pick: <T>(list: readonly T[]) => T): Segment {
 }
 
 function withReceipt(row: Segment, incoming: ReceiptState): Segment {
-  const word = advance(row.receipt, incoming);
-  expect(row.receipt === "delivered" ? word : null).toBe(null);
+  const word = advance(row.receiptState, incoming);
+  expect(row.receiptState === "delivered" ? word : null).toBe(null);
   if (word === null) return row;
-  expect(isFinalState(word) || !isFinalState(row.receipt ?? "enroute")).toBe(true);
-  return { ...row, state: toSegmentState(word), receipt: word, receiptAt: 2_000 };
+  expect(isFinalState(word) || !isFinalState(row.receiptState ?? "enroute")).toBe(true);
+  return { ...row, state: toSegmentState(word), receiptState: word, receiptAt: 2_000 };
 }

@@ -3,7 +3,7 @@ import type { Lookup, Resolver } from "../../../../../src/protocols/dns/lookup.t
 import { createAddressLookup } from "../../../../../src/modules/webhooks/delivery/address-lookup.ts";
 import { fakeClock } from "../../../../support/fakes/clock.ts";
 
-const FOUND: Lookup<string> = { kind: "found", records: ["93.184.215.14"], ttlS: 60, isAuthentic: false, server: "" };
+const FOUND: Lookup<string> = { kind: "found", records: ["93.184.215.14"], ttlS: 60, server: "" };
 const NOTHING: Lookup<string> = { kind: "no_data", server: "" };
 const MISSING: Lookup<string> = { kind: "no_name", server: "" };
 

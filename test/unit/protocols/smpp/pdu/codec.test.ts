@@ -13,7 +13,7 @@ test("what may not go on the wire is refused, with its field: the package would 
     ["validityPeriod", { validityPeriod: "1" }],
     ["shortMessage", { shortMessage: Buffer.alloc(255) }],
     ["messagePayload", { messagePayload: Buffer.alloc(10) }],
-    ["sar", { esmClass: 0x40, sar: { reference: 1, total: 2, part: 1 } }],
+    ["sar", { esmClass: 0x40, sar: { reference: 1, total: 2, seq: 1 } }],
   ] as const;
   for (const [field, change] of cases) expect(() => encodeSubmit(1, { ...SUBMIT, ...change })).toThrow(field);
   expect(encodeSubmit(1, { ...SUBMIT, shortMessage: Buffer.alloc(254) }).length).toBeGreaterThan(254);

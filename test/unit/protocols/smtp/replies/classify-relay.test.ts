@@ -1,11 +1,13 @@
 import { expect, test } from "bun:test";
 import type { Stage } from "../../../../../src/protocols/smtp/replies/stage.ts";
-import { classifyRelayed, classifyRelayResult } from "../../../../../src/protocols/smtp/replies/classify-relay.ts";
+import { classifyRelayResult } from "../../../../../src/protocols/smtp/replies/classify.ts";
 import { readWhole } from "../../../../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../../../../src/protocols/smtp/replies/reply.ts";
 
-function judged(stage: Stage, reply: string) {
-  return classifyRelayed(readWhole(makeReply(Number(reply.slice(0, 3)), [reply.slice(4)])), stage);
+function judged(stage: Stage, text: string) {
+  const reply = makeReply(Number(text.slice(0, 3)), [text.slice(4)]);
+  const result = { kind: "refused", stage, reply, isReusable: false, envelopeReached: true } as const;
+  return classifyRelayResult(result, readWhole(reply));
 }
 
 const BOUNCED: [stage: Stage, reply: string, category: string][] = [

@@ -1,7 +1,6 @@
-// How many sessions may be open: to one site, and in all. A message takes a slot before it connects
-// and gives it back when its attempt is over. Those that must wait are served in the order they came
-// within a site, and site by site in turn where it is the total that they wait for, so that a site
-// with a long line holds up its own mail only.
+// How many of a kind may be under way, such as sessions to mail servers: for one site, and in all. Those that must
+// wait are served in the order they came within a site, and site by site in turn where it is the total that they wait
+// for, so that a site with a long line holds up its own work only.
 
 interface Waiter {
   resolve: (release: (() => void) | null) => void;
@@ -9,11 +8,11 @@ interface Waiter {
   cancel: () => void;
 }
 
-export class SessionSlots {
+export class Slots {
   readonly #perSite: (site: string) => number;
   readonly #total: number;
   readonly #open = new Map<string, number>();
-  readonly #waiting = new Map<string, Waiter[]>();
+  readonly #waiting = new Map<string, Set<Waiter>>();
   #openTotal = 0;
 
   /** `perSite` is asked each time, and may change. */
@@ -30,12 +29,12 @@ export class SessionSlots {
       const waiter: Waiter = { resolve, signal, cancel: () => this.#withdraw(site, waiter) };
       signal.addEventListener("abort", waiter.cancel, { once: true });
       const line = this.#waiting.get(site);
-      if (line === undefined) this.#waiting.set(site, [waiter]);
-      else line.push(waiter);
+      if (line === undefined) this.#waiting.set(site, new Set([waiter]));
+      else line.add(waiter);
     });
   }
 
-  /** Sessions in use. */
+  /** Slots in use. */
   get openCount(): number {
     return this.#openTotal;
   }
@@ -64,21 +63,22 @@ export class SessionSlots {
 
   #admit(site: string): boolean {
     if (!this.#hasRoom(site)) return false;
-    const line = this.#waiting.get(site);
-    const waiter = line?.shift();
-    if (line === undefined || waiter === undefined) return false;
+    const line = this.#waiting.get(site) ?? new Set();
+    const [waiter] = line;
+    if (waiter === undefined) return false;
+    line.delete(waiter);
     // Back to the end of the line of sites.
     this.#waiting.delete(site);
-    if (line.length > 0) this.#waiting.set(site, line);
+    if (line.size > 0) this.#waiting.set(site, line);
     waiter.signal.removeEventListener("abort", waiter.cancel);
     waiter.resolve(this.#occupy(site));
     return true;
   }
 
   #withdraw(site: string, waiter: Waiter): void {
-    const line = this.#waiting.get(site)?.filter((other) => other !== waiter) ?? [];
-    if (line.length > 0) this.#waiting.set(site, line);
-    else this.#waiting.delete(site);
+    const line = this.#waiting.get(site);
+    line?.delete(waiter);
+    if (line?.size === 0) this.#waiting.delete(site);
     waiter.resolve(null);
   }
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { SessionSlots } from "../../../../src/protocols/smtp/session-slots.ts";
-import { seeded, turn } from "../../../support/db/temporary.ts";
+import { Slots } from "../../../src/platform/slots.ts";
+import { seeded, turn } from "../../support/db/temporary.ts";
 
 const NEVER = new AbortController().signal;
 
 type Release = () => void;
 
 /** Takes `count` slots that are free now. */
-async function occupy(slots: SessionSlots, site: string, count = 1): Promise<Release[]> {
+async function occupy(slots: Slots, site: string, count = 1): Promise<Release[]> {
   const taken = await Promise.all(Array.from({ length: count }, () => slots.take(site, NEVER)));
   return taken.map((release) => {
     if (release === null) throw new Error("aborted");
@@ -16,7 +16,7 @@ async function occupy(slots: SessionSlots, site: string, count = 1): Promise<Rel
 }
 
 /** Takers in the order in which they are served. */
-function queueUp(slots: SessionSlots, names: string[], served: string[]): Release[] {
+function queueUp(slots: Slots, names: string[], served: string[]): Release[] {
   const releases: Release[] = [];
   for (const name of names) {
     void slots.take(name.charAt(0), NEVER).then((release) => {
@@ -29,13 +29,13 @@ function queueUp(slots: SessionSlots, names: string[], served: string[]): Releas
 
 describe("a session slot", () => {
   test("is given at once while the site and the total have room", async () => {
-    const slots = new SessionSlots({ perSite: () => 2, total: 3 });
+    const slots = new Slots({ perSite: () => 2, total: 3 });
     await occupy(slots, "a", 2);
     await occupy(slots, "b");
   });
 
   test("of a full site is waited for in the order of coming", async () => {
-    const slots = new SessionSlots({ perSite: () => 1, total: 10 });
+    const slots = new Slots({ perSite: () => 1, total: 10 });
     const [held] = await occupy(slots, "a");
     const served: string[] = [];
     const releases = queueUp(slots, ["a1", "a2", "a3"], served);
@@ -50,14 +50,14 @@ describe("a session slot", () => {
   });
 
   test("of a full site is not waited for by other sites", async () => {
-    const slots = new SessionSlots({ perSite: () => 1, total: 10 });
+    const slots = new Slots({ perSite: () => 1, total: 10 });
     await occupy(slots, "a");
     queueUp(slots, ["a1", "a2", "a3"], []);
     await occupy(slots, "b");
   });
 
   test("goes to the sites in turn where the total is full, so that a long line holds up its own site only", async () => {
-    const slots = new SessionSlots({ perSite: () => 10, total: 1 });
+    const slots = new Slots({ perSite: () => 10, total: 1 });
     const [held] = await occupy(slots, "a");
     const served: string[] = [];
     const releases = queueUp(slots, ["a1", "a2", "a3", "b1", "b2", "c1"], served);
@@ -70,7 +70,7 @@ describe("a session slot", () => {
   });
 
   test("passes over a site that is at its own limit when the total has room again", async () => {
-    const slots = new SessionSlots({ perSite: () => 1, total: 2 });
+    const slots = new Slots({ perSite: () => 1, total: 2 });
     await occupy(slots, "a");
     const [b] = await occupy(slots, "b");
     const served: string[] = [];
@@ -81,7 +81,7 @@ describe("a session slot", () => {
   });
 
   test("given back twice counts once", async () => {
-    const slots = new SessionSlots({ perSite: () => 1, total: 1 });
+    const slots = new Slots({ perSite: () => 1, total: 1 });
     const [held] = await occupy(slots, "a");
     held!();
     held!();
@@ -95,7 +95,7 @@ describe("a session slot", () => {
 
 describe("who gives up waiting", () => {
   test("gets null, and is passed over", async () => {
-    const slots = new SessionSlots({ perSite: () => 1, total: 1 });
+    const slots = new Slots({ perSite: () => 1, total: 1 });
     const [held] = await occupy(slots, "a");
     const given = new AbortController();
     const gone = slots.take("a", given.signal);
@@ -109,7 +109,7 @@ describe("who gives up waiting", () => {
   });
 
   test("before asking gets null, even where there is room", async () => {
-    const slots = new SessionSlots({ perSite: () => 1, total: 1 });
+    const slots = new Slots({ perSite: () => 1, total: 1 });
     const given = new AbortController();
     given.abort();
     expect(await slots.take("a", given.signal)).toBeNull();
@@ -117,7 +117,7 @@ describe("who gives up waiting", () => {
   });
 
   test("after being served keeps the slot until it is given back", async () => {
-    const slots = new SessionSlots({ perSite: () => 1, total: 1 });
+    const slots = new Slots({ perSite: () => 1, total: 1 });
     const [held] = await occupy(slots, "a");
     const given = new AbortController();
     const promise = slots.take("a", given.signal);
@@ -135,7 +135,7 @@ describe("who gives up waiting", () => {
   });
 
   test("all at once, at a stop, leaves the slots right", async () => {
-    const slots = new SessionSlots({ perSite: () => 2, total: 3 });
+    const slots = new Slots({ perSite: () => 2, total: 3 });
     const held = [...(await occupy(slots, "a", 2)), ...(await occupy(slots, "b"))];
     const stop = new AbortController();
     const waiting = ["a", "b", "c", "a", "d"].flatMap((site) =>
@@ -160,14 +160,14 @@ interface Taker {
 
 class Crowd {
   readonly takers: Taker[] = [];
-  readonly #slots: SessionSlots;
+  readonly #slots: Slots;
   readonly #limits: { perSite: number; total: number };
   /** Numbers served out of their order within a site. */
   outOfOrder = 0;
 
   constructor(limits: { perSite: number; total: number }) {
     this.#limits = limits;
-    this.#slots = new SessionSlots({ perSite: () => limits.perSite, total: limits.total });
+    this.#slots = new Slots({ perSite: () => limits.perSite, total: limits.total });
   }
 
   come(site: string): void {

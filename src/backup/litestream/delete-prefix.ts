@@ -1,0 +1,52 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { DaemonTools } from "./tools.ts";
+
+// Deletes all files below a prefix of the replica, in a folder and in S3 with an access key: the daemon cannot.
+
+const PAGE = 1_000;
+const PARALLEL = 20;
+
+/**
+ * False: pombo cannot delete there (sftp, S3 by a machine's role), and the operator has to. Throws when it fails, or
+ * has not ended within `limitMs`: what is deleted by then stays deleted, so that it may be repeated.
+ */
+export async function deletePrefix(tools: DaemonTools, prefix: string, limitMs: number): Promise<boolean> {
+  const signal = AbortSignal.timeout(limitMs);
+  const { promise: isLate, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(new Error(`it did not end within ${limitMs / 1_000} s`)));
+  return Promise.race([deleteFiles(tools, prefix, signal), isLate]);
+}
+
+async function deleteFiles({ replication, environment }: DaemonTools, prefix: string, signal: AbortSignal) {
+  const url = replication.url ?? "";
+  if (url.startsWith("/")) {
+    await rm(join(url, prefix), { recursive: true, force: true });
+    return true;
+  }
+  const [, bucket, path = ""] = /^s3:\/\/([^/]+)\/?(.*)$/i.exec(url) ?? [];
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
+  if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) return false;
+  const endpoint = replication.endpoint === null ? {} : { endpoint: replication.endpoint };
+  const region = replication.region || (replication.endpoint === null ? await findRegion(bucket, signal) : "");
+  const client = new Bun.S3Client({
+    bucket,
+    accessKeyId,
+    secretAccessKey,
+    ...endpoint,
+    ...(region === "" ? {} : { region }),
+  });
+  while (!signal.aborted) {
+    const { contents = [] } = await client.list({ prefix: `${join(path, prefix)}/`, maxKeys: PAGE });
+    if (contents.length === 0) return true;
+    for (let from = 0; from < contents.length && !signal.aborted; from += PARALLEL)
+      await Promise.all(contents.slice(from, from + PARALLEL).map(({ key }) => client.delete(key)));
+  }
+  return false;
+}
+
+/** Amazon says it to everybody. */
+async function findRegion(bucket: string, signal: AbortSignal): Promise<string> {
+  const response = await fetch(`https://s3.amazonaws.com/${bucket}`, { method: "HEAD", redirect: "manual", signal });
+  return response.headers.get("x-amz-bucket-region") ?? "";
+}
