@@ -4,6 +4,7 @@ import type { Component, Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import type { Log } from "../../platform/log.ts";
+import { createWalkingPurge } from "../../platform/db/purge.ts";
 import { type OpenThread, ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import type { Recorder } from "../events/record.ts";
@@ -16,7 +17,6 @@ import { type EmailDeps, emailRoutes } from "./api/routes.ts";
 import type { GivenContent, StoredBody } from "./content/body.ts";
 import { type Composed, type ComposeInput, createComposer } from "./content/compose.ts";
 import { createPreparer } from "./content/prepare-thread.ts";
-import { CONTENT_PURGE_EVERY_MS, createContentPurge } from "./content/purge.ts";
 import type { ContentStore } from "./content/store.ts";
 import { createDeletedDomainSweep } from "./delivery/deleted-domain-sweep.ts";
 import { createEmailDelivery, type EmailDelivery, type EmailDeliveryDeps } from "./delivery/email-delivery.ts";
@@ -29,6 +29,7 @@ import { makeMailDueNow } from "./queue/make-due.ts";
 import type { QueueStore } from "./queue/store.ts";
 import { processReport, type Reported, type ReportTaken } from "./reports/process-report.ts";
 import type { ReportStore } from "./reports/store.ts";
+import type { EmailRetentionStore } from "./store/retention-store.ts";
 import type { EmailStore } from "./store/store.ts";
 
 // The emails: accepted over HTTP, queued, delivered, and ended by what comes back about them.
@@ -37,6 +38,7 @@ export interface EmailStores {
   emails: EmailStore;
   queue: QueueStore;
   contents: ContentStore;
+  retention: EmailRetentionStore;
   reports: ReportStore;
   domains: DomainStore;
   suppressions: SuppressionStore;
@@ -94,8 +96,15 @@ export function createEmails(
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
   const domainSweep = createDeletedDomainSweep(deps);
-  const contentPurge = createContentPurge({ ...deps, keepMs: config.email.contentRetentionMs });
-  const stopTasks = () => Promise.all([heldExpiry, domainSweep, contentPurge].map((task) => task.stop()));
+  const purges = [
+    createWalkingPurge(context, "contents", (after) =>
+      stores.contents.purge(after, clock.now() - config.email.contentRetentionMs),
+    ),
+    createWalkingPurge(context, "email records", (after) =>
+      stores.retention.purge(after, clock.now() - config.records.retentionMs),
+    ),
+  ];
+  const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
   return {
     worker,
     sites,
@@ -118,7 +127,7 @@ export function createEmails(
       heldExpiry.start();
       await worker.start();
       domainSweep.start();
-      contentPurge.start(CONTENT_PURGE_EVERY_MS);
+      for (const purge of purges) void purge.start();
     },
     async drain(graceMs) {
       const tasks = stopTasks();
