@@ -152,7 +152,16 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    await begin(modules.idempotency, emails, sms, modules.workspaces, domains, webhooks);
+    await begin(
+      modules.idempotency,
+      modules.fileShrink,
+      modules.growth,
+      emails,
+      sms,
+      modules.workspaces,
+      domains,
+      webhooks,
+    );
 
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;

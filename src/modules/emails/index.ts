@@ -127,7 +127,7 @@ export function createEmails(
       heldExpiry.start();
       await worker.start();
       domainSweep.start();
-      for (const purge of purges) void purge.start();
+      for (const purge of purges) purge.start();
     },
     async drain(graceMs) {
       const tasks = stopTasks();

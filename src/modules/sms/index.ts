@@ -92,7 +92,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
       links.start(tests);
       tests.start();
       sweeper.start();
-      for (const purge of purges) void purge.start();
+      for (const purge of purges) purge.start();
       isStarted = true;
     },
     drain,

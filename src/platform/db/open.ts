@@ -72,7 +72,7 @@ function openSqlite(file: string, isReplicated: boolean): Db {
   const sqlite = new Database(file, { create: true, readwrite: true, strict: true });
   try {
     // Before the pragmas: one of them writes to the file.
-    const version = readNumber(sqlite, "user_version");
+    const version = readPragma(sqlite, "user_version");
     requireOwnDatabase(sqlite, file, version);
     requireKnown(sqlite, file, version);
     applyPragmas(sqlite);
@@ -128,7 +128,7 @@ function requireKnown(sqlite: Database, file: string, version: number): void {
         "Start the newer pombo again, or restore a backup made before the update.",
     );
   }
-  if (version > 0 && readNumber(sqlite, "application_id") !== computeFingerprint(version)) {
+  if (version > 0 && readPragma(sqlite, "application_id") !== computeFingerprint(version)) {
     throw new FinalStartError(
       `The database ${file} was made by an unreleased build of pombo, whose tables were others: this one cannot use it. ` +
         "Begin with a new folder (pombo dev: another --data; pombo serve: another data_dir, then pombo init), or start the build that made it.",
@@ -136,9 +136,9 @@ function requireKnown(sqlite: Database, file: string, version: number): void {
   }
 }
 
-function readNumber(sqlite: Database, pragma: "user_version" | "application_id"): number {
-  const row = sqlite.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get();
-  return row?.[pragma] ?? 0;
+/** The value of a pragma that is a number. */
+export function readPragma(sqlite: Database, name: string): number {
+  return Object.values(sqlite.query<Record<string, number>, []>(`PRAGMA ${name}`).get() ?? {})[0] ?? 0;
 }
 
 function migrate(sqlite: Database, version: number): void {

@@ -1,7 +1,13 @@
 import { BackgroundTask } from "../background-task.ts";
-import type { Component, Context } from "../context.ts";
+import type { Context } from "../context.ts";
 
 export const PURGE_EVERY_MS = 10 * 60_000;
+/** Begins with the first pass after ten minutes. */
+export interface PurgeTask {
+  start(): void;
+  stop(): Promise<void>;
+}
+
 /** Between two batches of a table with millions of rows: others are served then. */
 const PAUSE_MS = 20;
 
@@ -13,7 +19,7 @@ export function createPurge(
   { commit, clock, log }: Pick<Context, "commit" | "clock" | "log">,
   name: string,
   purge: () => boolean,
-): Required<Pick<Component, "start" | "stop">> {
+): PurgeTask {
   const run = async () => ((await commit(purge)) ? 0 : PURGE_EVERY_MS);
   const task = new BackgroundTask({ name, clock, log, run });
   return { start: () => task.start(PURGE_EVERY_MS), stop: () => task.stop() };
@@ -27,7 +33,7 @@ export function createWalkingPurge(
   { commit, clock, log }: Pick<Context, "commit" | "clock" | "log">,
   name: string,
   purge: (after: number) => number | null,
-): Required<Pick<Component, "start" | "stop">> {
+): PurgeTask {
   let after = 0;
   const task = new BackgroundTask({
     name,

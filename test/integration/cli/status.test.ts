@@ -16,7 +16,7 @@ const WELL: Json = {
     webhooks: { waiting: 100_000, isMinimum: true, oldestAt: TIME },
   },
   lastMinutes: { minutes: 5, accepted: 100, delivered: 98, deferred: 2, bounced: 1, failed: 0 },
-  disk: { freeBytes: 12.5 * 1024 ** 3, databaseBytes: 3_000_000, walBytes: 512 },
+  disk: { freeBytes: 12.5 * 1024 ** 3, daysLeft: 412, databaseBytes: 3_000_000, walBytes: 512 },
   blockedSites: { count: 4, sites: [{ site: "mx.x.test", workspaceId: null, until: TIME, reason: "timed out" }] },
   sms: [{ route: "vodacom", links: 2, bound: 1, reason: "the bind was refused" }],
   workspaces: {

@@ -32,7 +32,7 @@ function start() {
     log: { event: () => undefined, error: (_: string, error: unknown) => void bugs.push(error) },
   };
   const purge = createWalkingPurge(context, "contents", (after) => contents.purge(after, clock.now() - 30 * DAY_MS));
-  void purge.start();
+  purge.start();
   const insertEmail = db.sqlite.query(
     `INSERT INTO email (uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient,
        recipient_address, subject, return_path, created_at, status, ended_at)

@@ -34,9 +34,11 @@ describe("SMS older than the retention", () => {
     ])();
     const open = ["ready", "in_flight", "unknown"].map((state) => insert(NOW - 8, ["delivered", state]));
     const young = insert(NOW, ["delivered"]);
-    for (let after: number | null = 0; after !== null; ) after = retention.purgeMessages(after, NOW);
+    for (let after: number | null = 0; after !== null;) after = retention.purgeMessages(after, NOW);
     const ids = (table: string, column: string) =>
-      (sqlite.query(`SELECT DISTINCT ${column} AS id FROM ${table} ORDER BY 1`).all() as { id: number }[]).map(({ id }) => id);
+      (sqlite.query(`SELECT DISTINCT ${column} AS id FROM ${table} ORDER BY 1`).all() as { id: number }[]).map(
+        ({ id }) => id,
+      );
     expect(ids("sms_message", "id")).toEqual([...open, young]);
     expect(ids("sms_segment", "message_id")).toEqual([...open, young]);
     expect(forgotten.toSorted((a, b) => a - b)).toEqual(old);

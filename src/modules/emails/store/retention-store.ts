@@ -13,8 +13,8 @@ export type EmailRetentionStore = ReturnType<typeof openEmailRetentionStore>;
 
 export interface RetentionCounts {
   /** Inside the transaction: these totals change by so much. */
-  addTotal(key: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number): void;
-  giveStorageBack(workspaceId: number, bytes: number): void;
+  addTotal: (key: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number) => void;
+  giveStorageBack: (workspaceId: number, bytes: number) => void;
 }
 
 export function openEmailRetentionStore({ orm }: Db, { addTotal, giveStorageBack }: RetentionCounts) {
