@@ -3,8 +3,8 @@ import { isReplicated, type Replicator, startReplicator } from "../backup/replic
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
 import type { Component } from "../platform/context.ts";
 import { closeDatabase, databaseFile } from "../platform/db/open.ts";
-import { PageCheck } from "../platform/db/page-check.ts";
-import { toStartError } from "../platform/db/unusable-file.ts";
+import { PageCheck } from "../platform/db/file/page-check.ts";
+import { toStartError } from "../platform/db/file/unusable-file.ts";
 import { StartError } from "../platform/errors.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 import { createHandler } from "../platform/http/direct-routes.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { copyLiveDatabase } from "../../platform/db/live-copy.ts";
+import { copyLiveDatabase } from "../../platform/db/file/live-copy.ts";
 import { databaseFile } from "../../platform/db/open.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { findInstance } from "../client/settings.ts";

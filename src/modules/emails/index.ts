@@ -96,14 +96,7 @@ export function createEmails(
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
   const domainSweep = createDeletedDomainSweep(deps);
-  const purges = [
-    createWalkingPurge(context, "contents", (after) =>
-      stores.contents.purge(after, clock.now() - config.email.contentRetentionMs),
-    ),
-    createWalkingPurge(context, "email records", (after) =>
-      stores.retention.purge(after, clock.now() - config.records.retentionMs),
-    ),
-  ];
+  const purges = createPurges(context, stores, config);
   const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
   return {
     worker,
@@ -144,6 +137,15 @@ export function createEmails(
       composing.close();
     },
   };
+}
+
+/** Contents go before their records do. */
+function createPurges(context: Context, { contents, retention }: EmailStores, { email, records }: Config) {
+  const ago = (ms: number) => context.clock.now() - ms;
+  return [
+    createWalkingPurge(context, "contents", (after) => contents.purge(after, ago(email.contentRetentionMs))),
+    createWalkingPurge(context, "email records", (after) => retention.purge(after, ago(records.retentionMs))),
+  ];
 }
 
 function openThreads(open: OpenThread, log: Log) {

@@ -65,11 +65,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     store: sms.links,
     isAllShown: config.log.addresses === "full",
   });
-  const oldest = () => context.clock.now() - config.records.retentionMs;
-  const purges = [
-    createWalkingPurge(context, "sms records", (after) => sms.retention.purgeMessages(after, oldest())),
-    createWalkingPurge(context, "received sms", (after) => sms.retention.purgeInbound(after, oldest())),
-  ];
+  const purges = createPurges(context, sms, config);
   let isStarted = false;
   const drain = async (graceMs: number): Promise<number> => {
     if (!isStarted) return 0;
@@ -130,6 +126,14 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
       ...sms.counted,
     }),
   };
+}
+
+function createPurges(context: Context, { retention }: AcceptStores["sms"], { records }: Config) {
+  const oldest = () => context.clock.now() - records.retentionMs;
+  return [
+    createWalkingPurge(context, "sms records", (after) => retention.purgeMessages(after, oldest())),
+    createWalkingPurge(context, "received sms", (after) => retention.purgeInbound(after, oldest())),
+  ];
 }
 
 /** What sends and receives. Each object knows only those before it; the links get their listener at the start. */

@@ -7,7 +7,7 @@ import { FinalStartError, StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES, disableCheckpoints } from "./wal.ts";
 import { computeFingerprint, MIGRATIONS } from "./schema/migrations.ts";
 import { openOrm, type Orm } from "./orm.ts";
-import { requireDatabaseFile, requireOwnDatabase, toStartError } from "./unusable-file.ts";
+import { requireDatabaseFile, requireOwnDatabase, toStartError } from "./file/unusable-file.ts";
 
 /** Older SQLite can corrupt a WAL database when two connections commit and checkpoint at once. */
 const OLDEST_SQLITE = "3.51.3";
@@ -45,7 +45,7 @@ export interface Db {
 
 /**
  * Opens (or creates, 0600) the database file and applies the migrations it lacks. Throws StartError
- * when it cannot be used (unusable-file.ts), belongs to a newer pombo or to a build that was never released, or the SQLite
+ * when it cannot be used (platform/db/file/unusable-file.ts), belongs to a newer pombo or to a build that was never released, or the SQLite
  * here is too old. `isReplicated`: Litestream checkpoints its write-ahead log.
  */
 export function openDatabase(file: string, { isReplicated = false } = {}): Db {

@@ -9,7 +9,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { syncFolder } from "../db/snapshot.ts";
+import { syncFolder } from "../db/file/snapshot.ts";
 import { createAccessError, getErrorCode, getErrorMessage, StartError } from "../errors.ts";
 import { parseInstanceKey } from "./keyring.ts";
 

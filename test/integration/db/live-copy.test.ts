@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { copyLiveDatabase } from "../../../src/platform/db/live-copy.ts";
+import { copyLiveDatabase } from "../../../src/platform/db/file/live-copy.ts";
 import { databaseFile } from "../../../src/platform/db/open.ts";
 import { startInstance } from "../../support/fakes/instance.ts";
 

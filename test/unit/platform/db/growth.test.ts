@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { createDatabaseGrowth } from "../../../../src/platform/db/growth.ts";
+import { createDatabaseGrowth } from "../../../../src/platform/db/file/growth.ts";
 import { openInstanceSettings } from "../../../../src/platform/db/instance-settings.ts";
-import { createFileShrink } from "../../../../src/platform/db/shrink.ts";
+import { createFileShrink } from "../../../../src/platform/db/file/shrink.ts";
 import { temporaryDatabase, turn } from "../../../support/db/temporary.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 

@@ -1,8 +1,8 @@
 // Gives the file's free room back to the disk, once there is much of it: what a purge has removed leaves free pages.
 
-import { BackgroundTask } from "../background-task.ts";
-import type { Context } from "../context.ts";
-import { type Db, readPragma } from "./open.ts";
+import { BackgroundTask } from "../../background-task.ts";
+import type { Context } from "../../context.ts";
+import { type Db, readPragma } from "../open.ts";
 
 const LOOK_EVERY_MS = 10 * 60_000;
 /** Less than this is soon used again: the growth of a busy day. */
@@ -20,10 +20,13 @@ interface Pages {
   all: number;
 }
 
-/** Needs a database that was created with auto_vacuum = INCREMENTAL (open.ts). */
+/** Needs a database that was created with auto_vacuum = INCREMENTAL (platform/db/open.ts). */
 export function createFileShrink({ commit, clock, log }: Pick<Context, "commit" | "clock" | "log">, { sqlite }: Db) {
   const pageBytes = readPragma(sqlite, "page_size");
-  const countPages = (): Pages => ({ free: readPragma(sqlite, "freelist_count"), all: readPragma(sqlite, "page_count") });
+  const countPages = (): Pages => ({
+    free: readPragma(sqlite, "freelist_count"),
+    all: readPragma(sqlite, "page_count"),
+  });
   let begun: Pages | null = null;
   const isMuch = ({ free, all }: Pages, share: number) => free * pageBytes >= MIN_FREE_BYTES && free >= all * share;
 

@@ -2,8 +2,8 @@
 
 import type { Database } from "bun:sqlite";
 import { lstatSync, type Stats } from "node:fs";
-import { FinalStartError, StartError } from "../errors.ts";
-import { findSqliteError } from "./storage-error.ts";
+import { FinalStartError, StartError } from "../../errors.ts";
+import { findSqliteError } from "../storage-error.ts";
 
 // Where only a person can change it the error is final, so that systemd does not start pombo again and again.
 

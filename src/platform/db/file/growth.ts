@@ -1,9 +1,9 @@
 // How fast the database grows, from a sample a day, and for how many days the disk lasts at that pace.
 
-import { BackgroundTask } from "../background-task.ts";
-import type { Context } from "../context.ts";
-import type { InstanceSettings } from "./instance-settings.ts";
-import { type Db, readPragma } from "./open.ts";
+import { BackgroundTask } from "../../background-task.ts";
+import type { Context } from "../../context.ts";
+import type { InstanceSettings } from "../instance-settings.ts";
+import { type Db, readPragma } from "../open.ts";
 
 const LOOK_EVERY_MS = 60 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
-import { getErrorMessage, StartError } from "../errors.ts";
+import { getErrorMessage, StartError } from "../../errors.ts";
 import { syncFolder } from "./snapshot.ts";
 
 /**
