@@ -1,4 +1,4 @@
-import { timeOf } from "../../../platform/http/times.ts";
+import { toIsoTime } from "../../../platform/http/times.ts";
 import type { MessageRow } from "../queue/message-store.ts";
 import type { SegmentRow } from "../queue/segment-read-store.ts";
 import type { SmsTimelineEntry } from "./schema.ts";
@@ -16,7 +16,7 @@ export function showSmsTimeline(message: MessageRow, segments: readonly SegmentR
   if (status === "delivered" && deliveredAt !== null) entries.push(toEntry("sms.delivered", deliveredAt));
   else if (isFinal && status !== "sent" && status !== "sending" && lastEventAt !== null)
     entries.push({ ...toEntry(`sms.${status}`, lastEventAt), reason: failedReason });
-  return entries.toSorted((a, b) => a.at - b.at).map(({ at, ...entry }) => ({ ...entry, at: timeOf(at) }));
+  return entries.toSorted((a, b) => a.at - b.at).map(({ at, ...entry }) => ({ ...entry, at: toIsoTime(at) }));
 }
 
 type DatedEntry = Omit<Entry, "at"> & { at: number };
@@ -38,7 +38,7 @@ function listSegmentEntries(row: SegmentRow): DatedEntry[] {
   if (row.receiptAt !== null) return entries;
   const { reason, changedAt } = row;
   if (row.state === "ready" && row.attempts > 0)
-    add("segment.deferred", changedAt, { ...said, reason, attempt, nextAttemptAt: timeOf(row.nextAt) });
+    add("segment.deferred", changedAt, { ...said, reason, attempt, nextAttemptAt: toIsoTime(row.nextAt) });
   if (row.state === "unknown") add("segment.uncertain", changedAt, { reason: LOST_RESPONSE });
   if (row.state === "failed" || row.state === "expired") add(`segment.${row.state}`, changedAt, { ...said, reason });
   return entries;
