@@ -102,7 +102,7 @@ export interface SubmissionDeps {
 
 type ClaimedBy = Pick<Claim, "link" | "leaseEpoch" | "now">;
 
-/** Of claimed segments those that can still be sent, inside the transaction of their claim; the others end here. */
+/** The claimed segments that can still be sent, inside the transaction of their claim; the others end here. */
 export function buildSubmissions(
   rows: SegmentRow[],
   route: Route,

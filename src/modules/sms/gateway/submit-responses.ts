@@ -88,7 +88,7 @@ export class SubmitResponses {
         afterCommit.run(() => log.error("sms submit", new Error(reason), { message: submission.messageId, seq }));
         return [];
       }
-      // In its old place: later, the parts behind it would go before it.
+      // It keeps its position; otherwise later parts would overtake it.
       const nextAt = dueBeside(row, row.nextAt, sms);
       segments.retry(fence(submission, seq), { now, nextAt, isCounted: false, isResend: false }, getWords(row));
       return [toReadyWork(row, nextAt)];

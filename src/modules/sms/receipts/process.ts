@@ -172,7 +172,7 @@ export class Receipts {
 
   #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
     const isEvidence = row.acceptedAt === null || row.state === "ready";
-    // Of two submits one that arrived is enough.
+    // One of two submits that arrived is enough.
     const isSecondCopy = row.resends > 0 && receipt.state === "delivered" && row.receiptState !== "delivered";
     const next = advance(row.receiptState, receipt.state) ?? (isEvidence || isSecondCopy ? receipt.state : null);
     if (next === null) return [];

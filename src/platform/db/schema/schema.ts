@@ -74,7 +74,15 @@ export const apiKeys = sqliteTable("api_key", {
 });
 
 /** An email that is sent, or over. */
-export const ENDED_STATUSES = ["sent", "delivered", "bounced", "failed", "complained", "suppressed", "canceled"] as const;
+export const ENDED_STATUSES = [
+  "sent",
+  "delivered",
+  "bounced",
+  "failed",
+  "complained",
+  "suppressed",
+  "canceled",
+] as const;
 
 /** What the email row itself says; `sending` and `delivery_delayed` follow from its queue row. */
 export const STORED_STATUSES = ["queued", ...ENDED_STATUSES] as const;
