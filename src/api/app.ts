@@ -62,7 +62,7 @@ export function createApi(options: ApiOptions): AnyElysia {
   const trusted = parseRanges(options.trustedProxies);
   const limiter = createRateLimiter(options.rateLimits, {
     clock,
-    networkOf: (request) => clientNetwork(request, trusted),
+    findNetwork: (request) => clientNetwork(request, trusted),
     isCreationOpen: creation === "open",
   });
   const isOpen = (method: string, path: string) => creation === "open" && method === "POST" && path === WORKSPACES_PATH;

@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { isReadyWith, type HealthIssue } from "../platform/health-issue.ts";
 import { describe, jsonAnswer, namedObject } from "../platform/http/openapi.ts";
-import { timeOf } from "../platform/http/times.ts";
+import { toIsoTime } from "../platform/http/times.ts";
 import { dateTime, oneOf, orNull } from "../platform/http/answer-schemas.ts";
 
 const TAG = "Instance";
@@ -56,7 +56,7 @@ export function instanceRoutes(parts: { issues: () => HealthIssue[]; document: (
         const readiness = {
           status: isReady ? "ready" : "not ready",
           reason: isReady ? null : inTheWay.map(({ reason }) => reason).join(" "),
-          issues: issues.map(({ component, reason, since }) => ({ component, reason, since: timeOf(since) })),
+          issues: issues.map(({ component, reason, since }) => ({ component, reason, since: toIsoTime(since) })),
         };
         return Response.json(readiness, { status: isReady ? 200 : 503 });
       },

@@ -50,12 +50,12 @@ export interface LimiterDeps {
   isCreationOpen?: boolean;
   clock: Clock;
   /** One word for the client's address; null: it has none, and is not counted. */
-  networkOf: (request: Request) => string | null;
+  findNetwork: (request: Request) => string | null;
 }
 
 export function createRateLimiter(
   rates: Config["rateLimits"],
-  { clock, networkOf, isCreationOpen }: LimiterDeps,
+  { clock, findNetwork, isCreationOpen }: LimiterDeps,
 ): RateLimiter {
   const sends = createWorkspaceLimit("sends", rates.sendsPerSecond, rates.sendsBurst);
   const writes = createWorkspaceLimit("writes", rates.writesPerSecond, rates.writesBurst);
@@ -82,14 +82,14 @@ export function createRateLimiter(
         caller.kind === "anonymous" ||
         (caller.kind === "key" && isCreationOpen === true && isCreation(request.method, path));
       if (mayCreate && creations !== null) {
-        const network = networkOf(request);
+        const network = findNetwork(request);
         if (network === null) return;
         take(creations, network, clock.now(), headers);
         creating.set(request, network);
       }
     },
     countFailure({ request, headers }) {
-      const network = failures === null ? null : networkOf(request);
+      const network = failures === null ? null : findNetwork(request);
       if (failures !== null && network !== null) take(failures, network, clock.now(), headers);
     },
     uncountCreation(request, headers) {

@@ -12,7 +12,7 @@ import { endOrphan, spawnDaemon } from "./litestream/daemon-process.ts";
 import { findLocalLineage, Lineages } from "./litestream/lineages.ts";
 import {
   buildNextMark,
-  explainPast,
+  explainStaleDatabase,
   type Mark,
   MarkerWriter,
   parseMark,
@@ -33,7 +33,7 @@ import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
-import { forgetPutBack, isPutBack } from "../platform/update/recover.ts";
+import { clearRollbackMark, isRolledBack } from "../platform/update/recover.ts";
 import type { InstanceSettings } from "../platform/db/instance-settings.ts";
 
 // Starts replication, and recognizes a database of an earlier time. In order: a daemon that outlived its pombo is
@@ -112,7 +112,7 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
     ...environment,
   });
   marker.start();
-  forgetPutBack(dataDir);
+  clearRollbackMark(dataDir);
   const advice = describeSameDisk(replication.url ?? "", dataDir);
   if (advice !== null) environment.log.event("replication.same_disk", { words: advice }, "warn");
   const owner: Owner = {
@@ -173,7 +173,7 @@ async function recordStart(deps: ReplicatorDeps, tools: DaemonTools | null): Pro
   const marker = readMarker(dataDir);
   const behind = tools === null ? null : await compareWithReplica(deps, tools, database);
   // An update that went back: behind, and nothing was sent.
-  const past = isPutBack(dataDir) ? null : (explainPast(database, marker) ?? behind);
+  const past = isRolledBack(dataDir) ? null : (explainStaleDatabase(database, marker) ?? behind);
   // The steps that the daemon has here are of another time: it begins a lineage.
   if (past !== null && tools !== null) rmSync(tools.places.lineages, { recursive: true, force: true });
   // The very first start: cut off behind its commit, it would leave a database without its marker.
@@ -227,7 +227,7 @@ async function compareWithReplica(
     local: findLocal(tools),
     url: config.replication.url ?? "",
     startEmpty: choice.startEmpty ?? false,
-    takeOver: (choice.takeOver ?? false) || isPutBack(config.dataDir),
+    takeOver: (choice.takeOver ?? false) || isRolledBack(config.dataDir),
   });
   if (verdict.kind === "refused") throw new StartError(verdict.words);
   return verdict.kind === "behind" ? verdict.reason : null;

@@ -127,7 +127,7 @@ async function attempt({ config, openThread, signal }: DrillDeps): Promise<Pick<
     if (reason !== null) return bad(`The replica could not be restored: ${reason}.`);
     if (readSchemaState(copy).kind !== "usable") return bad("The restored file is no database of this pombo's.");
     const restored = readMarks(copy, { isInUse: false });
-    const lack = live === null ? null : findLack(restored, live, readMarks(database, { isInUse: true }));
+    const lack = live === null ? null : findMissingData(restored, live, readMarks(database, { isInUse: true }));
     if (lack !== null) return bad(lack);
     const damage = live === null ? [] : await findDamageOnThread(database, openThread, signal);
     if (damage.length > 0)
@@ -147,7 +147,7 @@ async function attempt({ config, openThread, signal }: DrillDeps): Promise<Pick<
 }
 
 /** What the restored database lacks, compared with the one in use just before and just after; null: nothing. */
-function findLack(restored: DatabaseMarks, before: DatabaseMarks, after: DatabaseMarks): string | null {
+function findMissingData(restored: DatabaseMarks, before: DatabaseMarks, after: DatabaseMarks): string | null {
   if (restored.instance !== before.instance) return "The replica is that of another instance.";
   for (const [name, number] of [
     ["emails", "newestEmail"],

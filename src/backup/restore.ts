@@ -29,7 +29,7 @@ import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { takeLock } from "../platform/instance-lock.ts";
 import { formatPause } from "../platform/queue/delivery-pause.ts";
 import { type Rekeyed, rekey } from "./rekey.ts";
-import { forgetPutBack } from "../platform/update/recover.ts";
+import { clearRollbackMark } from "../platform/update/recover.ts";
 import { openWebhookStore } from "../modules/webhooks/store.ts";
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 
@@ -105,7 +105,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
     rmSync(tools.places.lineages, { recursive: true, force: true });
     removeDatabase(tools.places.owner);
     // Left by an update of the database that was here: with it the start would not check whose the replica is.
-    forgetPutBack(dataDir);
+    clearRollbackMark(dataDir);
     putDatabaseBack(file, draft);
     if (made.mark !== null) writeMarker(dataDir, made.mark);
     const isSeen = await hasGrown(tools, found);

@@ -4,7 +4,7 @@ import { openLibcrypto } from "../protocols/dkim/libcrypto.ts";
 import { poolSigner } from "../protocols/dkim/sign.ts";
 import { composeAndSign, type ComposeInput } from "../modules/emails/content/compose.ts";
 import { type GivenContent, prepareContent } from "../modules/emails/content/body.ts";
-import { readReport } from "../protocols/dsn/parse-report.ts";
+import { parseReport } from "../protocols/dsn/parse-report.ts";
 import type { GivenReport } from "../modules/inbound-mail/read-report.ts";
 import { answerCalls, type Answers, type Calls } from "../platform/worker-threads/worker-thread.ts";
 
@@ -22,20 +22,20 @@ const LARGE_BYTES = 100_000;
 /** which is thrown away after so many bytes: by itself a thread lets 100 MB pile up. */
 const WORTH_COLLECTING = 4_000_000;
 
-const keysOf = plainKeyReader();
+const readKeys = plainKeyReader();
 let signRsa: typeof poolSigner | null = null;
 let leftBehind = 0;
 
 function run(input: GivenContent | ComposeInput | GivenReport | { databaseFile: string }): unknown {
   if ("databaseFile" in input) return findDamage(input.databaseFile);
-  if ("bytes" in input) return readReport(input.bytes, input.recipient);
+  if ("bytes" in input) return parseReport(input.bytes, input.recipient);
   if (!("uid" in input)) {
     leave((input.html?.length ?? 0) + (input.text?.length ?? 0));
     return prepareContent(input);
   }
   signRsa ??= openLibcrypto() ?? poolSigner;
   leave((input.body.htmlBytes ?? 0) + (input.body.textBytes ?? 0));
-  return composeAndSign(input, keysOf, signRsa);
+  return composeAndSign(input, readKeys, signRsa);
 }
 
 function leave(bytes: number): void {

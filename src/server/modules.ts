@@ -49,7 +49,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const reporters = new KnownReporters(clock);
 
   const plans = createPlans(context, stores, config);
-  const { planOf } = plans;
+  const { findPlan } = plans;
   const events = createEvents(context, stores, { db, keyring });
   const { record } = events;
   emitStoreEvents(stores, events, clock);
@@ -69,15 +69,15 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     rates,
     reporters,
     resolver: resolvers.resolver,
-    findPlan: planOf,
+    findPlan,
     memory: environment.memory,
     show: config.log.addresses === "full" ? (words) => words : redact,
   });
-  const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, planOf };
+  const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };
   const sms = createSms({ ...smsContext, resolver: resolvers.callResolver }, stores, config);
   const domains = createDomains(context, stores, config, {
     ...shared,
-    planOf,
+    findPlan,
     keychain,
     record,
     resolver: resolvers.checkResolver,
@@ -107,7 +107,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     processReport: (uid, reported) => emails.processReport(uid, reported),
   });
   const suppressions = createSuppressions(context, stores, shared);
-  const apiKeys = createApiKeys(context, stores, { ...shared, planOf });
+  const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   return {
@@ -126,7 +126,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     routes: (operator: OperatorDeps): AnyElysia[] => [
       ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions].map((each) => each.routes()),
       ...createOperatorRoutes({ workspaces, suppressions, domains, inboundMail, sms }, operator),
-      webhooks.createRoutes({ planOf, pages: shared.pages }),
+      webhooks.createRoutes({ findPlan, pages: shared.pages }),
       events.createRoutes(apiKeys.verifyKey),
     ],
     /** Those of the operator's socket. */

@@ -12,7 +12,7 @@ import { type Lock, takeLock } from "../platform/instance-lock.ts";
 import { openThread } from "./start-mail-worker.ts";
 import { isReplicated } from "../backup/replication.ts";
 import { prepareAtOnce } from "../platform/db/statement.ts";
-import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
+import { ThreadClient } from "../platform/worker-threads/worker-thread.ts";
 
 // Whether this executable can run the instance of a data directory, found out without running it: no listener, no
 // sending, no call, no link, no replication. In order: the migrations, every part built and asked for something, a
@@ -61,7 +61,7 @@ async function buildParts(options: AppOptions): Promise<void> {
 
 async function askThread(clock: Clock): Promise<void> {
   let why = "it did not answer";
-  const line = new ThreadLine<object, unknown>({ open: openThread, tell: (reason) => (why = reason) });
+  const line = new ThreadClient<object, unknown>({ open: openThread, tell: (reason) => (why = reason) });
   // Closing it fails the call. A waiting thread alone does not keep a process alive, this does.
   const cancel = clock.after(THREAD_MS, () => line.close());
   try {

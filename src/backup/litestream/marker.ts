@@ -71,7 +71,7 @@ export function buildNextMark(database: Mark | null, marker: Mark | null, boot: 
 }
 
 /** Why the database may be one of an earlier time, as a sentence; null: it is not. `database` null: it was never started. */
-export function explainPast(database: Mark | null, marker: Mark | null): string | null {
+export function explainStaleDatabase(database: Mark | null, marker: Mark | null): string | null {
   if (marker === null) {
     return database === null
       ? null

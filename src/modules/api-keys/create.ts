@@ -1,5 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
-import { timeOf } from "../../platform/http/times.ts";
+import { toIsoTime } from "../../platform/http/times.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Random } from "../../platform/random.ts";
 import { createKey } from "./key.ts";
@@ -23,5 +23,5 @@ export function insertKey(
   const { workspaceId, name, domain } = request;
   const uid = newId(now, deps.random);
   deps.keys.insert({ uid, workspaceId, domainId: domain?.id ?? null, name, ...stored, createdAt: now });
-  return { id: uid, name, domainId: domain?.uid ?? null, createdAt: timeOf(now), lastUsedAt: null, key };
+  return { id: uid, name, domainId: domain?.uid ?? null, createdAt: toIsoTime(now), lastUsedAt: null, key };
 }

@@ -10,7 +10,7 @@ import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
-import { timeOf, timeOrNull } from "../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../platform/http/times.ts";
 import { requireBelowLimit } from "../plans/limit.ts";
 import { insertKey } from "./create.ts";
 import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
@@ -24,7 +24,7 @@ export interface KeyDeps extends Pick<Context, "commit" | "clock" | "random"> {
   keys: KeyStore;
   domains: DomainStore;
   /** The plan of a workspace. */
-  planOf: (workspaceId: number) => Plan;
+  findPlan: (workspaceId: number) => Plan;
 }
 
 export function keyRoutes(deps: KeyDeps) {
@@ -40,7 +40,9 @@ export function keyRoutes(deps: KeyDeps) {
               : null;
           if (domain === undefined) throw noSuchDomain();
           const { workspaceId } = caller;
-          requireBelowLimit("API key", deps.planOf(workspaceId).apiKeys, () => deps.keys.countOf(workspaceId));
+          requireBelowLimit("API key", deps.findPlan(workspaceId).apiKeys, () =>
+            deps.keys.countForWorkspace(workspaceId),
+          );
           return insertKey({ workspaceId, name: body.name, domain }, deps);
         });
         set.status = 201;
@@ -108,8 +110,8 @@ function inList(key: ListedKey): typeof KeyInList.static {
     name: key.name,
     domainId: key.domainUid,
     prefix: key.prefix,
-    createdAt: timeOf(key.createdAt),
-    lastUsedAt: timeOrNull(key.lastUsedAt),
+    createdAt: toIsoTime(key.createdAt),
+    lastUsedAt: toIsoTimeOrNull(key.lastUsedAt),
   };
 }
 
@@ -117,7 +119,7 @@ function inList(key: ListedKey): typeof KeyInList.static {
 function deleteKey(workspaceId: number, uid: string, { keys }: KeyDeps): void {
   const row = keys.byUid(workspaceId, uid);
   if (row === undefined) throw notFound("This workspace has no API key with this id");
-  if (row.domainId === null && keys.countUnrestrictedOf(workspaceId) === 1) {
+  if (row.domainId === null && keys.countUnrestricted(workspaceId) === 1) {
     throw new AppError("LAST_KEY", "This is the workspace's last key that is not restricted to a domain", {
       hint: "First create another key with POST /api/v1/auth/keys, then delete this one with it.",
     });

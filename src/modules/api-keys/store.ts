@@ -70,10 +70,10 @@ export function openKeyStore(db: Db) {
         .limit(limit + 1)
         .all(),
 
-    countOf: (workspaceId: number): number =>
+    countForWorkspace: (workspaceId: number): number =>
       orm.select({ count: count() }).from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).get()?.count ?? 0,
     /** Only those for the whole workspace. */
-    countUnrestrictedOf: (workspaceId: number): number =>
+    countUnrestricted: (workspaceId: number): number =>
       orm
         .select({ count: count() })
         .from(apiKeys)

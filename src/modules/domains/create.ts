@@ -13,7 +13,7 @@ import type { DkimKeyRow, DomainRow, DomainStore } from "./store.ts";
 export interface CreateDeps extends Pick<Context, "commit" | "clock" | "random"> {
   domains: DomainStore;
   keyring: Keyring;
-  planOf: (workspaceId: number) => Plan;
+  findPlan: (workspaceId: number) => Plan;
   makeKeys: () => Promise<KeyPairs>;
 }
 
@@ -41,7 +41,7 @@ export async function createDomain(request: { workspaceId: number; name: string 
     });
     insertKey(domain, RSA_SELECTOR, pairs.rsa, deps);
     insertKey(domain, ED25519_SELECTOR, pairs.ed25519, deps);
-    return { domain, keys: deps.domains.keysOf(domain.id) };
+    return { domain, keys: deps.domains.listKeys(domain.id) };
   });
 }
 
@@ -53,7 +53,7 @@ function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string
       hint: `Its id is ${own.uid}; call its verification check, or delete it first.`,
     });
   }
-  requireBelowLimit("domain", deps.planOf(workspaceId).domains, () => deps.domains.countOf(workspaceId));
+  requireBelowLimit("domain", deps.findPlan(workspaceId).domains, () => deps.domains.countForWorkspace(workspaceId));
 }
 
 function insertKey(domain: DomainRow, selector: string, pair: KeyPair, deps: CreateDeps): void {

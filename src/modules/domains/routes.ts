@@ -7,7 +7,7 @@ import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
-import { timeOrNull } from "../../platform/http/times.ts";
+import { toIsoTimeOrNull } from "../../platform/http/times.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
 import { createDomain, type CreateDeps } from "./create.ts";
 import type { Keychain } from "./signing-keys.ts";
@@ -75,11 +75,11 @@ export function domainRoutes(deps: DomainDeps) {
       "/:id",
       ({ request, params }) => {
         const domain = ownDomain(request, params.id, deps);
-        const records = buildRecords(domain, deps.domains.keysOf(domain.id), deps.settings);
-        const dns = withLastCheck(records, parseDns(deps.domains.lastCheckOf(domain.id)));
+        const records = buildRecords(domain, deps.domains.listKeys(domain.id), deps.settings);
+        const dns = withLastCheck(records, parseDns(deps.domains.findLastCheck(domain.id)));
         const isTaken = dns.dkim[0]?.status === "found" && deps.domains.isTakenElsewhere(domain);
         const { checkedAt, nextCheckAt } = domain;
-        const times = { lastCheckedAt: timeOrNull(checkedAt), nextCheckAt: timeOrNull(nextCheckAt) };
+        const times = { lastCheckedAt: toIsoTimeOrNull(checkedAt), nextCheckAt: toIsoTimeOrNull(nextCheckAt) };
         return { data: { ...inList(domain), ...times, dns, ...hinted(hintFor(domain, dns, isTaken)) } };
       },
       {

@@ -1,4 +1,4 @@
-import { timeOf, timeOrNull } from "../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../platform/http/times.ts";
 import type { DomainCheck, RecordCheck } from "./check.ts";
 import type { DomainRecords } from "./records.ts";
 import type { Dns, DomainInList, DomainWithDns } from "./schema.ts";
@@ -10,7 +10,7 @@ import { type DomainRow, isSending } from "./store.ts";
 type DnsRecord = typeof Dns.static.spf;
 
 export function inList({ uid, name, status, createdAt, verifiedAt }: DomainRow): typeof DomainInList.static {
-  return { id: uid, domain: name, status, createdAt: timeOf(createdAt), verifiedAt: timeOrNull(verifiedAt) };
+  return { id: uid, domain: name, status, createdAt: toIsoTime(createdAt), verifiedAt: toIsoTimeOrNull(verifiedAt) };
 }
 
 export function withDns(domain: DomainRow, dns: typeof Dns.static): typeof DomainWithDns.static {
@@ -68,7 +68,7 @@ export function hintFor(domain: DomainRow, dns: typeof Dns.static, isTaken: bool
 
 function warningHint(domain: DomainRow, rsa: DnsRecord): string {
   const endsAt = givenUpAt(domain);
-  const until = endsAt === null ? "" : ` before ${timeOf(endsAt)}`;
+  const until = endsAt === null ? "" : ` before ${toIsoTime(endsAt)}`;
   return `${rsa.name} no longer holds its key. Publish it again${until}, or sending from this domain ends.`;
 }
 

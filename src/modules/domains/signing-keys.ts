@@ -39,7 +39,7 @@ export function openKeychain(domains: DomainStore, keyring: Keyring): Keychain {
 
 function unseal(domain: DomainRow, domains: DomainStore, keyring: Keyring): PlainKey[] {
   return domains
-    .keysOf(domain.id)
+    .listKeys(domain.id)
     .filter((row) => row.algorithm === "rsa-sha256" || domain.signsEd25519)
     .map((row) => {
       const pem = Buffer.from(keyring.unseal(row.privateKey, sealContext(domain.uid, row.selector))).toString();

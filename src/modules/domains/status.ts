@@ -36,16 +36,16 @@ export interface Evidence {
   isTakenElsewhere: boolean;
 }
 
-export function lifeAfterCheck(life: Life, evidence: Evidence, now: number): { life: Life; change: Change | null } {
+export function stateAfterCheck(life: Life, evidence: Evidence, now: number): { life: Life; change: Change | null } {
   const { status } = life;
   if (status === "suspended" || evidence.rsa === "unknown") return { life, change: null };
-  if (evidence.rsa === "no") return lifeWithoutKey(life, now);
+  if (evidence.rsa === "no") return stateWithoutKey(life, now);
   if (status === "verified" || evidence.isTakenElsewhere) return { life, change: null };
   const verifiedAt = life.verifiedAt ?? now;
   return { life: { ...life, status: "verified", verifiedAt, warningAt: null }, change: "verified" };
 }
 
-function lifeWithoutKey(life: Life, now: number): { life: Life; change: Change | null } {
+function stateWithoutKey(life: Life, now: number): { life: Life; change: Change | null } {
   switch (life.status) {
     case "verified":
       return { life: { ...life, status: "warning", warningAt: now }, change: "warning" };

@@ -88,7 +88,7 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
         .limit(limit + 1)
         .all(),
 
-    countOf: (workspaceId: number): number =>
+    countForWorkspace: (workspaceId: number): number =>
       orm.select({ count: count() }).from(domains).where(eq(domains.workspaceId, workspaceId)).get()?.count ?? 0,
 
     /** Whether another workspace has this name verified, in warning or suspended. */
@@ -110,14 +110,14 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
         .onConflictDoUpdate({ target: [dkimKeys.domainId, dkimKeys.selector], set: row })
         .run();
     },
-    keysOf: (domainId: number): DkimKeyRow[] => selectKeys.all({ domainId }),
+    listKeys: (domainId: number): DkimKeyRow[] => selectKeys.all({ domainId }),
     update(id: number, change: Partial<typeof domains.$inferInsert>): DomainRow {
       remembered.clear();
       return orm.update(domains).set(change).where(eq(domains.id, id)).returning(columns).get();
     },
 
     /** JSON of schema.ts Dns, as the last check saw it; null: never checked. */
-    lastCheckOf: (id: number): string | null =>
+    findLastCheck: (id: number): string | null =>
       orm.select({ lastCheck }).from(domains).where(eq(domains.id, id)).get()?.lastCheck ?? null,
 
     /** Destroys the signing keys and the domain; keys of the API restricted to it must be gone before. */
@@ -157,12 +157,12 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
         .all(),
 
     /** Every domain of the installation by name, for the sandbox's DNS. */
-    everyByName: (name: string): DomainRow[] => orm.select(columns).from(domains).where(eq(domains.name, name)).all(),
+    listByName: (name: string): DomainRow[] => orm.select(columns).from(domains).where(eq(domains.name, name)).all(),
   };
 }
 
 /** Times that no longer fit the clock, and where to put them. */
-export interface Misfits {
+export interface ChecksToReschedule {
   now: number;
   /** A verified domain's check that was due before this is late by far. */
   overdueBefore: number;
@@ -202,7 +202,7 @@ function checkTimes(orm: Db["orm"], remembered: TransactionalCache<string, Domai
     },
 
     /** Spreads the checks whose times do not fit the clock. */
-    spreadChecks({ now, overdueBefore, tooFar, spreadMs }: Misfits): void {
+    spreadChecks({ now, overdueBefore, tooFar, spreadMs }: ChecksToReschedule): void {
       remembered.clear();
       const isVerified = eq(domains.status, "verified");
       orm

@@ -1,14 +1,14 @@
 import type { Context } from "../../platform/context.ts";
 import type { Resolver } from "../../protocols/dns/client.ts";
 import type { RecordEvent } from "../events/record.ts";
-import { timeOf } from "../../platform/http/times.ts";
+import { toIsoTime } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
 import type { Keychain } from "./signing-keys.ts";
 import { type DomainRecords, buildRecords } from "./records.ts";
 import type { Dns } from "./schema.ts";
 import { dnsAfterCheck, inList, parseDns } from "./serialize.ts";
-import { type Change, givenUpAt, lifeAfterCheck, nextCheckAt } from "./status.ts";
+import { type Change, givenUpAt, stateAfterCheck, nextCheckAt } from "./status.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 
 // Checks of domains, requested or in the background: the records are looked up anew, and one closure writes what was
@@ -88,7 +88,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
 async function verifyDomain(id: number, asking: Asking, deps: VerifyDeps): Promise<Verification | null> {
   const domain = deps.domains.byId(id);
   if (domain === undefined) return null;
-  const records = buildRecords(domain, deps.domains.keysOf(id), deps.settings);
+  const records = buildRecords(domain, deps.domains.listKeys(id), deps.settings);
   const seen = await checkDomain({ domain: domain.name, records, resolver: deps.resolver.fresh(0) });
   const check = seen.rsa === "no" ? await confirmMissing(domain, records, { seen, deps }) : seen;
   if (asking.isOver()) return null;
@@ -111,7 +111,7 @@ async function confirmMissing(
   { seen, deps }: { seen: DomainCheck; deps: VerifyDeps },
 ): Promise<DomainCheck> {
   const { resolver, hostname, clock } = deps;
-  const { change } = lifeAfterCheck(domain, { rsa: "no", isTakenElsewhere: false }, clock.now());
+  const { change } = stateAfterCheck(domain, { rsa: "no", isTakenElsewhere: false }, clock.now());
   if (change === null) return seen;
   const [rsa, ed25519] = seen.dkim;
   const unknown = (hint: string): DomainCheck => ({
@@ -138,10 +138,10 @@ function record(
   if (domain === undefined) return null;
   const now = clock.now();
   const isTakenElsewhere = domains.isTakenElsewhere(domain);
-  const { life, change } = lifeAfterCheck(domain, { rsa: check.rsa, isTakenElsewhere }, now);
+  const { life, change } = stateAfterCheck(domain, { rsa: check.rsa, isTakenElsewhere }, now);
   const { checkedAt, nextCheckAt: plannedAt } = domain;
   const dns = dnsAfterCheck(check);
-  const before = parseDns(domains.lastCheckOf(id));
+  const before = parseDns(domains.findLastCheck(id));
   const updated = domains.update(id, {
     status: life.status,
     verifiedAt: life.verifiedAt,
@@ -175,6 +175,6 @@ function logChange(change: Change, { domain, dns }: Verification, log: Log): voi
     id: domain.uid,
     domain: domain.name,
     ...(fault === null ? {} : { reason: fault }),
-    ...(endsAt === null ? {} : { until: timeOf(endsAt) }),
+    ...(endsAt === null ? {} : { until: toIsoTime(endsAt) }),
   });
 }

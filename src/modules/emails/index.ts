@@ -4,7 +4,7 @@ import type { Component, Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import type { Log } from "../../platform/log.ts";
-import { type OpenThread, ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
+import { type OpenThread, ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import type { Recorder } from "../events/record.ts";
 import type { IdempotencyStore } from "../idempotency/store.ts";
@@ -138,8 +138,8 @@ export function createEmails(
 function openThreads(open: OpenThread, log: Log) {
   const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
   return {
-    preparing: new ThreadLine<GivenContent, StoredBody>({ open, tell }),
-    composing: new ThreadLine<ComposeInput, Composed>({ open, tell }),
+    preparing: new ThreadClient<GivenContent, StoredBody>({ open, tell }),
+    composing: new ThreadClient<ComposeInput, Composed>({ open, tell }),
   };
 }
 

@@ -4,7 +4,7 @@
 
 import { AfterCommit } from "../../platform/db/after-commit.ts";
 import type { Db } from "../../platform/db/open.ts";
-import { timeOf } from "../../platform/http/times.ts";
+import { toIsoTime } from "../../platform/http/times.ts";
 import type { Random } from "../../platform/random.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { EventType } from "./schema.ts";
@@ -66,7 +66,7 @@ export function createRecorder(db: Db, { events, workspaces, random, subscribers
       const workspace = workspaces.byId(workspaceId);
       if (workspace === undefined) return null;
       const uid = newId(at, random);
-      const body = JSON.stringify({ type, timestamp: timeOf(at), workspaceId: workspace.uid, data: data() });
+      const body = JSON.stringify({ type, timestamp: toIsoTime(at), workspaceId: workspace.uid, data: data() });
       const id = events.insert({ uid, workspaceId, type, resource, body, createdAt: at });
       const event = { id, uid, workspaceId, type, at };
       for (const subscriber of subscribers) {

@@ -7,7 +7,7 @@ import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { createPurge } from "../../platform/db/purge.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
-import { type OpenThread, ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
+import { type OpenThread, ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
 import type { DnsClient } from "../../protocols/dns/client.ts";
 import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { EmailStore } from "../emails/store/store.ts";
@@ -56,7 +56,7 @@ export function createInboundMail(
   const { clock, log, guard } = context;
   const { resolver, openThread } = module;
   const tell = (why: string) => log.error("thread", new Error(`the thread that parses reports was given up: ${why}`));
-  const parsing = new ThreadLine<GivenReport, Report>({ open: openThread, tell, ...THREAD_LIMITS });
+  const parsing = new ThreadClient<GivenReport, Report>({ open: openThread, tell, ...THREAD_LIMITS });
   const deps = { ...context, ...stores, ...module, returnPathKey: module.keyring.hmacKey("return-path") };
   const receive = createReceiver({
     ...deps,

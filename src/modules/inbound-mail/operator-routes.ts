@@ -7,7 +7,7 @@ import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
-import { timeOf } from "../../platform/http/times.ts";
+import { toIsoTime } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
 import { InboxEntry, InboxMail } from "./operator-schema.ts";
 import type { InboxStore, ListedMail } from "./store.ts";
@@ -94,7 +94,7 @@ export function inboxRoutes(deps: InboxDeps) {
 
 function showInList(mail: ListedMail): typeof InboxEntry.static {
   const { uid: id, mailbox, sender: from, subject, receivedAt } = mail;
-  return { id, mailbox, from, subject, receivedAt: timeOf(receivedAt) };
+  return { id, mailbox, from, subject, receivedAt: toIsoTime(receivedAt) };
 }
 
 function noSuchMail(): AppError {

@@ -1,6 +1,6 @@
 import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../platform/log.ts";
-import { ThreadGone, type ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
+import { ThreadGone, type ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
 import { getErrorMessage } from "../../platform/errors.ts";
 import { putLast } from "../../platform/put-last.ts";
 
@@ -22,7 +22,7 @@ export type ReadReport = (given: GivenReport) => Promise<Reading>;
 /** Messages remembered that could not be parsed; the oldest are forgotten. */
 const MAX_REMEMBERED = 1_000;
 
-export function createReportReader(line: Pick<ThreadLine<GivenReport, Report>, "call">, log: Log): ReadReport {
+export function createReportReader(line: Pick<ThreadClient<GivenReport, Report>, "call">, log: Log): ReadReport {
   const unread = new Map<string, true>();
   let last: Promise<unknown> = Promise.resolve();
 

@@ -104,7 +104,7 @@ async function bounceStep(uid: string, message: InboundMessage, deps: ReceiveDep
   const { report } = reading;
   // R44: a bounce has the null sender; one with a sender is something else. Reports of complaints have a sender.
   if (message.envelopeFrom !== "" && report.kind !== "complaint") return ignore("it has a sender", uid, deps);
-  return isBelieved(report) ? reportStep(email, report, message, deps) : ignore(whyIgnored(report), uid, deps);
+  return isTrustedReport(report) ? reportStep(email, report, message, deps) : ignore(whyIgnored(report), uid, deps);
 }
 
 /** A message to fbl@: only the token in it says which email it is about. */
@@ -132,7 +132,7 @@ function findGenuine(localParts: string[], { emails, returnPathKey, clock }: Rec
   return null;
 }
 
-function isBelieved(report: Report): report is EmailReport {
+function isTrustedReport(report: Report): report is EmailReport {
   if (report.kind === "complaint") return report.isUnwanted;
   return report.kind === "bounce" || report.kind === "delayed";
 }

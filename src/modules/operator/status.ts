@@ -1,6 +1,6 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../../platform/clock.ts";
-import { timeOf, timeOrNull } from "../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../platform/http/times.ts";
 import { isReadyWith, type HealthIssue } from "../../platform/health-issue.ts";
 import type { Pause } from "../../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
@@ -67,10 +67,10 @@ export function buildStatus({ queues, workspaces, pause, clock, instance }: Stat
   return {
     version: instance.build.version,
     commit: instance.build.commit,
-    startedAt: timeOf(instance.startedAt),
+    startedAt: toIsoTime(instance.startedAt),
     ready: isReadyWith(issues),
     issues: [
-      ...issues.map(({ component, reason, since }) => ({ component, reason, since: timeOf(since) })),
+      ...issues.map(({ component, reason, since }) => ({ component, reason, since: toIsoTime(since) })),
       ...workspaces.reportWarnings(clock.now() - WARNING_MS).map(toReportIssue),
       ...routes.filter(({ route }) => !routesWithIssues.includes(route)).flatMap(toRouteIssue),
     ],
@@ -84,7 +84,7 @@ export function buildStatus({ queues, workspaces, pause, clock, instance }: Stat
     disk: { freeBytes: instance.freeDiskBytes(), ...instance.files() },
     blockedSites: {
       count: blockedSites.length,
-      sites: blockedSites.slice(0, MAX_NAMED).map(({ until, ...rest }) => ({ ...rest, until: timeOf(until) })),
+      sites: blockedSites.slice(0, MAX_NAMED).map(({ until, ...rest }) => ({ ...rest, until: toIsoTime(until) })),
     },
     sms: routes,
     workspaces: {
@@ -106,7 +106,7 @@ export function buildStatus({ queues, workspaces, pause, clock, instance }: Stat
 export function showPause(pause: Pause | null): Status["paused"] {
   if (pause === null) return null;
   const { since, reason, restorePoint } = pause;
-  return { since: timeOf(since), reason, restorePoint: timeOrNull(restorePoint) };
+  return { since: toIsoTime(since), reason, restorePoint: toIsoTimeOrNull(restorePoint) };
 }
 
 function groupByRoute(links: RouteLink[]): Status["sms"] {
@@ -133,13 +133,13 @@ function toReportIssue(warning: ReturnType<WorkspaceStore["reportWarnings"]>[num
   const what =
     `Workspace ${name} (${uid}) would be blocked if all reports by mail were true: ${reason}. ` +
     `Look at what it sends, and block it yourself if they are`;
-  return { component: "reports", reason: what, since: timeOrNull(at) };
+  return { component: "reports", reason: what, since: toIsoTimeOrNull(at) };
 }
 
 function showReplication({ state, reason, lastAt, drill }: Replication): NonNullable<Status["replication"]> {
   const shown =
     drill === null
       ? null
-      : { at: timeOf(drill.at), outcome: drill.outcome, words: drill.words, goodAt: timeOrNull(drill.goodAt) };
-  return { state, reason, lastAt: timeOrNull(lastAt), drill: shown };
+      : { at: toIsoTime(drill.at), outcome: drill.outcome, words: drill.words, goodAt: toIsoTimeOrNull(drill.goodAt) };
+  return { state, reason, lastAt: toIsoTimeOrNull(lastAt), drill: shown };
 }

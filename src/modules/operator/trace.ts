@@ -1,7 +1,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { AppError } from "../../platform/errors.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
-import { timeOf } from "../../platform/http/times.ts";
+import { toIsoTime } from "../../platform/http/times.ts";
 import type { MessageCandidate } from "../../platform/queue/queue-admin.ts";
 import { comparableAddress, parseAddress } from "../../protocols/mime/address.ts";
 import { showSuppression } from "../suppressions/serialize.ts";
@@ -66,7 +66,7 @@ function toCandidate(kind: Candidate["kind"], row: MessageCandidate, { workspace
     from,
     to,
     status,
-    createdAt: timeOf(createdAt),
+    createdAt: toIsoTime(createdAt),
   };
 }
 

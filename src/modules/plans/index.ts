@@ -23,7 +23,7 @@ export function createPlans(context: Pick<Context, "clock">, stores: PlanStores,
   };
   return {
     /** The plan of a workspace; throws 401 when that was deleted. */
-    planOf: (workspaceId: number): Plan => findNamedPlan(workspaceId).plan,
+    findPlan: (workspaceId: number): Plan => findNamedPlan(workspaceId).plan,
     routes: () => usageRoutes({ ...context, ...stores, findNamedPlan }),
   };
 }

@@ -9,7 +9,7 @@ import { UsageReport } from "./schema.ts";
 import type { UsageStore } from "./store.ts";
 
 interface Counting {
-  countOf(workspaceId: number): number;
+  countForWorkspace(workspaceId: number): number;
 }
 
 export interface UsageDeps {
@@ -55,9 +55,9 @@ function buildReport(workspaceId: number, deps: UsageDeps): typeof UsageReport.s
       emailsToday: usage.ofDay(workspaceId, "emails", day),
       smsThisMonth: usage.ofMonth(workspaceId, "sms", month),
       smsCreditsBalance: workspaces.byId(workspaceId)?.smsCredits ?? 0,
-      domains: domains.countOf(workspaceId),
-      apiKeys: keys.countOf(workspaceId),
-      webhooks: deps.webhooks.countOf(workspaceId),
+      domains: domains.countForWorkspace(workspaceId),
+      apiKeys: keys.countForWorkspace(workspaceId),
+      webhooks: deps.webhooks.countForWorkspace(workspaceId),
       // There are none yet.
       members: 0,
       storageBytes: usage.storedBytes(workspaceId),

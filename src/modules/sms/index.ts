@@ -46,7 +46,7 @@ export interface SmsContext extends Context {
   /** Of its own: names of SMSCs that no server answers for must not take the places of email's queries. */
   resolver: DnsClient;
   record: RecordEvent;
-  planOf: (workspaceId: number) => Plan;
+  findPlan: (workspaceId: number) => Plan;
   pages: ListPages;
 }
 
@@ -131,7 +131,7 @@ function createEngine(
   stores: AcceptStores,
   { config, routes }: { config: Config; routes: ReadonlyMap<string, Route> },
 ) {
-  const { commit, steady, random, log, guard, pause, resolver, record, planOf } = context;
+  const { commit, steady, random, log, guard, pause, resolver, record, findPlan } = context;
   const { sms, suppressions, workspaces } = stores;
   const { lostResponseWaitMs, receiptGraceMs, helpText, prefixes } = config.sms;
   const clock = new MessageClock(context.clock, steady);
@@ -145,7 +145,7 @@ function createEngine(
   const receipts = new Receipts({ sms, routes, onLastWord: (word) => numbers.note(word) });
   const responses = new SubmitResponses({ sms, routes, receipts, breaker, links, lostResponseWaitMs, log });
   const duplicates = new DuplicateFilter({ duplicates: sms.duplicates, clock, steady });
-  const inbound = { ...stores, routes, random, log, record, planOf, helpText, prefixes, settings };
+  const inbound = { ...stores, routes, random, log, record, findPlan, helpText, prefixes, settings };
   const reduced = { responses, receipts, inbound, duplicates, history: sms.links };
   const reducer: LinkEventQueueDeps["reducer"] = {
     apply: (event, now) => applyEvent(event, now, reduced),

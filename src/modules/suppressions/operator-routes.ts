@@ -5,7 +5,7 @@ import { operatorCaller } from "../../platform/http/auth.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { jsonBody } from "../../platform/http/body/validate.ts";
-import { timeOf } from "../../platform/http/times.ts";
+import { toIsoTime } from "../../platform/http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { applyHeld, dropHeld, type HeldDeps } from "./held.ts";
@@ -174,7 +174,7 @@ function showHeld(row: HeldRow & { workspaceUid: string }, now: number): typeof 
     channel,
     reason,
     site,
-    heldAt: timeOf(createdAt),
+    heldAt: toIsoTime(createdAt),
     ...(now - createdAt > LONG_HELD_MS ? { hint: LONG_HELD } : {}),
   };
 }

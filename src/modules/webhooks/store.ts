@@ -99,7 +99,7 @@ export function openWebhookStore(db: Db) {
         .get(),
     /** Every webhook of the installation. */
     listAll: (): WebhookRow[] => orm.select().from(webhooks).all(),
-    countOf: (workspaceId: number): number =>
+    countForWorkspace: (workspaceId: number): number =>
       orm.select({ count: count() }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId)).get()?.count ?? 0,
 
     /** A page of a workspace's webhooks, newest first, and one row more when there are more. */

@@ -27,7 +27,7 @@ export function openSenderIdStore({ orm }: Db) {
     /** A workspace's sender ids, the oldest first. */
     of: (workspaceId: number): SenderIdRow[] => selectAll.all({ workspaceId }),
     /** Whose a name or number is: of a shared one several workspaces. */
-    ownersOf: (name: string): number[] =>
+    listOwners: (name: string): number[] =>
       orm
         .select({ workspaceId: senderIds.workspaceId })
         .from(senderIds)

@@ -2,7 +2,7 @@
 
 import type { Context } from "../context.ts";
 import { AppError, getErrorMessage } from "../errors.ts";
-import { type OpenThread, ThreadLine } from "../worker-threads/worker-thread.ts";
+import { type OpenThread, ThreadClient } from "../worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../health-issue.ts";
 
 // Delivery goes on with a damaged database: what can be read is right, and a damaged page stops only what needs it.
@@ -26,7 +26,7 @@ export async function findDamageOnThread(
   openThread: OpenThread,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  const line = new ThreadLine<{ databaseFile: string }, string[]>({
+  const line = new ThreadClient<{ databaseFile: string }, string[]>({
     open: openThread,
     tell: () => undefined,
     silenceMs: SILENCE_MS,

@@ -7,12 +7,12 @@ const MAX_TIME = 40;
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** In UTC, with milliseconds. */
-export function timeOf(at: number): string {
+export function toIsoTime(at: number): string {
   return new Date(at).toISOString();
 }
 
-export function timeOrNull(at: number | null): string | null {
-  return at === null ? null : timeOf(at);
+export function toIsoTimeOrNull(at: number | null): string | null {
+  return at === null ? null : toIsoTime(at);
 }
 
 /** A member that holds a time; `check` says what is wrong with it beside. */

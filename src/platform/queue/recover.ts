@@ -47,7 +47,7 @@ export async function freeInterrupted(deps: RecoverDeps): Promise<LaneHead[]> {
  * Frees rows in flight without an attempt, each after the delay of its claim: they would wait for ever. There are none but
  * for an internal error. Returns where work waits.
  */
-export async function freeLost(isRunning: (id: number) => boolean, deps: RecoverDeps): Promise<LaneHead[]> {
+export async function releaseOrphanedRows(isRunning: (id: number) => boolean, deps: RecoverDeps): Promise<LaneHead[]> {
   const { queue, failed, log, commit } = deps;
   const lost = queue.listInFlight().filter(({ id }) => !isRunning(id) && !failed.has(id));
   if (lost.length === 0) return [];

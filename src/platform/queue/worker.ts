@@ -17,7 +17,7 @@ import type { JobHandler, JobResult } from "./handler.ts";
 import { type Job, type LaneHead, RowTaken, type WorkerQueue } from "./job.ts";
 import type { Lane } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
-import { freeInterrupted, freeLost, type RecoverDeps, reschedule } from "./recover.ts";
+import { freeInterrupted, releaseOrphanedRows, type RecoverDeps, reschedule } from "./recover.ts";
 import { ResultRecorder } from "./result-recorder.ts";
 import { nextRetryAt } from "./retry-delay.ts";
 import type { SiteLimits } from "./site-limits.ts";
@@ -68,7 +68,7 @@ export class Worker<State = unknown> {
     this.#options = options;
     this.#changingSince = clock.now();
     this.#timer = new DueTimer(clock, () => this.#tickSoon());
-    this.#watch = new BackgroundTask({ ...options, name: "watch", run: () => this.#freeLost() });
+    this.#watch = new BackgroundTask({ ...options, name: "watch", run: () => this.#releaseOrphanedRows() });
     this.#recorder = new ResultRecorder(options, (job, dueAt) => {
       if (dueAt !== null) this.nudge(job.laneId, dueAt, job.expiresAt);
       this.#tickSoon();
@@ -185,9 +185,9 @@ export class Worker<State = unknown> {
     this.#tickSoon();
   }
 
-  async #freeLost(): Promise<number> {
+  async #releaseOrphanedRows(): Promise<number> {
     if (this.#claiming > 0 || this.#options.guard.failure !== null || this.#recovery !== "done") return WATCH_EVERY_MS;
-    const heads = await freeLost((id) => this.#running.has(id), this.#recoverDeps);
+    const heads = await releaseOrphanedRows((id) => this.#running.has(id), this.#recoverDeps);
     for (const { laneId, dueAt } of heads) this.nudge(laneId, dueAt);
     return WATCH_EVERY_MS;
   }

@@ -115,12 +115,12 @@ function putBackFile(dataDir: string): string {
  * starts of the other executable. Since nothing was accepted or sent by that, nothing would be sent again, and the
  * replica is this instance's own.
  */
-export function isPutBack(dataDir: string): boolean {
+export function isRolledBack(dataDir: string): boolean {
   return existsSync(putBackFile(dataDir));
 }
 
 /** A start has written itself down: from now on a database that is behind is one put back by hand. */
-export function forgetPutBack(dataDir: string): void {
+export function clearRollbackMark(dataDir: string): void {
   rmSync(putBackFile(dataDir), { force: true });
 }
 

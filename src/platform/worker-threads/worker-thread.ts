@@ -67,7 +67,7 @@ export interface ThreadLineOptions {
 }
 
 /** One thread, started when it is first needed. `I` and `O` must be values that structuredClone can copy. */
-export class ThreadLine<I, O> {
+export class ThreadClient<I, O> {
   readonly #options: ThreadLineOptions;
   readonly #waiting = new Map<number, Waiting>();
   #port: ThreadPort | null = null;

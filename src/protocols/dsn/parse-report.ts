@@ -45,7 +45,7 @@ export type Report =
   | { kind: "unknown"; returnPaths: string[] };
 
 /** `recipient`: the address that our message went to, where it is known: among several it is the one that counts. */
-export function readReport(bytes: Uint8Array, recipient: string | null = null): Report {
+export function parseReport(bytes: Uint8Array, recipient: string | null = null): Report {
   const message = readMessage(bytes);
   const returnPaths = findReturnPaths(message.raw);
   const feedback = readFeedback(message);
@@ -152,8 +152,8 @@ function fromNotice({ message, notice, returnPaths, recipient }: Given & { messa
     ? apart
     : [{ ...NO_STATUS, finalRecipient: named[0] ?? null, paragraphs: notice.paragraphs }];
   // Words without fields are believed of a mail system only: anybody may write that an address is wrong.
-  const isBelieved = isFromMailSystem(message);
-  const judged = statements.map(classify).map((each) => ({ ...each, isHard: each.isHard && isBelieved }));
+  const isTrustedReport = isFromMailSystem(message);
+  const judged = statements.map(classify).map((each) => ({ ...each, isHard: each.isHard && isTrustedReport }));
   return toBounce(judged, returnPaths, recipient);
 }
 

@@ -152,11 +152,11 @@ export function toAsciiDomain(domain: string): string | null {
   if (!labels.every((label) => label.length <= MAX_LABEL_OCTETS && LABEL.test(label))) return null;
   // RFC 1123 §2.1: a top-level label is alphabetic (or an A-label), which tells a name from a dotted number.
   if (!/^[a-z]/.test(labels.at(-1) ?? "")) return null;
-  return ascii.includes("xn--") && !hasHonestLabels(ascii) ? null : ascii;
+  return ascii.includes("xn--") && !hasValidALabels(ascii) ? null : ascii;
 }
 
 /** Fake A-labels ("xn--a") come back empty or altered; a hyphen at the edge may hide behind the encoding (RFC 5891 §4.2.3.1). */
-function hasHonestLabels(ascii: string): boolean {
+function hasValidALabels(ascii: string): boolean {
   return domainToASCII(ascii) === ascii && !/(?:^|\.)-|-(?:\.|$)/.test(domainToUnicode(ascii));
 }
 

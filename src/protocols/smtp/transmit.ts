@@ -181,7 +181,9 @@ async function sendOver(attempt: Attempt, session: SmtpSession, policy: TlsPolic
   if (signal?.aborted) abort();
   try {
     const result = await session.send(envelope, content, beforeDot);
-    const missed = explainMissingTls(session, policy, result, (refusal) => hearRefusal(attempt.mail, refusal));
+    const missed = explainMissingTls(session, policy, result, (refusal) =>
+      removeEchoFromRefusal(attempt.mail, refusal),
+    );
     if (missed === null) return result;
     attempt.pool.withoutTls.delete(session.host);
     session.destroy();
@@ -258,7 +260,10 @@ function isReached(result: SendResult): boolean {
   return result.kind === "accepted" || ENVELOPE_ANSWERED.has(result.stage);
 }
 
-function hearRefusal({ envelope, header }: Mail, refusal: Extract<SendResult, { kind: "refused" }>): OwnReply {
+function removeEchoFromRefusal(
+  { envelope, header }: Mail,
+  refusal: Extract<SendResult, { kind: "refused" }>,
+): OwnReply {
   return removeEcho(refusal.reply, refusal.stage, { from: envelope.from, to: envelope.to, header });
 }
 
@@ -280,7 +285,7 @@ function conclude({ tries, mail }: Attempt): Transmission {
     isReached: tries.some((each) => isReached(each.result)),
     isOutcomeUnknown: result.kind === "broken" && result.isDotSent,
     lastReply: "reply" in result ? result.reply : null,
-    heard: result.kind === "refused" ? hearRefusal(mail, result) : null,
+    heard: result.kind === "refused" ? removeEchoFromRefusal(mail, result) : null,
     tries,
   };
 }

@@ -35,10 +35,10 @@ function publishedAt(name: string, domains: DomainStore | null): ZoneRecord[] | 
   if (domains === null) return null;
   for (let at = name.indexOf("."); at > 0; at = name.indexOf(".", at + 1)) {
     // Of several workspaces with the same domain, the one that sends from it, else the first.
-    const holders = domains.everyByName(name.slice(at + 1));
+    const holders = domains.listByName(name.slice(at + 1));
     const domain = holders.find((row) => row.status === "verified") ?? holders[0];
     if (domain === undefined) continue;
-    const records = buildRecords(domain, domains.keysOf(domain.id), { bounceHost: SANDBOX_HOST, dmarcRua: null });
+    const records = buildRecords(domain, domains.listKeys(domain.id), { bounceHost: SANDBOX_HOST, dmarcRua: null });
     const all = [...records.dkim, records.spf, records.dmarc].filter((record) => record.name === name);
     if (all.length > 0) return all.map(({ type, value }) => ({ type, value }));
   }

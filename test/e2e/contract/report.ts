@@ -12,7 +12,7 @@ export interface Report {
   isWhole: boolean;
 }
 
-export function readReport(text: string): Report {
+export function parseReport(text: string): Report {
   const report: Report = { statuses: new Map(), requests: 0, isWhole: false };
   for (const line of text.split("\n")) {
     if (line === "") continue;

@@ -14,7 +14,7 @@ import { makeFolder, runProgram, runShown, type Cleanup } from "../../support/pe
 import { type Sandbox, startSandbox } from "../../support/peers/sandbox.ts";
 import { checkClients } from "./clients.ts";
 import { ensureSchemathesis, type Schemathesis } from "./environment.ts";
-import { hasSuccess, readReport, statusesOf } from "./report.ts";
+import { hasSuccess, parseReport, statusesOf } from "./report.ts";
 import { type Caller, LAST, seed, type World } from "./seeds.ts";
 
 /** JSON whose shape the caller knows from the interface. */
@@ -70,7 +70,7 @@ async function testRoutes({ name, schemathesis, folder, checks, cleanup, choose 
     [...schemathesis.command, ...argumentsFor({ file, report, url: sandbox.url, routes, choose })],
     { cwd: place, env: { ...schemathesis.env, ...(await environmentFor(sandbox)) } },
   );
-  const found = readReport(readFileSync(report, "utf8"));
+  const found = parseReport(readFileSync(report, "utf8"));
   checks.claim(
     `${name}: Schemathesis finds nothing in ${found.requests} requests`,
     exitCode === 0 && found.isWhole,

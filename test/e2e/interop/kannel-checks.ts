@@ -63,13 +63,16 @@ async function checkSending(kannel: Kannel, smsc: SmscHandle, checks: Checks): P
 }
 
 async function checkReports(kannel: Kannel, checks: Checks): Promise<void> {
-  const countOf = (kind: number) => kannel.reports().filter((report) => report.kind === kind).length;
+  const countForWorkspace = (kind: number) => kannel.reports().filter((report) => report.kind === kind).length;
   await kannel.until("Kannel's reports", () => {
-    const [delivered, others] = [countOf(REPORT.delivered), countOf(REPORT.failed) + countOf(REPORT.refused)];
+    const [delivered, others] = [
+      countForWorkspace(REPORT.delivered),
+      countForWorkspace(REPORT.failed) + countForWorkspace(REPORT.refused),
+    ];
     // They are calls side by side: that a text was taken may be told after its receipt.
-    return delivered === GOLDEN.length && others === 2 && countOf(REPORT.taken) > GOLDEN.length;
+    return delivered === GOLDEN.length && others === 2 && countForWorkspace(REPORT.taken) > GOLDEN.length;
   });
-  checks.equal("Kannel: takes our simulator's answers", countOf(REPORT.taken), GOLDEN.length + 1);
+  checks.equal("Kannel: takes our simulator's answers", countForWorkspace(REPORT.taken), GOLDEN.length + 1);
   const [failed] = kannel.reports().filter(({ kind }) => kind === REPORT.failed);
   checks.equal("Kannel: finds the text of a failure's receipt", failed?.to, `+${FAILING}`);
   const [refused] = kannel.reports().filter(({ kind }) => kind === REPORT.refused);

@@ -49,7 +49,7 @@ async function scrape(url: string | null): Promise<Metrics> {
 }
 
 /** How many values a histogram has. */
-function countOf({ families }: Metrics, name: string): number {
+function countForWorkspace({ families }: Metrics, name: string): number {
   const family = families.find((each) => each.name === name);
   expect([name, family?.type]).toEqual([name, "HISTOGRAM"]);
   return Number(family?.metrics[0]?.count);
@@ -169,10 +169,10 @@ test("a process tells of its commits, its loop, its files and itself, and its st
   let read = await scrape(url);
   // The loop is measured every tenth of a second.
   for (const until = Date.now() + 10_000; Date.now() < until; read = await scrape(url)) {
-    if (countOf(read, "pombo_event_loop_lag_seconds") > 0) break;
+    if (countForWorkspace(read, "pombo_event_loop_lag_seconds") > 0) break;
   }
   expect(read.value("pombo_http_requests_total", { class: "2xx" })).toBeGreaterThanOrEqual(1);
-  expect(countOf(read, "pombo_event_loop_lag_seconds")).toBeGreaterThan(0);
+  expect(countForWorkspace(read, "pombo_event_loop_lag_seconds")).toBeGreaterThan(0);
   expect(read.value("pombo_database_wal_size_bytes")).toBeGreaterThanOrEqual(0);
   for (const name of [
     "pombo_ready",
@@ -201,7 +201,7 @@ test("commits and requests are measured as soon as there are some", async () => 
     "pombo_commit_batch_size",
     "pombo_http_request_duration_seconds",
   ])
-    expect([name, countOf(read, name) > 0]).toEqual([name, true]);
+    expect([name, countForWorkspace(read, name) > 0]).toEqual([name, true]);
 });
 
 test('a metrics port in use stops the start in one sentence with the way out, and "" turns them off', async () => {

@@ -19,9 +19,10 @@ function query<Row>(world: World, sql: string): Row[] {
   return database.query<Row, []>(sql).all();
 }
 
-const countOf = (world: World, sql: string) => query<{ n: number }>(world, `SELECT COUNT(*) AS n ${sql}`)[0]?.n ?? -1;
-const droppedOf = (world: World) => countOf(world, "FROM email WHERE status = 'failed'");
-const waitingOf = (world: World) => countOf(world, "FROM email_queue");
+const countForWorkspace = (world: World, sql: string) =>
+  query<{ n: number }>(world, `SELECT COUNT(*) AS n ${sql}`)[0]?.n ?? -1;
+const droppedOf = (world: World) => countForWorkspace(world, "FROM email WHERE status = 'failed'");
+const waitingOf = (world: World) => countForWorkspace(world, "FROM email_queue");
 
 async function fill(world: World, served: Served): Promise<void> {
   for (let batch = 0; batch < BATCHES; batch += 1) {
@@ -60,7 +61,7 @@ test("a drop that is killed leaves every email dropped or waiting, and is finish
   const dropped = droppedOf(world);
   expect(dropped).toBeGreaterThan(0);
   expect(dropped + waitingOf(world)).toBe(TOTAL);
-  expect(countOf(world, "FROM email_queue q JOIN email e ON e.id = q.id WHERE e.status <> 'queued'")).toBe(0);
+  expect(countForWorkspace(world, "FROM email_queue q JOIN email e ON e.id = q.id WHERE e.status <> 'queued'")).toBe(0);
   await using second = await world.serve();
   const left = waitingOf(world);
   let more = 0;

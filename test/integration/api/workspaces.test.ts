@@ -52,11 +52,11 @@ test("a workspace's name has 1 to 100 characters, and every fault is named", asy
 
 test("the operator chooses a plan by name, and without one it is the default plan", async () => {
   await using pombo = await startInstance();
-  const planOf = (id: string) =>
+  const findPlan = (id: string) =>
     pombo.app.db.sqlite.query<{ plan: string }, [string]>("SELECT plan FROM workspace WHERE uid = ?").get(id)?.plan;
   const make = (body: unknown) => pombo.operator.call("POST", WORKSPACES, { body });
-  expect(planOf((await make({ name: "x" })).body.data.workspaceId)).toBe("launch");
-  expect(planOf((await make({ name: "x", plan: "growth" })).body.data.workspaceId)).toBe("growth");
+  expect(findPlan((await make({ name: "x" })).body.data.workspaceId)).toBe("launch");
+  expect(findPlan((await make({ name: "x", plan: "growth" })).body.data.workspaceId)).toBe("growth");
   for (const plan of ["gold", "Growth", "__proto__", "toString"]) {
     expectErrors(await make({ name: "x", plan }), 422, [
       { field: "plan", message: /^plan must be one of the configured plans: launch, / },
@@ -110,7 +110,7 @@ const CALLERS: Record<string, { operator: string; any_key: string; open: string 
   nobody: { operator: "401 MISSING_API_KEY", any_key: "401 MISSING_API_KEY", open: "201" },
 };
 
-async function keysOf(pombo: Instance): Promise<Record<string, string | null>> {
+async function listKeys(pombo: Instance): Promise<Record<string, string | null>> {
   const domains = await pombo.workspace.call("GET", "/api/v1/domains");
   const body = { name: "one domain", domainId: domains.body.data[0].id };
   const restricted = await pombo.workspace.call("POST", "/api/v1/auth/keys", { body });
@@ -129,7 +129,7 @@ test.each(["operator", "any_key", "open"] as const)(
     await using pombo = await startInstance(withCreation(creation));
     const count = () =>
       pombo.app.db.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM workspace").get()?.n ?? 0;
-    const keys = await keysOf(pombo);
+    const keys = await listKeys(pombo);
     for (const [caller, key] of Object.entries(keys)) {
       const before = count();
       const answer = await pombo.workspace.call("POST", WORKSPACES, { body: { name: "x" }, key });

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { passedOn } from "../../../src/cli/client/child-environment.ts";
+import { pickEnvironment } from "../../../src/cli/client/child-environment.ts";
 import { type HostActions, createHostActions } from "../../../src/cli/commands/update/service.ts";
 import { serveHostActions } from "../../../src/cli/commands/update/remote.ts";
 import { waitUntil } from "../../support/peers/process.ts";
@@ -56,7 +56,7 @@ test("of an environment what pombo may be told goes on, and nothing that changes
     GCONV_PATH: "/x",
   };
   const useful = { POMBO_INSTANCE_KEY: "k", HTTPS_PROXY: "p", SSL_CERT_FILE: "f", TZ: "Africa/Maputo", LANG: "C" };
-  const { PATH, ...passed } = passedOn({ ...hostile, ...useful, POMBO_NOT_SET: undefined });
+  const { PATH, ...passed } = pickEnvironment({ ...hostile, ...useful, POMBO_NOT_SET: undefined });
   expect(passed).toEqual(useful);
   expect(PATH).not.toContain("/x");
 });
@@ -65,7 +65,7 @@ test("a process is looked at: its words and its environment, without what is hos
   await withProcess([binary, "60"], { LD_PRELOAD: "/nothing.so", POMBO_INSTANCE_KEY: "k" }, async (pid) => {
     const found = await host().inspect(pid);
     expect(found).toMatchObject({ pid, unit: null, args: ["60"] });
-    expect(found.env).toEqual({ ...passedOn({}), POMBO_INSTANCE_KEY: "k" });
+    expect(found.env).toEqual({ ...pickEnvironment({}), POMBO_INSTANCE_KEY: "k" });
   });
 });
 

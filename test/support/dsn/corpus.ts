@@ -1,7 +1,7 @@
 /** The corpora of real reports that may lie beside the project, and the score of the parser on them. */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readReport, type Report } from "../../../src/protocols/dsn/parse-report.ts";
+import { parseReport, type Report } from "../../../src/protocols/dsn/parse-report.ts";
 import { JUDGED } from "./corpus-judged.ts";
 
 const FOLDER = new URL("../../../../shared/corpora/", import.meta.url).pathname;
@@ -76,7 +76,7 @@ export function score(samples: Sample[]): Score {
     else part.wrong.push(name);
   };
   for (const { name, bytes, labels } of samples) {
-    const report = readReport(bytes);
+    const report = parseReport(bytes);
     for (const [at, label] of labels.entries()) {
       if (label.reason === "feedback") count(result.complaints, report.kind === "complaint", name);
       else if (label.reason === "vacation") count(result.answers, report.kind === "auto_reply", name);

@@ -5,7 +5,7 @@ import { type Config, parseConfig, readReplicaUrl } from "../../../config/config
 import { drillReplica } from "../../../backup/restore-drill.ts";
 import { openThread } from "../../../server/start-mail-worker.ts";
 import { readRecoveryKey } from "../../../platform/keyring/key-file.ts";
-import { timeOf } from "../../../platform/http/times.ts";
+import { toIsoTime } from "../../../platform/http/times.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Restored, restoreInstance } from "../../../backup/restore.ts";
 import { type Arguments, type Command, CommandError, type Terminal, UsageError } from "../../framework/definition.ts";
@@ -157,14 +157,15 @@ function chooseKey(args: Arguments, { secrets, dataDir }: Config, { env }: Termi
 
 function toJson({ contents, restorePoint, at, mayRun, newKey }: Restored) {
   return {
-    asOf: timeOf(at),
-    restorePoint: timeOf(restorePoint),
+    asOf: toIsoTime(at),
+    restorePoint: toIsoTime(restorePoint),
     emails: contents.emails,
     texts: contents.texts,
     workspaces: contents.workspaces,
     domains: contents.domains,
     waiting: contents.waiting,
-    mayRun: mayRun === null ? null : { host: mayRun.host, startedAt: timeOf(mayRun.startedAt), isSeen: mayRun.isSeen },
+    mayRun:
+      mayRun === null ? null : { host: mayRun.host, startedAt: toIsoTime(mayRun.startedAt), isSeen: mayRun.isSeen },
     newKey,
   };
 }
@@ -178,12 +179,12 @@ function summary(
   const user = existsSync(SERVICE) ? "sudo -u pombo " : "";
   const command = (words: string) => `${user}pombo ${words} --config ${plain(to.file)}`;
   return [
-    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(timeOf(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "SMS", "SMS")} of ${count(contents.workspaces, "workspace")}.`,
+    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(toIsoTime(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "SMS", "SMS")} of ${count(contents.workspaces, "workspace")}.`,
     "",
     ...(mayRun === null
       ? []
       : [
-          `pombo on ${plain(mayRun.host)} (since ${timeText(timeOf(mayRun.startedAt))}) wrote to this replica and has not recorded a stop${mayRun.isSeen ? ": IT IS RUNNING, and wrote to it just now" : ""}.`,
+          `pombo on ${plain(mayRun.host)} (since ${timeText(toIsoTime(mayRun.startedAt))}) wrote to this replica and has not recorded a stop${mayRun.isSeen ? ": IT IS RUNNING, and wrote to it just now" : ""}.`,
           "Make sure that it never runs again, then start this one.",
           "",
         ]),

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { CommandError, type FailureCode, type Terminal } from "../../framework/definition.ts";
-import { passedOn } from "../../client/child-environment.ts";
+import { pickEnvironment } from "../../client/child-environment.ts";
 import type { Owner } from "../../client/data-owner.ts";
 import type { HostActions } from "./service.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
@@ -28,7 +28,7 @@ export function startRootProcess(
     // A session of its own: after Ctrl-C it is still needed to undo the update.
     detached: true,
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...passedOn(env), [ACTIONS_FOR]: String(uid) },
+    env: { ...pickEnvironment(env), [ACTIONS_FOR]: String(uid) },
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise<void>((resolve) => {

@@ -13,7 +13,7 @@ import {
 import { isUntouched, putBack } from "../../../platform/update/recover.ts";
 import { CommandError } from "../../framework/definition.ts";
 import { UPDATE_ID } from "../serve.ts";
-import { passedOn } from "../../client/child-environment.ts";
+import { pickEnvironment } from "../../client/child-environment.ts";
 import type { HostActions, Running } from "./service.ts";
 import {
   type Outputs,
@@ -164,7 +164,7 @@ async function rollBack(update: Update, start: { started: Started | null; output
   const { journal, dataDir, database, clock } = update;
   const stays = () => {
     removeJournal(dataDir);
-    return new CommandError(explainStay(update, failure));
+    return new CommandError(explainNoRollback(update, failure));
   };
   // Before it is stopped: it may work in spite of the failure.
   if (!isUntouched(database, journal.id)) throw stays();
@@ -183,7 +183,7 @@ async function rollBack(update: Update, start: { started: Started | null; output
   );
 }
 
-function explainStay({ journal, unit, binary }: Update, failure: string): string {
+function explainNoRollback({ journal, unit, binary }: Update, failure: string): string {
   const start = unit === null ? "start it again as before" : `systemctl start ${unit}`;
   return (
     `pombo ${journal.to} does not run: ${failure}. It has accepted or sent messages already, so it stays: going back would lose accepted ` +
@@ -194,7 +194,7 @@ function explainStay({ journal, unit, binary }: Update, failure: string): string
 
 /** Null: it can run the instance; else its error output. */
 async function probe({ draft, configFile, journal, running, env, clock }: Update): Promise<string | null> {
-  const environment = { ...(running?.env ?? passedOn(env)), [UPDATE_ID]: journal.id };
+  const environment = { ...(running?.env ?? pickEnvironment(env)), [UPDATE_ID]: journal.id };
   const args = ["serve", "--probe", "--config", configFile];
   try {
     const { output, failure } = await runChild(draft, args, {

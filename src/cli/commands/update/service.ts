@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { syncFolder } from "../../../platform/db/snapshot.ts";
 import { hashFile } from "../../../platform/update/recover.ts";
-import { passedOn } from "../../client/child-environment.ts";
+import { pickEnvironment } from "../../client/child-environment.ts";
 import { CommandError } from "../../framework/definition.ts";
 import { isRoot, openPlace, findUid } from "../../client/data-owner.ts";
 import { type Brought, bringExecutable, type Source } from "./source.ts";
@@ -169,7 +169,7 @@ function inspect(pid: number, of: { at: string; binary: string; uid: number }): 
       pid,
       args: words("cmdline").slice(1, -1),
       cwd: readlinkSync(`${at}/cwd`),
-      env: passedOn(Object.fromEntries(entries)),
+      env: pickEnvironment(Object.fromEntries(entries)),
     };
   } catch (error) {
     throw new CommandError(
@@ -215,7 +215,7 @@ function openSystemd(env: HostActionsOptions["env"], { systemctl: path }: Machin
     const { status, stdout, stderr } = spawnSync(path, [...(isUsers ? ["--user"] : []), ...words, "--", name], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...passedOn({}), ...(isUsers ? { XDG_RUNTIME_DIR, DBUS_SESSION_BUS_ADDRESS } : {}) },
+      env: { ...pickEnvironment({}), ...(isUsers ? { XDG_RUNTIME_DIR, DBUS_SESSION_BUS_ADDRESS } : {}) },
     });
     return { code: status, output: `${stdout ?? ""}${stderr ?? ""}` };
   };

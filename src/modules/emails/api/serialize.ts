@@ -1,4 +1,4 @@
-import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import { unpackBody } from "../content/body.ts";
 import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
 import type { ListedEmail } from "../store/list-store.ts";
@@ -15,9 +15,9 @@ export function showInList(email: ListedEmail["email"], attemptsBegun: number | 
     subject: email.subject,
     // The Message-ID: there is none at any server before the first attempt.
     providerId: (attemptsBegun ?? email.attempts) > 0 ? getMessageId(email) : null,
-    createdAt: timeOf(email.createdAt),
-    sentAt: timeOrNull(email.sentAt),
-    deliveredAt: timeOrNull(email.deliveredAt),
+    createdAt: toIsoTime(email.createdAt),
+    sentAt: toIsoTimeOrNull(email.sentAt),
+    deliveredAt: toIsoTimeOrNull(email.deliveredAt),
   };
 }
 
@@ -36,7 +36,7 @@ export function showState({ email, queue }: EmailState): Omit<typeof EmailRecord
     status: getStatus({ email, queue }),
     replyTo: email.replyTo,
     attempts: queue?.attempts ?? email.attempts,
-    nextAttemptAt: isWaiting ? timeOf(queue.nextAt) : null,
+    nextAttemptAt: isWaiting ? toIsoTime(queue.nextAt) : null,
     possibleDuplicate: email.possibleDuplicate,
     bounce: email.bounce === null ? null : (JSON.parse(email.bounce) as Bounce),
   };

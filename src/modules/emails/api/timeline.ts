@@ -1,4 +1,4 @@
-import { timeOf } from "../../../platform/http/times.ts";
+import { toIsoTime } from "../../../platform/http/times.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "../reports/store.ts";
 import type { AttemptRow, EmailRow, EmailState, QueueRow } from "../store/store.ts";
@@ -21,13 +21,13 @@ export function showTimeline(
   reports: readonly ReportRow[] = [],
 ): Entry[] {
   const entries: Entry[] = [
-    { type: "email.queued", at: timeOf(email.createdAt), reason: null },
+    { type: "email.queued", at: toIsoTime(email.createdAt), reason: null },
     ...attempts.map((attempt) => ended(attempt, email)),
     ...reports.map(reported),
   ];
   const isEndTold = attempts.some((attempt) => isEnd(attempt, email));
   if (email.endedAt !== null && !isEndTold) {
-    entries.push({ type: `email.${email.status}`, at: timeOf(email.endedAt), reason: email.failedReason });
+    entries.push({ type: `email.${email.status}`, at: toIsoTime(email.endedAt), reason: email.failedReason });
   }
   if (queue?.inFlight === true && queue.startedAt !== null) entries.push(running(queue, queue.startedAt));
   // A report that overtakes the answer to its message ends it before the attempt has ended.
@@ -36,13 +36,13 @@ export function showTimeline(
 
 function ended(attempt: AttemptRow, email: EmailRow): Entry {
   const { outcome, category, host, address, tls, stage, code, enhancedCode, reply } = attempt;
-  const endedAt = timeOf(attempt.endedAt);
+  const endedAt = toIsoTime(attempt.endedAt);
   return {
     type: `email.${statusAfter(attempt, email)}`,
     at: endedAt,
     reason: isEnd(attempt, email) ? email.failedReason : null,
     attempt: attempt.number,
-    startedAt: timeOf(attempt.startedAt),
+    startedAt: toIsoTime(attempt.startedAt),
     endedAt,
     outcome,
     category,
@@ -59,16 +59,16 @@ function ended(attempt: AttemptRow, email: EmailRow): Entry {
 
 function reported({ emailId: _emailId, number: _number, kind, at, ...report }: ReportRow): Entry {
   const { isPermanent: permanent, remoteMta: host, diagnostic: reply, ...rest } = report;
-  return { type: `report.${kind}`, at: timeOf(at), reason: null, permanent, host, reply, ...rest };
+  return { type: `report.${kind}`, at: toIsoTime(at), reason: null, permanent, host, reply, ...rest };
 }
 
 function showTry({ isReused, endedAt, ...connection }: StoredTry): NonNullable<Entry["tries"]>[number] {
-  return { ...connection, reused: isReused, endedAt: timeOf(endedAt) };
+  return { ...connection, reused: isReused, endedAt: toIsoTime(endedAt) };
 }
 
 /** Nothing is known of it yet but that it began. */
 function running({ attempts }: QueueRow, startedAt: number): Entry {
-  const at = timeOf(startedAt);
+  const at = toIsoTime(startedAt);
   const begun = { type: "email.sending", at, reason: null, attempt: attempts, startedAt: at, endedAt: null } as const;
   const { dialogue: _dialogue, ...connection } = NO_CONNECTION;
   return { ...begun, outcome: null, category: null, ...connection };

@@ -1,4 +1,4 @@
-import type { ThreadLine } from "../../../platform/worker-threads/worker-thread.ts";
+import type { ThreadClient } from "../../../platform/worker-threads/worker-thread.ts";
 import { type PlainKey, plainKeyReader } from "../../../protocols/dkim/keys.ts";
 import { type RsaSigner, type SigningKey, signMessage } from "../../../protocols/dkim/sign.ts";
 import { parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
@@ -34,7 +34,7 @@ export type Composed =
 export type Composer = (input: ComposeInput) => Promise<Composed>;
 
 /** Composes and signs on the thread, and here when that has ended. */
-export function createComposer(line: ThreadLine<ComposeInput, Composed>): Composer {
+export function createComposer(line: ThreadClient<ComposeInput, Composed>): Composer {
   const readKeys = plainKeyReader();
   return (input) => line.callOrDo(input, () => composeAndSign(input, readKeys));
 }

@@ -1,4 +1,4 @@
-import type { ThreadLine } from "../../../platform/worker-threads/worker-thread.ts";
+import type { ThreadClient } from "../../../platform/worker-threads/worker-thread.ts";
 import { type GivenContent, prepareContent, type StoredBody } from "./body.ts";
 
 // Where an email's content is prepared: here, or on the thread when what came in one turn of the event
@@ -16,7 +16,7 @@ const TURN_CHARACTERS = 240_000;
 /** Making a text from html costs so many times what compressing does. */
 const CONVERTING = 8;
 
-export function createPreparer(line: ThreadLine<GivenContent, StoredBody>): Preparer {
+export function createPreparer(line: ThreadClient<GivenContent, StoredBody>): Preparer {
   let dueThisTurn = 0;
   const isLittle = (contents: GivenContent[]): boolean => {
     if (dueThisTurn === 0) setImmediate(() => (dueThisTurn = 0));

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import {
   earlier,
   type DropResult,
@@ -95,7 +95,7 @@ export function createEmailQueueAdmin(deps: EmailAdminDeps): EmailQueueAdmin {
     depth() {
       const { waiting, delayed } = store.waiting();
       const running = worker.runningCount;
-      const oldestAt = timeOrNull(store.oldestAt());
+      const oldestAt = toIsoTimeOrNull(store.oldestAt());
       return { waiting: Math.max(0, waiting - running), isMinimum: false, oldestAt, running, delayed };
     },
 
@@ -225,11 +225,11 @@ function showDestination(counted: Counted, runningByLane: Map<number, number>, d
     waiting,
     running,
     held,
-    oldestAt: timeOrNull(store.acceptedAt(oldestId)),
-    nextAttemptAt: timeOrNull(nextAt),
+    oldestAt: toIsoTimeOrNull(store.acceptedAt(oldestId)),
+    nextAttemptAt: toIsoTimeOrNull(nextAt),
     state: destinationState({ waiting, running, held, nextAt, isBlocked }, deps),
     reason: isBlocked ? block.reason : (last?.reply ?? null),
-    blockedUntil: isBlocked ? timeOf(block.until) : null,
+    blockedUntil: isBlocked ? toIsoTime(block.until) : null,
   };
 }
 
@@ -263,11 +263,11 @@ function showWaiting({
     id: email.uid,
     workspaceId: workspaceUid,
     to: email.recipient,
-    queuedAt: timeOf(email.createdAt),
+    queuedAt: toIsoTime(email.createdAt),
     state: getStatus({ email, queue }),
     attempts: queue.attempts,
-    nextAttemptAt: queue.inFlight ? null : timeOf(queue.nextAt),
-    expiresAt: timeOf(queue.expiresAt),
+    nextAttemptAt: queue.inFlight ? null : toIsoTime(queue.nextAt),
+    expiresAt: toIsoTime(queue.expiresAt),
     lastReply: queue.lastReply,
   };
 }
@@ -290,7 +290,7 @@ function traceRecord(state: NonNullable<ReturnType<EmailStore["findStateById"]>>
   return {
     ...showState(state),
     returnPath: email.returnPath,
-    expiresAt: timeOrNull(queue?.expiresAt ?? null),
+    expiresAt: toIsoTimeOrNull(queue?.expiresAt ?? null),
     timeline,
   };
 }

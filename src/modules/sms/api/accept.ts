@@ -43,7 +43,7 @@ export interface AcceptStores {
 
 /** Of writing a message that is decided on. */
 export interface WriteDeps extends AcceptStores, Pick<Context, "random" | "log"> {
-  planOf: (workspaceId: number) => Plan;
+  findPlan: (workspaceId: number) => Plan;
   record: RecordEvent;
   settings: AcceptSendDeps["settings"] & { lifetimesMs: Record<Priority, number> };
 }
@@ -73,7 +73,7 @@ function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number,
   const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
   if (blocked !== null) throw blocked;
   // Before anything that only a plan with SMS can put right.
-  if (!deps.planOf(workspaceId).sms) throw notInPlan();
+  if (!deps.findPlan(workspaceId).sms) throw notInPlan();
   const sender = chooseSender(workspaceId, item.from, deps);
   refuseSuppressed(workspaceId, item.to, deps);
   const route = deps.routing.find(item.to);

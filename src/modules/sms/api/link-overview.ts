@@ -1,6 +1,6 @@
 // The links of all routes for the operator: as configured, and their state where an instance runs.
 
-import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { LinkStore } from "../gateway/link-store.ts";
 import type { Links, LinkView } from "../gateway/links.ts";
@@ -54,13 +54,13 @@ export function createLinkOverview({ routes, links, store, isAllShown }: LinkOve
         events: events
           .toSorted((a, b) => b.id - a.id)
           .slice(0, limit)
-          .map(({ link: of, kind, detail, createdAt }) => ({ at: timeOf(createdAt), link: of, kind, detail })),
+          .map(({ link: of, kind, detail, createdAt }) => ({ at: toIsoTime(createdAt), link: of, kind, detail })),
         pdus: pdus
           .toSorted((a, b) => b.at - a.at)
           .map(({ link: of, at, direction, bytes }) => {
             const { command, sequence, status, raw } = pduText(bytes, isAllShown);
             const statusName = /_resp$|nack/.test(command) ? findStatusRule(status).name : null;
-            return { at: timeOf(at), link: of, direction, command, sequence, status, statusName, raw };
+            return { at: toIsoTime(at), link: of, direction, command, sequence, status, statusName, raw };
           }),
       };
     },
@@ -87,9 +87,9 @@ function showView({ state, since, retryAt, error, counts }: LinkView): Standing 
   const { submits, receipts, ends, texts: inbound } = counts;
   return {
     state,
-    since: timeOf(since),
-    retryAt: timeOrNull(retryAt),
-    lastError: error === null ? null : { ...error, at: timeOf(error.at) },
+    since: toIsoTime(since),
+    retryAt: toIsoTimeOrNull(retryAt),
+    lastError: error === null ? null : { ...error, at: toIsoTime(error.at) },
     submits: { ...submits },
     receipts: Object.values(receipts).reduce((sum, each) => sum + each, 0),
     inbound,

@@ -1,6 +1,6 @@
 // SMS as the API and its events show them.
 
-import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import type { InboundRow } from "../inbound/store.ts";
 import type { InboundSms, SmsRecord } from "./schema.ts";
 import type { MessageRow } from "../queue/message-store.ts";
@@ -25,10 +25,10 @@ export function withoutBody(row: MessageRow): Omit<typeof SmsRecord.static, "bod
     providerErrorCode,
     providerId,
     failedReason,
-    createdAt: timeOf(row.createdAt),
-    sentAt: timeOrNull(row.sentAt),
-    deliveredAt: timeOrNull(row.deliveredAt),
-    lastEventAt: timeOrNull(row.lastEventAt),
+    createdAt: toIsoTime(row.createdAt),
+    sentAt: toIsoTimeOrNull(row.sentAt),
+    deliveredAt: toIsoTimeOrNull(row.deliveredAt),
+    lastEventAt: toIsoTimeOrNull(row.lastEventAt),
     segments,
     encoding,
     credits,
@@ -42,6 +42,6 @@ export function showInbound(row: InboundRow): typeof InboundSms.static {
     from: row.sender,
     to: row.recipient,
     body: row.body,
-    receivedAt: timeOf(row.receivedAt),
+    receivedAt: toIsoTime(row.receivedAt),
   };
 }

@@ -44,7 +44,7 @@ export interface SeenPdu {
   bytes: Buffer;
 }
 
-export interface LinkSight {
+export interface LinkSnapshot {
   /** `waiting`: until `retryAt`. `refused`: the same, after a bind that was refused. */
   state: "bound" | "partly" | "connecting" | "waiting" | "refused" | "closed";
   /** Unix ms: bound since then, or not bound since then. */
@@ -148,7 +148,7 @@ export class LinkStatus {
     return [...this.#pdus.slice(this.#next), ...this.#pdus.slice(0, this.#next)].toReversed();
   }
 
-  sight({ state }: Pick<LinkState, "state">): LinkSight {
+  sight({ state }: Pick<LinkState, "state">): LinkSnapshot {
     return {
       state: state === "unbound" ? this.#unboundState() : state,
       since: this.#since,
@@ -158,7 +158,7 @@ export class LinkStatus {
     };
   }
 
-  #unboundState(): LinkSight["state"] {
+  #unboundState(): LinkSnapshot["state"] {
     if (this.#retryAt === null || this.#retryAt <= this.#clock.now()) return "connecting";
     return this.#isRefused ? "refused" : "waiting";
   }

@@ -6,7 +6,7 @@ import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 import type { LinkSettings } from "../../../protocols/smpp/settings.ts";
 import { readReceipt } from "../receipts/parse.ts";
 import type { DispatchTarget, LinkListener } from "./link-event.ts";
-import { type LinkChange, type LinkSight, LinkStatus } from "./link-status.ts";
+import { type LinkChange, type LinkSnapshot, LinkStatus } from "./link-status.ts";
 import type { Route } from "./route-settings.ts";
 import type { Submission } from "./submission.ts";
 
@@ -16,7 +16,7 @@ export interface LinksDeps extends Pick<Context, "clock" | "steady" | "random" |
   lookUp: (host: string) => Promise<string[]>;
 }
 
-export interface LinkView extends LinkSight {
+export interface LinkView extends LinkSnapshot {
   route: string;
   name: string;
   window: number;

@@ -42,7 +42,7 @@ export function answerHelp(
   if (sms.messages.helpedSince(workspaceId, from, now - AGAIN_MS)) return [];
   const text = prepareText(helpText, { coding: route, folding: workspace.smsFolding });
   const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
-  const isPaid = deps.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;
+  const isPaid = deps.findPlan(workspaceId).sms && workspace.smsCredits >= text.segments;
   if (blocked || !isPaid) {
     log.event("sms.help_unanswered", { workspace: workspace.uid, why: blocked ? "blocked" : "credits" }, "warn");
     return [];

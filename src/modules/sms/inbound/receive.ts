@@ -106,7 +106,7 @@ function listForms(destination: string): string[] {
 }
 
 function findOwner(subscriber: string, own: string[], now: number, deps: InboundDeps): number | null {
-  const owners = new Set(own.flatMap((name) => deps.senderIds.ownersOf(name)));
+  const owners = new Set(own.flatMap((name) => deps.senderIds.listOwners(name)));
   if (owners.size <= 1) return [...owners][0] ?? null;
   const texted = own
     .flatMap((name) => deps.sms.messages.textedFrom(subscriber, name, now - ANSWER_MS))

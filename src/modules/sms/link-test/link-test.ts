@@ -3,7 +3,7 @@
 // kept among those; nothing of it is ever sent twice.
 
 import type { Context } from "../../../platform/context.ts";
-import { timeOf } from "../../../platform/http/times.ts";
+import { toIsoTime } from "../../../platform/http/times.ts";
 import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
 import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { LinkTestRecord } from "../api/operator-schema.ts";
@@ -242,7 +242,7 @@ export class LinkTest {
     const nothing = { sequence: null, dataCoding: null, esmClass: null, status: null, statusName: null };
     const none = { ...nothing, messageId: null, ms: null, receipt: null, raw: null };
     const { text = null, part = null } = result ?? {};
-    const at = timeOf(this.deps.clock.now());
+    const at = toIsoTime(this.deps.clock.now());
     this.lines.push({ no: this.lines.length + 1, at, kind, text, part, ...none, ...said });
   }
 }

@@ -1,5 +1,5 @@
 import type { Db } from "../../../platform/db/open.ts";
-import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import {
   earlier,
   type DropResult,
@@ -61,7 +61,7 @@ export function createSmsQueueAdmin({ db, segments, routeIssue, nudge }: SmsAdmi
     overview: () => overview(store, routeIssue),
     depth() {
       const waiting = store.waiting();
-      return { waiting, isMinimum: waiting >= MAX_COUNTED, oldestAt: timeOrNull(store.oldestAt()) };
+      return { waiting, isMinimum: waiting >= MAX_COUNTED, oldestAt: toIsoTimeOrNull(store.oldestAt()) };
     },
 
     lastId: store.lastId,
@@ -89,7 +89,7 @@ export function createSmsQueueAdmin({ db, segments, routeIssue, nudge }: SmsAdmi
       if (message === null) return null;
       const { id, workspaceId, recipient } = message;
       const parts = segments.listByMessage(id).map(showSegment);
-      const record = { ...withoutBody(message), expiresAt: timeOf(message.expiresAt), parts };
+      const record = { ...withoutBody(message), expiresAt: toIsoTime(message.expiresAt), parts };
       return { uid, workspaceId, address: recipient, record };
     },
     findByIdPrefix: store.byIdPrefix,
@@ -126,9 +126,9 @@ async function overview(store: Store, routeIssue: SmsAdminDeps["routeIssue"]): P
     route,
     waiting,
     isMinimum,
-    oldestAt: timeOrNull(oldestAt),
+    oldestAt: toIsoTimeOrNull(oldestAt),
     running: running.find((each) => each.route === route)?.count ?? 0,
-    nextAttemptAt: timeOrNull(nextAt),
+    nextAttemptAt: toIsoTimeOrNull(nextAt),
     reason: routeIssue(route) ?? reason,
   }));
 }
@@ -147,11 +147,11 @@ function showWaiting(ids: number[], store: Store, segments: SmsAdminDeps["segmen
         id: message.uid,
         workspaceId: workspaceUid,
         to: message.recipient,
-        queuedAt: timeOf(message.createdAt),
+        queuedAt: toIsoTime(message.createdAt),
         state: message.status === "queued" && attempts > 0 ? "delivery_delayed" : message.status,
         attempts,
-        nextAttemptAt: times.length === 0 ? null : timeOf(Math.min(...times)),
-        expiresAt: timeOf(message.expiresAt),
+        nextAttemptAt: times.length === 0 ? null : toIsoTime(Math.min(...times)),
+        expiresAt: toIsoTime(message.expiresAt),
         lastReply: rows.find(({ reason }) => reason !== null)?.reason ?? message.providerStatus,
       },
     ];
@@ -188,16 +188,16 @@ function showSegment(row: SegmentRow) {
     attempts,
     resends,
     reroutes,
-    submittedAt: timeOrNull(row.submittedAt),
-    acceptedAt: timeOrNull(row.acceptedAt),
+    submittedAt: toIsoTimeOrNull(row.submittedAt),
+    acceptedAt: toIsoTimeOrNull(row.acceptedAt),
     smscId,
     receiptState,
-    receiptAt: timeOrNull(row.receiptAt),
+    receiptAt: toIsoTimeOrNull(row.receiptAt),
     providerStatus,
     providerCode,
     category,
     reason,
-    nextAttemptAt: state === "ready" ? timeOf(row.nextAt) : null,
+    nextAttemptAt: state === "ready" ? toIsoTime(row.nextAt) : null,
     credit,
   };
 }

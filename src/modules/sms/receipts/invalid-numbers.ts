@@ -7,7 +7,7 @@ import type { RefusalWatch } from "../../emails/delivery/refusal-watch.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 
 /** A message's first last word by receipt. */
-export interface LastWord {
+export interface FinalReceipt {
   route: string;
   workspaceId: number;
   /** In E.164. */
@@ -17,7 +17,7 @@ export interface LastWord {
   at: number;
 }
 
-type Recipient = Pick<LastWord, "workspaceId" | "address">;
+type Recipient = Pick<FinalReceipt, "workspaceId" | "address">;
 
 export interface InvalidNumbersDeps extends Pick<Context, "commit" | "log"> {
   /** Whether a site refuses in masses, each workspace for itself; a route is a site here. */
@@ -38,7 +38,7 @@ export class InvalidNumbers {
    * Outside of transactions: the receipt is durable, and all of its transaction is counted before any is decided on.
    * A crash before that is written costs one more message, whose receipt says the same.
    */
-  note({ route, workspaceId, address, isInvalid, at }: LastWord): void {
+  note({ route, workspaceId, address, isInvalid, at }: FinalReceipt): void {
     const { refusals } = this.#deps;
     const site = `sms:${route}`;
     if (!isInvalid) return refusals.noteReply(site, workspaceId, at);

@@ -3,7 +3,7 @@
 
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import { findFailureCategory, isUnknownSubscriber } from "./failure.ts";
-import type { LastWord } from "./invalid-numbers.ts";
+import type { FinalReceipt } from "./invalid-numbers.ts";
 import { isSameNumber, numberKey } from "../encoding/phone-number.ts";
 import type { OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey } from "./message-id.ts";
@@ -24,7 +24,7 @@ export interface ReceiptDeps {
   sms: SmsStores;
   routes: ReadonlyMap<string, Route>;
   /** Outside of transactions: what the network said of a number, for good. */
-  onLastWord?: (word: LastWord) => void;
+  onLastWord?: (word: FinalReceipt) => void;
 }
 
 export type ReceiptPdu = Pick<Inbound, "source" | "destination" | "userMessageReference" | "bytes">;

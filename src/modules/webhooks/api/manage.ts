@@ -5,7 +5,7 @@ import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { notFound, validationError } from "../../../platform/http/errors.ts";
 import type { ListPages } from "../../../platform/http/pagination.ts";
-import { timeOf } from "../../../platform/http/times.ts";
+import { toIsoTime } from "../../../platform/http/times.ts";
 import type { Keyring } from "../../../platform/keyring/keyring.ts";
 import { newId } from "../../../platform/uuid.ts";
 import type { Events } from "../../events/index.ts";
@@ -28,7 +28,7 @@ export interface WebhookDeps extends Pick<Context, "commit" | "clock" | "random"
   keyring: Pick<Keyring, "seal">;
   look: LookUpAddresses;
   rules: TargetRules;
-  planOf: (workspaceId: number) => Plan;
+  findPlan: (workspaceId: number) => Plan;
   pages: ListPages;
   /** After the commit: the webhook has something to deliver. */
   nudge: (webhookId: number, at: number) => void;
@@ -74,7 +74,9 @@ export async function createWebhook(
 ): Promise<WithSecret> {
   await requireCallable(request.url, deps);
   return deps.commit(() => {
-    requireBelowLimit("webhook", deps.planOf(workspaceId).webhooks, () => deps.webhooks.countOf(workspaceId));
+    requireBelowLimit("webhook", deps.findPlan(workspaceId).webhooks, () =>
+      deps.webhooks.countForWorkspace(workspaceId),
+    );
     const now = deps.clock.now();
     const uid = newId(now, deps.random);
     const secret = createSecret(deps.random);
@@ -135,7 +137,7 @@ function keepOldSecrets(webhook: WebhookRow, graceHours: number, { clock }: Webh
   const now = clock.now();
   const earlier = listOldSecrets(webhook, now);
   if (earlier.length >= MAX_OLD_SECRETS) {
-    const free = timeOf(Math.min(...earlier.map(({ until }) => until)));
+    const free = toIsoTime(Math.min(...earlier.map(({ until }) => until)));
     throw new AppError(
       "VALIDATION_ERROR",
       `${earlier.length} earlier secrets of this webhook still sign, the most that can`,

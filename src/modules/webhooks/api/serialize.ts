@@ -1,6 +1,6 @@
 // Webhooks and deliveries as the API shows them.
 
-import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import type { DeliveryRow } from "../delivery/delivery-store.ts";
 import type { Webhook, WebhookDelivery } from "./schema.ts";
 import type { WebhookRow } from "../store.ts";
@@ -11,9 +11,9 @@ export function showWebhook(webhook: WebhookRow): typeof Webhook.static {
     id: webhook.uid,
     url: webhook.url,
     events: JSON.parse(webhook.events) as string[],
-    createdAt: timeOf(webhook.createdAt),
-    lastDeliveryAt: timeOrNull(webhook.lastDeliveryAt),
-    lastFailureAt: timeOrNull(webhook.lastFailureAt),
+    createdAt: toIsoTime(webhook.createdAt),
+    lastDeliveryAt: toIsoTimeOrNull(webhook.lastDeliveryAt),
+    lastFailureAt: toIsoTimeOrNull(webhook.lastFailureAt),
     lastFailureReason: webhook.lastFailureReason,
     description: webhook.description,
     enabled: webhook.isEnabled,
@@ -28,12 +28,12 @@ export function showDelivery(row: DeliveryRow): typeof WebhookDelivery.static {
     event: row.eventType,
     responseStatus: row.responseStatus,
     errorMessage: row.errorMessage,
-    createdAt: timeOf(row.createdAt),
-    deliveredAt: timeOrNull(row.deliveredAt),
-    failedAt: timeOrNull(row.failedAt),
+    createdAt: toIsoTime(row.createdAt),
+    deliveredAt: toIsoTimeOrNull(row.deliveredAt),
+    failedAt: toIsoTimeOrNull(row.failedAt),
     attempt: row.attempt,
     eventId: row.eventUid,
     durationMs: row.durationMs,
-    nextAttemptAt: timeOrNull(row.nextAttemptAt),
+    nextAttemptAt: toIsoTimeOrNull(row.nextAttemptAt),
   };
 }

@@ -119,7 +119,7 @@ export function openWebhookAdminStore({ orm }: Db) {
     /** The events about a message, in the order in which they happened. */
     eventsAbout: (resource: string) =>
       orm.select().from(events).where(eq(events.resource, resource)).orderBy(asc(events.id)).limit(MAX_EVENTS).all(),
-    webhooksOf: (workspaceId: number) =>
+    listWebhooks: (workspaceId: number) =>
       orm
         .select({ id: webhooks.id, uid: webhooks.uid, url: webhooks.url })
         .from(webhooks)

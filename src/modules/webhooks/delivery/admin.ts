@@ -1,5 +1,5 @@
 import type { Db } from "../../../platform/db/open.ts";
-import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import { type DropResult, type QueueAdmin, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
 import type { Random } from "../../../platform/random.ts";
 import { newId } from "../../../platform/uuid.ts";
@@ -52,7 +52,7 @@ export function createWebhookQueueAdmin(deps: WebhookAdminDeps): WebhookQueueAdm
     overview: () => overview(store, jobs),
     depth() {
       const waiting = store.waiting();
-      return { waiting, isMinimum: waiting >= MAX_COUNTED, oldestAt: timeOrNull(store.oldestAt()) };
+      return { waiting, isMinimum: waiting >= MAX_COUNTED, oldestAt: toIsoTimeOrNull(store.oldestAt()) };
     },
 
     lastId: store.lastId,
@@ -62,10 +62,10 @@ export function createWebhookQueueAdmin(deps: WebhookAdminDeps): WebhookQueueAdm
         id: event.uid,
         workspaceId: workspaceUid,
         to: webhook.url,
-        queuedAt: timeOf(event.createdAt),
+        queuedAt: toIsoTime(event.createdAt),
         state: job.inFlight ? "sending" : job.attempts > 0 ? "delivery_delayed" : "queued",
         attempts: job.attempts,
-        nextAttemptAt: job.inFlight ? null : timeOf(job.nextAt),
+        nextAttemptAt: job.inFlight ? null : toIsoTime(job.nextAt),
         expiresAt: null,
         lastReply: job.attempts > 0 ? webhook.lastFailureReason : null,
       })),
@@ -97,7 +97,7 @@ async function overview(store: Store, jobs: WebhookJobStore): Promise<QueuedWebh
       url: webhook.url,
       waiting,
       isMinimum: waiting >= MAX_COUNTED,
-      nextAttemptAt: timeOrNull(jobs.queue.findHead(id)?.dueAt ?? null),
+      nextAttemptAt: toIsoTimeOrNull(jobs.queue.findHead(id)?.dueAt ?? null),
       reason: webhook.failingSince === null ? null : webhook.lastFailureReason,
     });
   }
@@ -137,18 +137,20 @@ function dropCall(
 function traceEvents(resource: string, store: Store) {
   const found = store.eventsAbout(resource);
   const [first] = found;
-  const hooks = new Map(first === undefined ? [] : store.webhooksOf(first.workspaceId).map((hook) => [hook.id, hook]));
+  const hooks = new Map(
+    first === undefined ? [] : store.listWebhooks(first.workspaceId).map((hook) => [hook.id, hook]),
+  );
   const ids = [...hooks.keys()];
   const webhook = (id: number) => ({ webhookId: hooks.get(id)?.uid ?? "", url: hooks.get(id)?.url ?? "" });
   return found.map((event) => ({
     id: event.uid,
     type: event.type,
-    at: timeOf(event.createdAt),
+    at: toIsoTime(event.createdAt),
     calls: store.callsMade(ids, event.id).map((row) => ({ ...showDelivery(row), ...webhook(row.webhookId) })),
     waiting: store.callsToMake(ids, event.id).map(({ webhookId, attempts, inFlight, nextAt }) => ({
       ...webhook(webhookId),
       attempts,
-      nextAttemptAt: inFlight ? null : timeOf(nextAt),
+      nextAttemptAt: inFlight ? null : toIsoTime(nextAt),
     })),
   }));
 }

@@ -6,7 +6,7 @@ import { validationError } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
-import { timeOf } from "../../../platform/http/times.ts";
+import { toIsoTime } from "../../../platform/http/times.ts";
 import { type ListedCredit, changeCredits } from "../credit-store.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, READ_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
@@ -27,7 +27,7 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
           const createdAt = deps.clock.now();
           const balance = changeCredits({ workspaceId: workspace.id, kind: "grant", amount, note, createdAt }, deps);
           if (balance === null) throw belowZero(workspace.smsCredits);
-          return { workspaceId: workspace.uid, amount, balance, note, createdAt: timeOf(createdAt) };
+          return { workspaceId: workspace.uid, amount, balance, note, createdAt: toIsoTime(createdAt) };
         });
         deps.log.event("credits.granted", {
           workspace: granted.workspaceId,
@@ -75,7 +75,7 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
 }
 
 function showEntry({ kind, amount, smsUid, segments, note, createdAt }: ListedCredit): typeof CreditEntry.static {
-  return { kind, amount, smsId: smsUid, segments, note, createdAt: timeOf(createdAt) };
+  return { kind, amount, smsId: smsUid, segments, note, createdAt: toIsoTime(createdAt) };
 }
 
 function belowZero(balance: number): AppError {

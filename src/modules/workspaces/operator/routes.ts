@@ -6,7 +6,7 @@ import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
-import { timeOf } from "../../../platform/http/times.ts";
+import { toIsoTime } from "../../../platform/http/times.ts";
 import { periodsAt } from "../../plans/quota.ts";
 import { deleteWorkspace } from "../purge.ts";
 import { findWorkspace, requirePlan, WorkspacePath } from "../find.ts";
@@ -169,30 +169,30 @@ function showWorkspace(workspace: WorkspaceRow, deps: OperatorWorkspaceDeps): ty
     id: workspace.uid,
     name: workspace.name,
     plan: workspace.plan,
-    createdAt: timeOf(workspace.createdAt),
+    createdAt: toIsoTime(workspace.createdAt),
     smsCredits: workspace.smsCredits,
     smsFolding: workspace.smsFolding,
     smsPriority: workspace.smsPriority,
     senderIds: deps.senderIds.of(id).map(({ name, isDefault, priority }) => ({ name, isDefault, priority })),
-    blocks: blocksOf(workspace),
+    blocks: showBlocks(workspace),
     usage: {
       emailsToday: deps.usage.ofDay(id, "emails", day),
       emailsThisMonth: deps.usage.ofMonth(id, "emails", month),
       smsThisMonth: deps.usage.ofMonth(id, "sms", month),
-      domains: deps.domains.countOf(id),
-      apiKeys: deps.keys.countOf(id),
+      domains: deps.domains.countForWorkspace(id),
+      apiKeys: deps.keys.countForWorkspace(id),
       storageBytes: deps.usage.storedBytes(id),
     },
     waiting: deps.emails.countWaiting(id),
   };
 }
 
-function blocksOf(workspace: WorkspaceRow): (typeof OperatorWorkspace.static)["blocks"] {
+function showBlocks(workspace: WorkspaceRow): (typeof OperatorWorkspace.static)["blocks"] {
   const { blockedAt, blockReason, isHeld, rateBlockedAt, rateBlockReason } = workspace;
   const blocks: (typeof OperatorWorkspace.static)["blocks"] = [];
   if (blockedAt !== null)
-    blocks.push({ by: "operator", reason: blockReason, since: timeOf(blockedAt), holdsQueue: isHeld });
+    blocks.push({ by: "operator", reason: blockReason, since: toIsoTime(blockedAt), holdsQueue: isHeld });
   if (rateBlockedAt !== null)
-    blocks.push({ by: "rate", reason: rateBlockReason, since: timeOf(rateBlockedAt), holdsQueue: false });
+    blocks.push({ by: "rate", reason: rateBlockReason, since: toIsoTime(rateBlockedAt), holdsQueue: false });
   return blocks;
 }

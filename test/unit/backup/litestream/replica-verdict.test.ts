@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type Findings, classifyForEmpty, classifyReplica } from "../../../../src/backup/litestream/replica-verdict.ts";
-import { buildNextMark, explainPast, parseMark } from "../../../../src/backup/litestream/marker.ts";
+import { buildNextMark, explainStaleDatabase, parseMark } from "../../../../src/backup/litestream/marker.ts";
 
 const OWNER = { instance: "i", boot: "b2", host: "old", startedAt: 0, endedAt: null };
 const [OLDER, NEWEST, NEWER, LAST] = ["l1", "l2", "l3", "l4"];
@@ -81,12 +81,12 @@ test("an empty data directory does not begin over a backup, nor where that canno
 
 test("a database behind its marker, or without one, is of an earlier time", () => {
   const at = (transaction: number) => ({ boots: ["b"], transaction });
-  expect(explainPast(null, null)).toBeNull();
-  expect(explainPast(at(5), at(5))).toBeNull();
-  expect(explainPast(at(6), at(5))).toBeNull();
-  expect(explainPast(at(4), at(5))).toContain("older than the file marker");
-  expect(explainPast(null, at(5))).toContain("older than the file marker");
-  expect(explainPast(at(5), null)).toContain("the file marker is not beside");
+  expect(explainStaleDatabase(null, null)).toBeNull();
+  expect(explainStaleDatabase(at(5), at(5))).toBeNull();
+  expect(explainStaleDatabase(at(6), at(5))).toBeNull();
+  expect(explainStaleDatabase(at(4), at(5))).toContain("older than the file marker");
+  expect(explainStaleDatabase(null, at(5))).toContain("older than the file marker");
+  expect(explainStaleDatabase(at(5), null)).toContain("the file marker is not beside");
 });
 
 test("a start follows the database and the marker, and remembers a number of starts", () => {

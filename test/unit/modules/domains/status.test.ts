@@ -3,7 +3,7 @@ import {
   type Evidence,
   givenUpAt,
   type Life,
-  lifeAfterCheck,
+  stateAfterCheck,
   nextCheckAt,
 } from "../../../../src/modules/domains/status.ts";
 
@@ -54,7 +54,7 @@ test("only a definite answer moves a domain on, and each step is told once", () 
     [life("suspended", once), seen("no"), T + DAY, { status: "suspended" }, null],
   ];
   for (const [before, evidence, now, expected, change] of table) {
-    const after = lifeAfterCheck(before, evidence, now);
+    const after = stateAfterCheck(before, evidence, now);
     const name = `${before.status}, ${evidence.rsa}`;
     expect([name, after.life, after.change]).toEqual([name, expect.objectContaining(expected), change]);
   }
@@ -63,12 +63,12 @@ test("only a definite answer moves a domain on, and each step is told once", () 
 test("a domain that is pending after a suspension has its 14 days from when its key was first seen missing", () => {
   const lifted = life("pending", once);
   const now = T + 100 * DAY;
-  const first = lifeAfterCheck(lifted, seen("no"), now);
+  const first = stateAfterCheck(lifted, seen("no"), now);
   expect(first).toEqual({ life: { ...lifted, warningAt: now }, change: null });
   expect(givenUpAt(lifted)).toBeNull();
   expect(givenUpAt(first.life)).toBe(now + 14 * DAY);
-  expect(lifeAfterCheck(first.life, seen("no"), now + 14 * DAY).change).toBe("failed");
-  expect(lifeAfterCheck(first.life, seen("yes"), now + DAY).life).toEqual({
+  expect(stateAfterCheck(first.life, seen("no"), now + 14 * DAY).change).toBe("failed");
+  expect(stateAfterCheck(first.life, seen("yes"), now + DAY).life).toEqual({
     ...lifted,
     status: "verified",
     warningAt: null,

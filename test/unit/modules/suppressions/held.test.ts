@@ -28,13 +28,13 @@ function scene(count: number, commitOf: (commit: HeldDeps["commit"]) => HeldDeps
     ...{ suppressions, held: openHeldStore(db), clock: fakeClock(), log },
     commit: commitOf(committer.commit),
   };
-  const countOf = (table: string) =>
+  const countForWorkspace = (table: string) =>
     db.sqlite.query<{ count: number }, []>(`SELECT COUNT(*) AS count FROM ${table}`).get()?.count ?? 0;
   return {
     parts,
     hold,
-    held: () => countOf("suppression_held"),
-    suppressed: () => countOf("suppression"),
+    held: () => countForWorkspace("suppression_held"),
+    suppressed: () => countForWorkspace("suppression"),
     [Symbol.dispose]: () => of[Symbol.dispose](),
   };
 }

@@ -21,12 +21,12 @@ test("each parameter is an expression, which SQLite does not look at when it pla
     .limit(p("limit"))
     .toSQL();
   expect(written).toBe('select "id" from "job" where "job"."state" = +? order by "job"."at" limit +?');
-  const planOf = (query: string, ...given: (string | number)[]) =>
+  const findPlan = (query: string, ...given: (string | number)[]) =>
     JSON.stringify(sqlite.query(`EXPLAIN QUERY PLAN ${query}`).all(...given));
   // SQLite would plan for the value that is bound, and so compile anew for each.
-  expect(planOf(written.replaceAll("+?", "?"), "ready", 1)).toContain("job_ready");
-  expect(planOf(written, "ready", 1)).not.toContain("job_ready");
-  expect(planOf(written.replace("+?", "'ready'"), 1)).toContain("job_ready");
+  expect(findPlan(written.replaceAll("+?", "?"), "ready", 1)).toContain("job_ready");
+  expect(findPlan(written, "ready", 1)).not.toContain("job_ready");
+  expect(findPlan(written.replace("+?", "'ready'"), 1)).toContain("job_ready");
 });
 
 test("values of every kind come through as they are", () => {

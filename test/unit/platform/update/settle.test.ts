@@ -16,7 +16,7 @@ import {
   STAGES,
   writeJournal,
 } from "../../../../src/platform/update/journal.ts";
-import { isPutBack, hashFile, type UpdateOutcome, settleUpdate } from "../../../../src/platform/update/recover.ts";
+import { isRolledBack, hashFile, type UpdateOutcome, settleUpdate } from "../../../../src/platform/update/recover.ts";
 
 const ID = "01a1fd60-a478-7fc3-8fd7-7499a9ff2c17";
 const NEW = "a".repeat(64);
@@ -83,7 +83,7 @@ for (const { stage, own, isTouched = false, settled } of cases) {
     expect(readJournal(dataDir)).toBeNull();
     // With what the replicating daemon has counted: begun anew it would use numbers twice.
     expect(existsSync(join(dataDir, "litestream/state"))).toBe(true);
-    expect(isPutBack(dataDir)).toBe(settled === "back");
+    expect(isRolledBack(dataDir)).toBe(settled === "back");
     // One that outlived its pombo is ended while its database is in its place.
     expect(daemonSaw).toEqual(settled === "back" ? ["after"] : []);
     expect(await start(own)).toBeNull();

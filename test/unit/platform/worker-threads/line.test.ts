@@ -4,7 +4,7 @@ import {
   answerCalls,
   type Calls,
   ThreadGone,
-  ThreadLine,
+  ThreadClient,
   type ThreadPort,
 } from "../../../../src/platform/worker-threads/worker-thread.ts";
 
@@ -42,7 +42,7 @@ class FakePort implements ThreadPort {
 function start(limits: { silenceMs?: number; pauseMs?: number } = {}) {
   const ports: FakePort[] = [];
   const told: string[] = [];
-  const line = new ThreadLine<string, string>({
+  const line = new ThreadClient<string, string>({
     open: () => {
       const port = new FakePort();
       ports.push(port);
@@ -137,7 +137,7 @@ test("a closed line ends its thread, fails what waits and takes no more", async 
 });
 
 test("an input that cannot be copied fails and does not hang", async () => {
-  const line = new ThreadLine<unknown, unknown>({
+  const line = new ThreadClient<unknown, unknown>({
     open: () => new Worker(URL.createObjectURL(new Blob(["self.onmessage = () => {}"]))),
     tell: () => undefined,
   });
@@ -145,11 +145,11 @@ test("an input that cannot be copied fails and does not hang", async () => {
   line.close();
 });
 
-let opened: ThreadLine<{ html: string; text: undefined }, { htmlBytes: number }> | null = null;
+let opened: ThreadClient<{ html: string; text: undefined }, { htmlBytes: number }> | null = null;
 afterEach(() => opened?.close());
 
 test("the thread of the executable prepares an email as this thread does", async () => {
-  opened = new ThreadLine({
+  opened = new ThreadClient({
     open: () => new Worker(new URL("../../../../src/server/mail-worker.ts", import.meta.url)),
     tell: () => undefined,
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readReport } from "../../../../src/protocols/dsn/parse-report.ts";
+import { parseReport } from "../../../../src/protocols/dsn/parse-report.ts";
 import { bytes, mail } from "../../../support/dsn/mails.ts";
 
 // RFC 5965; R42.
@@ -19,7 +19,7 @@ function complaint(
 test("a complaint tells its type", () => {
   const fields =
     "Feedback-Type: Abuse\nUser-Agent: Feedback/1.0\nVersion: 1\nOriginal-Mail-From: <b+x@bounce.loja.test>\nOriginal-Rcpt-To: <maria@example.com>\nSource-IP: 192.0.2.1\nRemoval-Recipient: maria@example.com";
-  expect(readReport(complaint(fields))).toEqual({
+  expect(parseReport(complaint(fields))).toEqual({
     kind: "complaint",
     feedbackType: "abuse",
     isUnwanted: true,
@@ -34,7 +34,7 @@ test("a complaint with its recipient hidden is found by the copy's trace header 
     `X-Pombo-Trace:\n ${TOKEN}`,
     `Return-Path: <b+${TOKEN}@bounce.loja.test>`,
   ]) {
-    const read = readReport(
+    const read = parseReport(
       complaint(hidden, `${line}\nMessage-ID: <7@loja.test>\nFeedback-ID: a:b:c:pombo\nSubject: x\n\ny`),
     );
     expect([line, read]).toMatchObject([line, { returnPaths: [`b+${TOKEN}`] }]);
@@ -42,7 +42,7 @@ test("a complaint with its recipient hidden is found by the copy's trace header 
 });
 
 test("a copy of the header alone is as good", () => {
-  const read = readReport(complaint("Feedback-Type: abuse", `X-Pombo-Trace: ${TOKEN}`, "text/rfc822-headers"));
+  const read = parseReport(complaint("Feedback-Type: abuse", `X-Pombo-Trace: ${TOKEN}`, "text/rfc822-headers"));
   expect(read).toMatchObject({ kind: "complaint", returnPaths: [`b+${TOKEN}`] });
 });
 
@@ -57,7 +57,7 @@ test("not-spam and auth-failure do not ask us to stop", () => {
     "auth-failure": false,
   };
   for (const [type, isUnwanted] of Object.entries(types))
-    expect(readReport(complaint(`Feedback-Type: ${type}`))).toMatchObject({
+    expect(parseReport(complaint(`Feedback-Type: ${type}`))).toMatchObject({
       kind: "complaint",
       feedbackType: type,
       isUnwanted,
@@ -65,20 +65,20 @@ test("not-spam and auth-failure do not ask us to stop", () => {
 });
 
 test("a report without its type, or without its parts, is a complaint about abuse", () => {
-  expect(readReport(complaint("User-Agent: x"))).toMatchObject({ kind: "complaint", feedbackType: "abuse" });
+  expect(parseReport(complaint("User-Agent: x"))).toMatchObject({ kind: "complaint", feedbackType: "abuse" });
   const headers = ["Content-Type: multipart/report; report-type=feedback-report; boundary=lost"];
-  expect(readReport(mail({ headers, text: "--other\n\nFeedback-Type: fraud\nSource-IP: 192.0.2.1" }))).toMatchObject({
+  expect(parseReport(mail({ headers, text: "--other\n\nFeedback-Type: fraud\nSource-IP: 192.0.2.1" }))).toMatchObject({
     kind: "complaint",
     feedbackType: "fraud",
   });
-  expect(readReport(mail({ headers, text: "" }))).toMatchObject({ kind: "complaint", feedbackType: "abuse" });
+  expect(parseReport(mail({ headers, text: "" }))).toMatchObject({ kind: "complaint", feedbackType: "abuse" });
 });
 
 test("Outlook's junk reports have no report part", () => {
   const junk = bytes(
     `From: staff@hotmail.com\nSubject: complaint about message from 192.0.2.1\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: message/rfc822\n\nX-HmXmrOriginalRecipient: maria@hotmail.com\nX-Pombo-Trace: ${TOKEN}\nSubject: x\n\ny\n--b--`,
   );
-  expect(readReport(junk)).toMatchObject({
+  expect(parseReport(junk)).toMatchObject({
     kind: "complaint",
     returnPaths: [`b+${TOKEN}`],
   });
@@ -97,11 +97,11 @@ test("Amazon's notifications are complaints and bounces", () => {
     complaint: { complainedRecipients: [{ emailAddress: "maria@example.com" }], complaintFeedbackType: "abuse" },
     mail: { source: "loja@loja.test" },
   };
-  expect(readReport(notification(complained))).toMatchObject({
+  expect(parseReport(notification(complained))).toMatchObject({
     kind: "complaint",
     feedbackType: "abuse",
   });
-  expect(readReport(notification({ Type: "Notification", Message: JSON.stringify(complained) }))).toMatchObject({
+  expect(parseReport(notification({ Type: "Notification", Message: JSON.stringify(complained) }))).toMatchObject({
     kind: "complaint",
   });
   const bounced = {
@@ -117,10 +117,10 @@ test("Amazon's notifications are complaints and bounces", () => {
       ],
     },
   };
-  expect(readReport(notification(bounced))).toMatchObject({
+  expect(parseReport(notification(bounced))).toMatchObject({
     kind: "bounce",
     isHard: true,
     finalRecipient: "maria@example.com",
   });
-  expect(readReport(notification({ notificationType: "Delivery" })).kind).toBe("unknown");
+  expect(parseReport(notification({ notificationType: "Delivery" })).kind).toBe("unknown");
 });

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { readReport } from "../../../../src/protocols/dsn/parse-report.ts";
+import { parseReport } from "../../../../src/protocols/dsn/parse-report.ts";
 import { group, mail, report } from "../../../support/dsn/mails.ts";
 
 // RFC 3834; R46.
 
 const answer = (subject: string, headers: string[] = [], from = "Maria <maria@example.com>") =>
-  readReport(mail({ from, subject, headers, text: "Estou fora. A sua mensagem não foi reencaminhada." })).kind;
+  parseReport(mail({ from, subject, headers, text: "Estou fora. A sua mensagem não foi reencaminhada." })).kind;
 
 test("the marks of answering machines are known", () => {
   const marks = [
@@ -54,15 +54,15 @@ test("an answer that quotes a bounce's words stays an answer", () => {
     headers: ["Auto-Submitted: auto-replied"],
     text,
   });
-  expect(readReport(marked).kind).toBe("auto_reply");
+  expect(parseReport(marked).kind).toBe("auto_reply");
   const postmaster = mail({ from: "postmaster@example.com", subject: "Automatic reply: Undeliverable", text });
-  expect(readReport(postmaster).kind).toBe("auto_reply");
+  expect(parseReport(postmaster).kind).toBe("auto_reply");
 });
 
 test("a bounce with the marks of an answer is a bounce", () => {
   const headers = ["Auto-Submitted: auto-replied", "Precedence: bulk"];
-  expect(readReport(report({ headers, groups: [group("5.1.1", "550 5.1.1 no")] })).kind).toBe("bounce");
+  expect(parseReport(report({ headers, groups: [group("5.1.1", "550 5.1.1 no")] })).kind).toBe("bounce");
   expect(
-    readReport(mail({ headers, text: "This message was created automatically by mail delivery software." })).kind,
+    parseReport(mail({ headers, text: "This message was created automatically by mail delivery software." })).kind,
   ).toBe("bounce");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readReport } from "../../../../src/protocols/dsn/parse-report.ts";
+import { parseReport } from "../../../../src/protocols/dsn/parse-report.ts";
 import { JUDGED } from "../../../support/dsn/corpus-judged.ts";
 import {
   bounceSamples,
@@ -52,13 +52,13 @@ test.skipIf(!isCorpusHere)("the same bytes with CRLF, as they come by SMTP, mean
   for (const { name, bytes } of bounceSamples("raw")) {
     const crlf = Buffer.from(Buffer.from(bytes).toString("latin1").replace(/\r?\n/g, "\r\n"), "latin1");
     const lf = Buffer.from(Buffer.from(bytes).toString("latin1").replace(/\r\n/g, "\n"), "latin1");
-    expect([name, readReport(crlf)]).toEqual([name, readReport(lf)]);
+    expect([name, parseReport(crlf)]).toEqual([name, parseReport(lf)]);
   }
 });
 
 test.skipIf(!isCorpusHere)("every complaint is one, with the type that its fields say", () => {
   for (const { name, bytes, expected } of complaintSamples()) {
-    const report = readReport(bytes);
+    const report = parseReport(bytes);
     if (report.kind !== "complaint") throw new Error(`${name} is read as ${report.kind}`);
     if (expected === null) continue;
     const type = (expected["feedback_type"] ?? "").replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase();

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readReport } from "../../../../src/protocols/dsn/parse-report.ts";
+import { parseReport } from "../../../../src/protocols/dsn/parse-report.ts";
 import { seeded } from "../../../support/db/temporary.ts";
 import { bounceSamples, complaintSamples, isCorpusHere } from "../../../support/dsn/corpus.ts";
 import { group, mail, report } from "../../../support/dsn/mails.ts";
@@ -66,7 +66,7 @@ test(
         random() < 0.1 ? Array.from({ length: below(3_000) }, () => String.fromCharCode(below(256))).join("") : pick();
       for (let n = below(8); n > 0; n--) text = mutations[below(mutations.length)]?.(text) ?? text;
       const startedAt = cpuTime();
-      const read = readReport(Buffer.from(text, "latin1"), "maria@example.com");
+      const read = parseReport(Buffer.from(text, "latin1"), "maria@example.com");
       expect(cpuTime() - startedAt).toBeLessThan(LIMIT_MS);
       expect(KINDS).toContain(read.kind);
       if (read.kind !== "bounce") continue;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { composeMessage } from "../../../../src/protocols/mime/compose.ts";
-import { type BounceReport, readReport } from "../../../../src/protocols/dsn/parse-report.ts";
+import { type BounceReport, parseReport } from "../../../../src/protocols/dsn/parse-report.ts";
 import { isGenuine, readReturnPath, returnPath } from "../../../../src/protocols/dsn/return-path.ts";
 import { mailbox } from "../../../support/mime/mailbox.ts";
 import { bytes, group, mail, report } from "../../../support/dsn/mails.ts";
@@ -10,7 +10,7 @@ import { bytes, group, mail, report } from "../../../support/dsn/mails.ts";
 const UNKNOWN_USER = "550 5.1.1 <maria@example.com>: User unknown";
 
 test("a failed report tells the codes, the words, the recipient and the server", () => {
-  const read = readReport(report({ groups: [`${group("5.1.1", UNKNOWN_USER)}\nRemote-MTA: dns; mx.example.com`] }));
+  const read = parseReport(report({ groups: [`${group("5.1.1", UNKNOWN_USER)}\nRemote-MTA: dns; mx.example.com`] }));
   expect(read).toEqual({
     kind: "bounce",
     isPermanent: true,
@@ -40,20 +40,20 @@ test("a failed report tells the codes, the words, the recipient and the server",
 });
 
 test("delayed is no bounce, whatever its codes say (R40)", () => {
-  const read = readReport(report({ groups: [group("5.1.1", UNKNOWN_USER, "delayed")] }));
+  const read = parseReport(report({ groups: [group("5.1.1", UNKNOWN_USER, "delayed")] }));
   expect(read).toMatchObject({ kind: "delayed", status: "5.1.1", diagnostic: UNKNOWN_USER });
 });
 
 test("delivered, relayed and expanded are no bounces (R40)", () => {
   for (const action of ["delivered", "relayed", "expanded"])
-    expect([action, readReport(report({ groups: [group("2.0.0", "250 ok", action)] })).kind]).toEqual([
+    expect([action, parseReport(report({ groups: [group("2.0.0", "250 ok", action)] })).kind]).toEqual([
       action,
       "unknown",
     ]);
 });
 
 test("an action that RFC 3464 does not know is a failure", () => {
-  expect(readReport(report({ groups: [group("4.4.7", "timed out", "expired")] }))).toMatchObject({
+  expect(parseReport(report({ groups: [group("4.4.7", "timed out", "expired")] }))).toMatchObject({
     kind: "bounce",
     isPermanent: false,
   });
@@ -61,20 +61,20 @@ test("an action that RFC 3464 does not know is a failure", () => {
 
 test("without an action the status decides", () => {
   const lacking = (status: string) => group(status, null).replace("Action: failed\n", "");
-  expect(readReport(report({ groups: [lacking("5.1.1")] }))).toMatchObject({
+  expect(parseReport(report({ groups: [lacking("5.1.1")] }))).toMatchObject({
     kind: "bounce",
     isHard: true,
   });
-  expect(readReport(report({ groups: [lacking("2.0.0")] })).kind).toBe("unknown");
+  expect(parseReport(report({ groups: [lacking("2.0.0")] })).kind).toBe("unknown");
   expect(
-    readReport(
+    parseReport(
       report({ groups: [lacking("4.4.1")], text: "This is a warning message only. Your message will be retried." }),
     ).kind,
   ).toBe("delayed");
 });
 
 test("given up after temporary failures is a bounce that passes, and never suppresses", () => {
-  const read = readReport(report({ groups: [group("4.1.1", "450 4.1.1 User unknown")] }));
+  const read = parseReport(report({ groups: [group("4.1.1", "450 4.1.1 User unknown")] }));
   expect(read).toMatchObject({
     kind: "bounce",
     isPermanent: false,
@@ -86,7 +86,7 @@ test("given up after temporary failures is a bounce that passes, and never suppr
 
 test("the server's enhanced code goes before the report's status, which goes before the basic code", () => {
   const isPermanent = (status: string, diagnostic: string) =>
-    readReport(report({ groups: [group(status, diagnostic)] }));
+    parseReport(report({ groups: [group(status, diagnostic)] }));
   expect(isPermanent("4.5.0", "550 5.5.0 no")).toMatchObject({ isPermanent: true, status: "5.5.0" });
   expect(isPermanent("4.0.0", "554 no")).toMatchObject({ isPermanent: false });
   expect(isPermanent("5.0.0", "421 later")).toMatchObject({ isPermanent: true });
@@ -94,7 +94,7 @@ test("the server's enhanced code goes before the report's status, which goes bef
 
 test("a code with a detail is told rather than x.0.0", () => {
   expect(
-    readReport(report({ groups: [group("5.0.0", "5.1.0 - Unknown address error 550-'5.7.1 Access denied'")] })),
+    parseReport(report({ groups: [group("5.0.0", "5.1.0 - Unknown address error 550-'5.7.1 Access denied'")] })),
   ).toMatchObject({ status: "5.7.1" });
 });
 
@@ -107,11 +107,11 @@ test("policy, content and reputation never suppress, whatever the words about th
     group("5.1.1", "550 5.1.1 mailbox full, user unknown"),
   ];
   for (const each of innocent)
-    expect([each, readReport(report({ groups: [each] }))]).toMatchObject([each, { isHard: false }]);
+    expect([each, parseReport(report({ groups: [each] }))]).toMatchObject([each, { isHard: false }]);
 });
 
 test("a text that also tells of a full mailbox suppresses nobody", () => {
-  const read = readReport(
+  const read = parseReport(
     report({
       text: "Your message was automatically rejected: Not enough disk space",
       groups: [group("5.1.1", UNKNOWN_USER)],
@@ -122,7 +122,7 @@ test("a text that also tells of a full mailbox suppresses nobody", () => {
 
 test("an answer of unknown stage without an address code suppresses where its words are plain alone (R39)", () => {
   const isHard = (status: string, said: string) =>
-    (readReport(report({ groups: [group(status, said)] })) as BounceReport).isHard;
+    (parseReport(report({ groups: [group(status, said)] })) as BounceReport).isHard;
   for (const status of ["5.0.0", "5.5.0", "5.7.1"]) {
     expect(isHard(status, "550 User unknown")).toBe(true);
     expect(isHard(status, "554 Rejected: not listed in our directory")).toBe(false);
@@ -145,45 +145,45 @@ test("an answer of unknown stage without an address code suppresses where its wo
 
 test("words without fields are believed of a mail system only", () => {
   const text = "Your message could not be delivered.\n\n550 5.1.1 <maria@example.com>: user unknown";
-  expect(readReport(mail({ text }))).toMatchObject({ kind: "bounce", isHard: true });
-  expect(readReport(mail({ text, from: "Shop <shop@example.com>" }))).toMatchObject({ kind: "bounce", isHard: false });
+  expect(parseReport(mail({ text }))).toMatchObject({ kind: "bounce", isHard: true });
+  expect(parseReport(mail({ text, from: "Shop <shop@example.com>" }))).toMatchObject({ kind: "bounce", isHard: false });
 });
 
 test("the version of a program is no code", () => {
   const text =
     "Your message about release 2.0.12 did not reach the following recipient(s):\n\nmaria@example.com\n    The recipient name is not recognized";
-  expect(readReport(mail({ text }))).toMatchObject({ isPermanent: true, isHard: true, status: null });
+  expect(parseReport(mail({ text }))).toMatchObject({ isPermanent: true, isHard: true, status: null });
 });
 
 test("a refusal for now suppresses nobody, though its reporter has given up (R38)", () => {
   const said = "450 <maria@example.com>: user unknown (in reply to RCPT TO command)";
-  expect(readReport(report({ groups: [group("5.0.0", said)] }))).toMatchObject({ isPermanent: true, isHard: false });
+  expect(parseReport(report({ groups: [group("5.0.0", said)] }))).toMatchObject({ isPermanent: true, isHard: false });
 });
 
 test("an empty return path is the mark of a mail system", () => {
   const text = "Your message could not be delivered.\n\n550 5.1.1 <maria@example.com>: user unknown";
   const from = "Filter <filter@mx.test>";
-  expect(readReport(mail({ text, from, headers: ["Return-Path: <>"] }))).toMatchObject({ isHard: true });
-  expect(readReport(mail({ text, from, headers: ["Return-Path: <a@b.test>"] }))).toMatchObject({ isHard: false });
+  expect(parseReport(mail({ text, from, headers: ["Return-Path: <>"] }))).toMatchObject({ isHard: true });
+  expect(parseReport(mail({ text, from, headers: ["Return-Path: <a@b.test>"] }))).toMatchObject({ isHard: false });
 });
 
 test("a mail about nothing of this is unknown", () => {
   for (const text of ["", "Hello", "Obrigada pela encomenda! Quando chega?"])
-    expect(readReport(mail({ from: "Maria <maria@example.com>", subject: "Re: Pedido", text })).kind).toBe("unknown");
-  expect(readReport(new Uint8Array())).toMatchObject({ kind: "unknown" });
+    expect(parseReport(mail({ from: "Maria <maria@example.com>", subject: "Re: Pedido", text })).kind).toBe("unknown");
+  expect(parseReport(new Uint8Array())).toMatchObject({ kind: "unknown" });
 });
 
 test("a bounce of one sentence, or of html alone, is read", () => {
   const text = "Your message could not be delivered to maria@example.com: the mailbox does not exist.";
-  expect(readReport(mail({ text }))).toMatchObject({ category: "invalid_recipient", isHard: true });
+  expect(parseReport(mail({ text }))).toMatchObject({ category: "invalid_recipient", isHard: true });
   const html = `<html><STYLE>p { content: "mailbox full" }</STYLE><p>Your message could not be delivered.</p><p>550 5.1.1 &lt;maria@example.com&gt;: no such user</p></html>`;
-  const read = readReport(mail({ text: html, headers: ["Content-Type: text/html"] }));
+  const read = parseReport(mail({ text: html, headers: ["Content-Type: text/html"] }));
   expect(read).toMatchObject({ category: "invalid_recipient", status: "5.1.1", isHard: true });
 });
 
 test("the copy of the message says nothing about the bounce", () => {
   const spam = "Subject: x\n\n550 5.1.1 user unknown";
-  const read = readReport(
+  const read = parseReport(
     mail({
       text: `Your message could not be delivered:\n\n552 5.2.2 Mailbox full\n\n--- Below this line is a copy of the message.\n\n${spam}`,
     }),
@@ -196,28 +196,28 @@ const JOAO = group("5.2.2", "552 5.2.2 <joao@example.com>: Mailbox full", "faile
 
 test("of several recipients ours decides where it is named, else the mildest", () => {
   const both = report({ groups: [MARIA, JOAO] });
-  expect(readReport(both, "Maria@Example.com")).toMatchObject({ isHard: true, finalRecipient: "maria@example.com" });
-  expect(readReport(both, "joao@example.com")).toMatchObject({ isHard: false, category: "mailbox_full" });
-  expect(readReport(both, "lista@loja.test")).toMatchObject({
+  expect(parseReport(both, "Maria@Example.com")).toMatchObject({ isHard: true, finalRecipient: "maria@example.com" });
+  expect(parseReport(both, "joao@example.com")).toMatchObject({ isHard: false, category: "mailbox_full" });
+  expect(parseReport(both, "lista@loja.test")).toMatchObject({
     isHard: false,
     recipients: [{ isHard: true }, { isHard: false }],
   });
-  expect(readReport(both)).toMatchObject({ isHard: false });
+  expect(parseReport(both)).toMatchObject({ isHard: false });
 });
 
 test("a list of which one address fails is no dead address", () => {
   const delivered = group("2.0.0", null, "delivered", "joao@example.com");
-  expect(readReport(report({ groups: [MARIA, delivered] }))).toMatchObject({ kind: "bounce", isHard: false });
-  expect(readReport(report({ groups: [MARIA, delivered] }), "maria@example.com")).toMatchObject({ isHard: true });
+  expect(parseReport(report({ groups: [MARIA, delivered] }))).toMatchObject({ kind: "bounce", isHard: false });
+  expect(parseReport(report({ groups: [MARIA, delivered] }), "maria@example.com")).toMatchObject({ isHard: true });
 });
 
 test("groups whose empty lines are lost are told apart by their Final-Recipient", () => {
-  const read = readReport(report({ groups: [`${MARIA}\n${JOAO}`] }));
+  const read = parseReport(report({ groups: [`${MARIA}\n${JOAO}`] }));
   expect(read).toMatchObject({ recipients: [{ category: "invalid_recipient" }, { category: "mailbox_full" }] });
 });
 
 test("what is told to people is cleaned and bounded", () => {
-  const read = readReport(
+  const read = parseReport(
     report({ groups: [group("5.1.1", `550 5.1.1 \u001b[31mno\u0007 such \u202euser ${"x".repeat(2_000)}`)] }),
   );
   if (read.kind !== "bounce") throw new Error(read.kind);
@@ -230,10 +230,10 @@ test("a report in base64 or quoted-printable is read as well", () => {
   const encoded = bytes(
     `From: MAILER-DAEMON@mx.test\nSubject: Undeliverable\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\n\n--b\nContent-Type: text/plain\n\nx\n--b\nContent-Type: message/delivery-status\nContent-Transfer-Encoding: base64\n\n${Buffer.from(status).toString("base64")}\n--b--`,
   );
-  expect(readReport(encoded)).toMatchObject({ kind: "bounce", isHard: true });
+  expect(parseReport(encoded)).toMatchObject({ kind: "bounce", isHard: true });
   const text = "N=C3=A3o foi poss=C3=ADvel entregar a mensagem.=\n\n\nDestinat=C3=A1rio inexistente.";
   expect(
-    readReport(
+    parseReport(
       mail({
         text,
         headers: ["Content-Type: text/plain; charset=utf-8", "Content-Transfer-Encoding: quoted-printable"],
@@ -268,7 +268,7 @@ function sent(): string {
 }
 
 function idsIn(message: Uint8Array): (string | null)[] {
-  const read = readReport(message);
+  const read = parseReport(message);
   if (read.kind === "auto_reply") throw new Error("an auto reply has no return path");
   return read.returnPaths.map((localPart) => {
     const token = readReturnPath(localPart);
@@ -294,5 +294,5 @@ test("our email is found wherever a server wrote the return path, in any case an
 
 test("our email is found in a copy that is part of the text too", () => {
   const text = `Hi. This is the qmail-send program at mx.test.\n\n--- Below this line is a copy of the message.\n\n${sent()}`;
-  expect(readReport(mail({ text }))).toMatchObject({ returnPaths: [`b+${TOKEN}`] });
+  expect(parseReport(mail({ text }))).toMatchObject({ returnPaths: [`b+${TOKEN}`] });
 });

@@ -19,7 +19,7 @@ const MADE = returnPath({ id: ID, recipient: RECIPIENT }, "bounce.loja.test", KE
 const LOCAL = MADE.slice(0, MADE.indexOf("@"));
 
 /** Whether mail to this local part is believed to be about a message of ours to `recipient`. */
-function isBelieved(localPart: string, recipient = RECIPIENT, key = KEY): boolean {
+function isTrustedReport(localPart: string, recipient = RECIPIENT, key = KEY): boolean {
   const read = readReturnPath(localPart);
   return read.kind === "token" && isGenuine(read, recipient, key);
 }
@@ -58,20 +58,20 @@ test("its proof is the beginning of an HMAC-SHA-256 of the id and the recipient"
 test("it tells which email it is about, and until when", () => {
   expect(readReturnPath(LOCAL)).toMatchObject({ kind: "token", id: ID, expiresAt: idTime(ID) + RETURN_PATH_LIFE_MS });
   expect(RETURN_PATH_LIFE_MS).toBe(30 * 24 * 3_600_000);
-  expect(isBelieved(LOCAL)).toBe(true);
+  expect(isTrustedReport(LOCAL)).toBe(true);
 });
 
 test("it survives servers that fold the case of local parts", () => {
-  expect(isBelieved(LOCAL.toUpperCase())).toBe(true);
+  expect(isTrustedReport(LOCAL.toUpperCase())).toBe(true);
   const mixed = [...LOCAL].map((character, i) => (i % 2 === 0 ? character.toUpperCase() : character)).join("");
-  expect(isBelieved(mixed)).toBe(true);
+  expect(isTrustedReport(mixed)).toBe(true);
   expect(readReturnPath(mixed)).toEqual(readReturnPath(LOCAL));
 });
 
 test("it is believed for the recipient that it was made for only, and under our key only", () => {
-  expect(isBelieved(LOCAL, "joao@example.com")).toBe(false);
-  expect(isBelieved(LOCAL, "")).toBe(false);
-  expect(isBelieved(LOCAL, RECIPIENT, new Uint8Array(32).fill(8))).toBe(false);
+  expect(isTrustedReport(LOCAL, "joao@example.com")).toBe(false);
+  expect(isTrustedReport(LOCAL, "")).toBe(false);
+  expect(isTrustedReport(LOCAL, RECIPIENT, new Uint8Array(32).fill(8))).toBe(false);
 });
 
 test("no character of it can be changed", () => {
@@ -80,7 +80,7 @@ test("no character of it can be changed", () => {
     for (const other of alphabet) {
       if (other === LOCAL.charAt(at)) continue;
       const forged = LOCAL.slice(0, at) + other + LOCAL.slice(at + 1);
-      if (isBelieved(forged)) throw new Error(`${forged} is believed`);
+      if (isTrustedReport(forged)) throw new Error(`${forged} is believed`);
     }
   }
 });
@@ -122,8 +122,8 @@ test("a thousand random emails are each recognised, and none for another", () =>
   });
   for (const [i, { id, recipient, local }] of paths.entries()) {
     expect(readReturnPath(local)).toMatchObject({ kind: "token", id });
-    expect(isBelieved(local, recipient)).toBe(true);
-    expect(isBelieved(local, paths[(i + 1) % 1_000]!.recipient)).toBe(false);
+    expect(isTrustedReport(local, recipient)).toBe(true);
+    expect(isTrustedReport(local, paths[(i + 1) % 1_000]!.recipient)).toBe(false);
   }
 });
 
@@ -135,6 +135,6 @@ test("noise is refused without a throw, and what is read is written again in the
     const noise = Array.from({ length }, () =>
       characters.charAt(Math.floor(random() * (random() < 0.5 ? 32 : characters.length))),
     ).join("");
-    expect(isBelieved(`b+${noise}`)).toBe(false);
+    expect(isTrustedReport(`b+${noise}`)).toBe(false);
   }
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type MailParserOptions, simpleParser } from "mailparser";
-import { readReport } from "../../../../src/protocols/dsn/parse-report.ts";
+import { parseReport } from "../../../../src/protocols/dsn/parse-report.ts";
 import { returnPath } from "../../../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../../../src/platform/uuid.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
@@ -29,7 +29,7 @@ const reported: Reported = { returnPath: RETURN_PATH, recipient: RECIPIENT, raw:
 test("the bounce says that the address itself does not exist, and whose message it was", () => {
   const { envelopeFrom, envelopeTo, content } = bounceReport(reported, BY);
   expect([envelopeFrom, envelopeTo]).toEqual(["", RETURN_PATH]);
-  const read = readReport(content, RECIPIENT);
+  const read = parseReport(content, RECIPIENT);
   expect(read).toMatchObject({ kind: "bounce", isPermanent: true, isHard: true, category: "invalid_recipient" });
   expect(read).toMatchObject({ smtpCode: 550, status: "5.1.1", remoteMta: "mx.sandbox.test" });
   expect(read).toMatchObject({ returnPaths: [TOKEN] });
@@ -39,7 +39,7 @@ test("the complaint hides its recipient and can be told by what the sender signe
   const { envelopeFrom, envelopeTo, content } = complaintReport(reported, "fbl@mail.sandbox.test", BY);
   expect([envelopeFrom, envelopeTo]).toEqual(["feedbackloop@mx.sandbox.test", "fbl@mail.sandbox.test"]);
   expect(Buffer.from(content).toString()).not.toContain(RECIPIENT);
-  const read = readReport(content, RECIPIENT);
+  const read = parseReport(content, RECIPIENT);
   expect(read).toMatchObject({ kind: "complaint", feedbackType: "abuse", isUnwanted: true });
   expect(read).toMatchObject({ returnPaths: [TOKEN] });
 });

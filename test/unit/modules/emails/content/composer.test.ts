@@ -7,7 +7,7 @@ import {
   createComposer,
 } from "../../../../../src/modules/emails/content/compose.ts";
 import { prepareContent } from "../../../../../src/modules/emails/content/body.ts";
-import { ThreadLine, type ThreadPort } from "../../../../../src/platform/worker-threads/worker-thread.ts";
+import { ThreadClient, type ThreadPort } from "../../../../../src/platform/worker-threads/worker-thread.ts";
 
 const { rsa, ed25519 } = await generateKeyPairs();
 
@@ -38,8 +38,8 @@ const composeHere = (email: ComposeInput) => composeAndSign(email, plainKeyReade
 const textOf = (composed: Composed) =>
   composed.kind === "signed" ? Buffer.from(composed.message).toString("latin1") : composed.reason;
 
-function realLine(): ThreadLine<ComposeInput, Composed> {
-  return new ThreadLine({
+function realLine(): ThreadClient<ComposeInput, Composed> {
+  return new ThreadClient({
     open: () => new Worker(new URL("../../../../../src/server/mail-worker.ts", import.meta.url)),
     tell: () => undefined,
   });
@@ -69,7 +69,7 @@ test("a key that cannot be read leaves the email unsigned, with the reason, on e
 });
 
 test("without the thread the email is composed here", async () => {
-  const broken = new ThreadLine<ComposeInput, Composed>({
+  const broken = new ThreadClient<ComposeInput, Composed>({
     open: (): ThreadPort => {
       throw new Error("no threads today");
     },

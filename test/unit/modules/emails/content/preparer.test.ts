@@ -9,7 +9,7 @@ import { createPreparer } from "../../../../../src/modules/emails/content/prepar
 import {
   answerCalls,
   type Calls,
-  ThreadLine,
+  ThreadClient,
   type ThreadPort,
 } from "../../../../../src/platform/worker-threads/worker-thread.ts";
 
@@ -18,7 +18,7 @@ const SHORT = { html: "<p>Olá</p>", text: "Olá" };
 
 function lineThat(does: "answers" | "dies") {
   const seen: Calls[] = [];
-  const line = new ThreadLine<GivenContent, StoredBody>({
+  const line = new ThreadClient<GivenContent, StoredBody>({
     open: () => {
       const listeners: Record<string, (event: never) => void> = {};
       const port: ThreadPort = {

@@ -126,7 +126,7 @@ test("who texted a number from a sender id last is known, and whose a sender id 
   await on.commit(() => {
     for (const workspaceId of [one, two]) on.senderIds.insert({ workspaceId, name: "84000", createdAt: 0 });
   });
-  expect([on.senderIds.ownersOf("84000"), on.senderIds.ownersOf("84001")]).toEqual([[one, two], []]);
+  expect([on.senderIds.listOwners("84000"), on.senderIds.listOwners("84001")]).toEqual([[one, two], []]);
 });
 
 test("a number goes by its longest prefix, and without one by the route that takes all others", () => {

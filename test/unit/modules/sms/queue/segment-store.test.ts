@@ -75,7 +75,7 @@ test("the parts of a message stay with the link that has the first of them", asy
 
 test("claims, starts and receipts read by the partial indexes", () => {
   using on = start();
-  const planOf = (sql: string) =>
+  const findPlan = (sql: string) =>
     on.of.db.sqlite
       .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
@@ -95,7 +95,7 @@ test("claims, starts and receipts read by the partial indexes", () => {
     () => undefined,
   );
   const plan = (...words: string[]) =>
-    planOf((asked.find((sql) => words.every((word) => sql.includes(word))) ?? "").replaceAll("?", "0"));
+    findPlan((asked.find((sql) => words.every((word) => sql.includes(word))) ?? "").replaceAll("?", "0"));
   const claim = plan("IN (", "LIMIT");
   expect(claim).toContain("sms_segment_ready (route=? AND priority=? AND workspace_id=? AND next_at<?)");
   expect(claim).toContain("SEARCH sms_segment USING PRIMARY KEY (message_id=? AND seq=?)");
