@@ -149,7 +149,7 @@ function createEngine(
   const reduced = { responses, receipts, inbound, duplicates, history: sms.links };
   const reducer: LinkEventQueueDeps["reducer"] = {
     apply: (event, now) => applyEvent(event, now, reduced),
-    markUncertain: (submission, now) => responses.lost(submission, now),
+    markUncertain: (submission, now) => responses.handleLostResponse(submission, now),
   };
   // Nothing of a deleted workspace may go, nor what was held of it.
   const isHeld = (workspaceId: number) => workspaces.byId(workspaceId)?.isHeld ?? true;

@@ -13,7 +13,7 @@ import { advance, hasLastWord, toSegmentState } from "../queue/status.ts";
 import { type KeptReceipt, UncertainMatcher } from "./match-uncertain.ts";
 import type { SmsStores } from "../stores.ts";
 import { releaseParts } from "../gateway/resolve-uncertain.ts";
-import type { ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
+import type { ReadyWork, SegmentRow, ProviderWords } from "../queue/segment-read-store.ts";
 
 /** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
 const AGREEING = 20;
@@ -178,7 +178,7 @@ export class Receipts {
     if (next === null) return [];
     const { errors } = this.#deps.routes.get(row.route) ?? {};
     const isBad = isFinalState(next) && next !== "delivered";
-    const said: Words = {
+    const said: ProviderWords = {
       providerStatus: receipt.word ?? next.toUpperCase(),
       providerCode: next === "delivered" ? null : receipt.errorCode,
       category: isBad ? findFailureCategory(receipt, errors) : null,
