@@ -275,8 +275,9 @@ export class Lineages {
       rmSync(folder, { recursive: true });
       return failure;
     }
-    const { count } = this.#begun;
-    const waitMs = Math.min(FIRST_RENEWAL_WAIT_MS * 2 ** count, MAX_RENEWAL_WAIT_MS);
+    // An empty replica is filled by nothing, and its first lineage may fail at once.
+    const count = last === undefined ? -1 : this.#begun.count;
+    const waitMs = Math.min(FIRST_RENEWAL_WAIT_MS * 2 ** Math.max(0, count), MAX_RENEWAL_WAIT_MS);
     this.#begun = { count: count + 1, waitUntil: steady.now() + waitMs, isWhole: false };
     for (const other of readdirSync(tools.places.lineages))
       if (other !== id) rmSync(join(tools.places.lineages, other), { recursive: true });

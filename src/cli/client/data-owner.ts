@@ -19,7 +19,7 @@ export function isRoot(): boolean {
 /** If root started this process, it becomes the data directory's owner. Throws StartError. */
 export function becomeOwner(dataDir: string): void {
   const owner = ownerBesideRoot(dataDir);
-  if (owner !== null) become(owner);
+  if (owner !== null) switchUser(owner);
 }
 
 /**
@@ -58,7 +58,7 @@ export function becomeOwnerOfConfig(file: string): void {
     throw new StartError(
       `${plain(path)} belongs to ${formatUser(stats.uid)} and decides what root does, but others can change ${plain(open)}: give both to root (chown root:pombo, chmod 640 the file and 750 its folder), or run pombo as their owner.`,
     );
-  if (stats.uid !== 0) become(getOwner(stats));
+  if (stats.uid !== 0) switchUser(getOwner(stats));
 }
 
 /** Throws StartError if others could redirect a file that root creates in that folder. */
@@ -81,7 +81,7 @@ function getOwner({ uid, gid }: Stats): Owner {
 }
 
 /** For good: uid, gid, and none of root's other groups. Throws StartError if the system refuses. */
-export function become({ uid, gid }: Owner): void {
+export function switchUser({ uid, gid }: Owner): void {
   try {
     process.setgroups?.([]);
     process.setgid?.(gid);

@@ -40,7 +40,9 @@ export function keyRoutes(deps: KeyDeps) {
               : null;
           if (domain === undefined) throw noSuchDomain();
           const { workspaceId } = caller;
-          requireBelowLimit("API key", deps.findPlan(workspaceId).apiKeys, () => deps.keys.countForWorkspace(workspaceId));
+          requireBelowLimit("API key", deps.findPlan(workspaceId).apiKeys, () =>
+            deps.keys.countForWorkspace(workspaceId),
+          );
           return insertKey({ workspaceId, name: body.name, domain }, deps);
         });
         set.status = 201;

@@ -26,7 +26,7 @@ const SPREAD = 0.1;
 /** No planned check is further away than this; one that is was planned before the clock was set back. */
 export const LONGEST_DELAY_MS = { verified: (1 + SPREAD) * DAY_MS, others: (1 + SPREAD) * HOUR_MS };
 
-export type Life = Pick<DomainRow, "status" | "createdAt" | "verifiedAt" | "warningAt">;
+export type VerificationState = Pick<DomainRow, "status" | "createdAt" | "verifiedAt" | "warningAt">;
 
 export type Change = "verified" | "warning" | "failed";
 
@@ -36,7 +36,11 @@ export interface Evidence {
   isTakenElsewhere: boolean;
 }
 
-export function stateAfterCheck(life: Life, evidence: Evidence, now: number): { life: Life; change: Change | null } {
+export function stateAfterCheck(
+  life: VerificationState,
+  evidence: Evidence,
+  now: number,
+): { life: VerificationState; change: Change | null } {
   const { status } = life;
   if (status === "suspended" || evidence.rsa === "unknown") return { life, change: null };
   if (evidence.rsa === "no") return stateWithoutKey(life, now);
@@ -45,7 +49,7 @@ export function stateAfterCheck(life: Life, evidence: Evidence, now: number): { 
   return { life: { ...life, status: "verified", verifiedAt, warningAt: null }, change: "verified" };
 }
 
-function stateWithoutKey(life: Life, now: number): { life: Life; change: Change | null } {
+function stateWithoutKey(life: VerificationState, now: number): { life: VerificationState; change: Change | null } {
   switch (life.status) {
     case "verified":
       return { life: { ...life, status: "warning", warningAt: now }, change: "warning" };
@@ -64,7 +68,7 @@ function stateWithoutKey(life: Life, now: number): { life: Life; change: Change 
 }
 
 /** When it is failed if its key is still missing then; null: it will not be. */
-export function givenUpAt({ status, createdAt, verifiedAt, warningAt }: Life): number | null {
+export function givenUpAt({ status, createdAt, verifiedAt, warningAt }: VerificationState): number | null {
   if (status === "warning" && warningAt !== null) return warningAt + WARNING_LIMIT_MS;
   if (status !== "pending") return null;
   const since = verifiedAt === null ? createdAt : warningAt;
@@ -91,7 +95,7 @@ export interface Ended {
 }
 
 /** When a domain is looked at next, given its life after a check; null: not by itself. */
-export function nextCheckAt(life: Life, ended: Ended): number | null {
+export function nextCheckAt(life: VerificationState, ended: Ended): number | null {
   const usualMs = usualDelay(life, ended);
   if (usualMs === null) return null;
   const delayMs = ended.isUnknown ? Math.min(usualMs, delayAfterSilence(ended)) : usualMs;
@@ -102,7 +106,7 @@ export function nextCheckAt(life: Life, ended: Ended): number | null {
   return endsAt !== null && endsAt > ended.now ? Math.min(at, endsAt) : at;
 }
 
-function usualDelay(life: Life, ended: Ended): number | null {
+function usualDelay(life: VerificationState, ended: Ended): number | null {
   switch (life.status) {
     case "verified":
       return DAY_MS;

@@ -111,7 +111,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     /** The clock was set back; `note` is written with what follows. `isStart`: since the last run. Rejects with StorageError. */
     followSetBack: ({ fromMs, toMs }: SetBack, isStart: boolean, note: () => void): Promise<void> => {
       if (!isStart) return sweeper.followSetBack(note);
-      // At a start no time of before is in memory: the rows are all.
+      // At a start only the rows hold times from before; memory holds none.
       return context.commit(() => {
         sms.segments.moveTimes({ byMs: toMs - fromMs, beforeMs: fromMs, seenForMs: 0 });
         note();
@@ -160,7 +160,7 @@ function createEngine(
   const reduced = { responses, receipts, inbound, duplicates, history: sms.links };
   const reducer: LinkEventQueueDeps["reducer"] = {
     apply: (event, now) => applyEvent(event, now, reduced),
-    markUncertain: (submission, now) => responses.lost(submission, now),
+    markUncertain: (submission, now) => responses.handleLostResponse(submission, now),
   };
   // Nothing of a deleted workspace may go, nor what was held of it.
   const isHeld = (workspaceId: number) => workspaces.byId(workspaceId)?.isHeld ?? true;

@@ -8,7 +8,7 @@ import { jsonBody } from "../../platform/http/body/validate.ts";
 import { toIsoTime } from "../../platform/http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { applyHeld, dropHeld, type HeldDeps } from "./held.ts";
+import { applyHeld, dropHeld, type HeldDeps } from "./held-actions.ts";
 import type { HeldFilter, HeldRow } from "./held-store.ts";
 import { importSuppressions } from "./import.ts";
 import {

@@ -19,7 +19,7 @@ export interface FailedWritesOptions<Key> {
   atNextStart: string;
   /** By which name the operator knows it; may throw. */
   getName(key: Key): string;
-  /** With so many of them nothing more is begun: the error is not one of a single row any more, and each is uncertain after a start. */
+  /** At this many failed writes, no new work begins: the error is not one of a single row any more, and each is uncertain after a start. */
   limit?: number;
 }
 

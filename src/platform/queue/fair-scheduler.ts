@@ -40,7 +40,7 @@ export class FairScheduler<T extends Schedulable> {
   }
 
   /** To the end of its workspace's line. False: the workspace is held, and the item is set apart. */
-  lineUp(item: T): boolean {
+  enqueue(item: T): boolean {
     const isHeld = this.#isHeld(item.workspaceId);
     add(isHeld ? this.#apart : this.#waiting, item);
     return !isHeld;
@@ -101,7 +101,7 @@ export class FairScheduler<T extends Schedulable> {
     return null;
   }
 
-  giveBack(workspaceId: number, places: number): void {
+  releasePlaces(workspaceId: number, places: number): void {
     this.#hold(workspaceId, -places);
   }
 

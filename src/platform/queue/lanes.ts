@@ -186,7 +186,7 @@ export class Lanes {
       const { first } = this.#heap;
       if (first === undefined || (first.dueAt ?? 0) > now) return;
       this.#heap.removeFirst();
-      this.#scheduler.lineUp(first);
+      this.#scheduler.enqueue(first);
     }
   }
 
@@ -213,7 +213,7 @@ export class Lanes {
   #giveBack(lane: Lane, places: number): void {
     lane.held -= places;
     this.#held -= places;
-    this.#scheduler.giveBack(lane.workspaceId, places);
+    this.#scheduler.releasePlaces(lane.workspaceId, places);
     if (lane.site !== null) this.#places?.giveBack(lane, lane.site, places);
   }
 

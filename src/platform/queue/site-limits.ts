@@ -77,7 +77,7 @@ export class SitePlaces {
         if (lane === undefined || this.#scheduler.isWaiting(workspaceId)) continue;
         if (this.#getOwnRoom(group, site, workspaceId) <= 0) continue;
         bringBack(group, lane);
-        isAny = this.#scheduler.lineUp(lane) || isAny;
+        isAny = this.#scheduler.enqueue(lane) || isAny;
       }
     }
     return isAny;
@@ -105,7 +105,7 @@ export class SitePlaces {
       passed = 0;
       bringBack(group, lane);
       // A lane of a held workspace takes no place.
-      if (this.#scheduler.lineUp(lane)) room -= 1;
+      if (this.#scheduler.enqueue(lane)) room -= 1;
     }
     if (group.aside.size === 0) this.#crowded.delete(site);
     if (group.held <= 0 && group.aside.size === 0) this.#groups.delete(site);

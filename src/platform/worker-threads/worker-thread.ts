@@ -52,7 +52,7 @@ interface Waiting {
 
 /** A thread that has not answered anything for so long, while calls wait, counts as dead. */
 const SILENCE_MS = 20_000;
-/** After a thread that died before its first answer no other is begun for so long, then for twice that, … */
+/** The restart delay after a thread that died before its first answer, then for twice that, … */
 const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 

@@ -80,7 +80,7 @@ export function createResolver(options: ResolverOptions): DnsClient {
   };
 
   /** The same question of several is asked once, and given up when the last of them gives up; a fresh one is not shared. */
-  const share = (type: QueryType, name: string, { preferred, owner }: Wish): Shared => {
+  const share = (type: QueryType, name: string, { preferred, owner }: LookupRequest): Shared => {
     const key = preferred === null ? `${type} ${name}` : Symbol(name);
     const known = underWay.get(key);
     if (known !== undefined) return known;
@@ -99,7 +99,7 @@ export function createResolver(options: ResolverOptions): DnsClient {
     return shared;
   };
 
-  const find = async (type: QueryType, input: string, wish: Wish): Promise<Lookup<unknown>> => {
+  const find = async (type: QueryType, input: string, wish: LookupRequest): Promise<Lookup<unknown>> => {
     const name = normalizeName(input);
     if (!isAskable(name)) return { kind: "no_name", server: "" };
     if (isClosed) return { kind: "failed", reason: "the resolver is closed" };
@@ -130,7 +130,7 @@ interface Asking {
   signal: AbortSignal;
 }
 
-interface Wish {
+interface LookupRequest {
   preferred: number | null;
   owner: Owner;
   signal: AbortSignal | undefined;
@@ -176,14 +176,14 @@ function createLookups(
   };
 }
 
-interface Walked {
+interface ResolvedLookup {
   lookup: Lookup<unknown>;
   ttlS: number;
 }
 
 function createWalk(servers: Server[], options: ResolverOptions) {
   const askServers = createRounds(servers, options);
-  return async (type: QueryType, name: string, asking: Asking): Promise<Walked> => {
+  return async (type: QueryType, name: string, asking: Asking): Promise<ResolvedLookup> => {
     const seen = new Set([name]);
     let target = name;
     let ttlS = Number.POSITIVE_INFINITY;
@@ -209,7 +209,7 @@ function createWalk(servers: Server[], options: ResolverOptions) {
   };
 }
 
-function failed(reason: string): Walked {
+function failed(reason: string): ResolvedLookup {
   return { lookup: { kind: "failed", reason }, ttlS: 0 };
 }
 

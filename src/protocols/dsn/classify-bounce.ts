@@ -79,7 +79,7 @@ interface Evidence {
 
 export function classify(statement: Statement): RecipientBounce {
   const evidence = gather(statement);
-  const isPermanent = permanent(statement, evidence);
+  const isPermanent = isPermanentReply(statement, evidence);
   const category = categorize(statement, evidence);
   return {
     finalRecipient: statement.finalRecipient ?? statement.originalRecipient,
@@ -187,7 +187,7 @@ function phrase(table: Phrase[], texts: string[], certain = texts): Category | n
 }
 
 /** The server's enhanced code, then the reporter's Status, who knows whether it goes on trying; the basic code where both are missing. */
-function permanent(statement: Statement, { reply, enhanced, found }: Evidence): boolean {
+function isPermanentReply(statement: Statement, { reply, enhanced, found }: Evidence): boolean {
   const code = reply?.enhanced ?? statement.status ?? reply?.code.toString() ?? enhanced;
   if (code !== null) return code.startsWith("5");
   return found === null || bounceType("bounced", found) === "permanent";

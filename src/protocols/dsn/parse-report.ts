@@ -11,7 +11,7 @@ import { readNotification } from "./amazon-ses.ts";
 import { type Feedback, readFeedback } from "./feedback-report.ts";
 import { isAutoReply } from "./auto-reply.ts";
 import { plain } from "./charset.ts";
-import { isFromMailSystem, looksLikeBounce, looksLikeDelay } from "./bounce-marks.ts";
+import { isFromMailSystem, looksLikeBounce, looksLikeDelay } from "./bounce-heuristics.ts";
 import {
   findDeliveryStatus,
   MAX_RECIPIENTS,
@@ -22,7 +22,7 @@ import {
 import { findValue } from "./fields.ts";
 import { classify, type RecipientBounce, type Statement } from "./classify-bounce.ts";
 import { type Message, readMessage, decodePart } from "./message.ts";
-import { type Notice, readNotice } from "./notice.ts";
+import { type Notice, readNotice } from "./bounce-text.ts";
 
 /** A report about one message of ours, or about a message that somebody sent on to several. */
 export interface BounceReport extends RecipientBounce {

@@ -3,7 +3,7 @@ import { putLast } from "../../platform/put-last.ts";
 
 const MAX_NAMES = 10_000;
 
-/** Names that are remembered for a time; of too many the one that was added longest ago goes. */
+/** Names that are remembered for a time; when full, the oldest entry is dropped. */
 export class ExpiringNames {
   readonly #clock: Pick<Clock, "now">;
   readonly #expiries = new Map<string, number>();

@@ -48,7 +48,7 @@ export function findRules(host: string, rules: readonly SiteRules[]): SiteRules 
 export type Reaction =
   /** Nothing more is sent to it for so long. */
   | { kind: "suspend"; forMs: number }
-  /** So few sessions at once for so long. */
+  /** How many sessions at once, and for how long. */
   | { kind: "narrow"; sessions: number; forMs: number }
   /** One message in each interval for so long. */
   | { kind: "pace"; intervalMs: number; forMs: number };

@@ -46,7 +46,7 @@ export interface Mail {
 }
 
 /** One connection made or tried, for the timeline. */
-export interface Try {
+export interface ConnectionAttempt {
   host: string;
   address: string;
   /** A session that was idle, left by an earlier message. */
@@ -77,21 +77,21 @@ export interface Transmission {
   /** The same as it may be judged, where it is a refusal. */
   heard: OwnReply | null;
   /** In the order made. */
-  tries: Try[];
+  tries: ConnectionAttempt[];
 }
 
 interface Attempt {
   pool: SessionPool;
   destination: Destination;
   mail: Mail;
-  tries: Try[];
+  tries: ConnectionAttempt[];
 }
 
 /** Sends one message to one destination. Never throws for what a network or a server does. */
 export async function deliverVia(pool: SessionPool, destination: Destination, mail: Mail): Promise<Transmission> {
   const attempt: Attempt = { pool, destination, mail, tries: [] };
   if (!(await sendOverIdle(attempt))) await walkHosts(attempt);
-  return conclude(attempt);
+  return summarizeAttempt(attempt);
 }
 
 /** True when the attempt is over. */
@@ -181,7 +181,9 @@ async function sendOver(attempt: Attempt, session: SmtpSession, policy: TlsPolic
   if (signal?.aborted) abort();
   try {
     const result = await session.send(envelope, content, beforeDot);
-    const missed = explainMissingTls(session, policy, result, (refusal) => removeEchoFromRefusal(attempt.mail, refusal));
+    const missed = explainMissingTls(session, policy, result, (refusal) =>
+      removeEchoFromRefusal(attempt.mail, refusal),
+    );
     if (missed === null) return result;
     attempt.pool.withoutTls.delete(session.host);
     session.destroy();
@@ -258,11 +260,14 @@ function isReached(result: SendResult): boolean {
   return result.kind === "accepted" || ENVELOPE_ANSWERED.has(result.stage);
 }
 
-function removeEchoFromRefusal({ envelope, header }: Mail, refusal: Extract<SendResult, { kind: "refused" }>): OwnReply {
+function removeEchoFromRefusal(
+  { envelope, header }: Mail,
+  refusal: Extract<SendResult, { kind: "refused" }>,
+): OwnReply {
   return removeEcho(refusal.reply, refusal.stage, { from: envelope.from, to: envelope.to, header });
 }
 
-function conclude({ tries, mail }: Attempt): Transmission {
+function summarizeAttempt({ tries, mail }: Attempt): Transmission {
   const last = tries.at(-1);
   const told = last !== undefined && isFinal(last.result) ? last : mostTelling(tries);
   const result = told?.result ?? {
@@ -285,8 +290,8 @@ function conclude({ tries, mail }: Attempt): Transmission {
   };
 }
 
-function mostTelling(tries: Try[]): Try | undefined {
-  let best: Try | undefined;
+function mostTelling(tries: ConnectionAttempt[]): ConnectionAttempt | undefined {
+  let best: ConnectionAttempt | undefined;
   for (const each of tries) {
     if (best === undefined || weight(each.result) >= weight(best.result)) best = each;
   }

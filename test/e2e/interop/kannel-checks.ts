@@ -65,7 +65,10 @@ async function checkSending(kannel: Kannel, smsc: SmscHandle, checks: Checks): P
 async function checkReports(kannel: Kannel, checks: Checks): Promise<void> {
   const countForWorkspace = (kind: number) => kannel.reports().filter((report) => report.kind === kind).length;
   await kannel.until("Kannel's reports", () => {
-    const [delivered, others] = [countForWorkspace(REPORT.delivered), countForWorkspace(REPORT.failed) + countForWorkspace(REPORT.refused)];
+    const [delivered, others] = [
+      countForWorkspace(REPORT.delivered),
+      countForWorkspace(REPORT.failed) + countForWorkspace(REPORT.refused),
+    ];
     // They are calls side by side: that a text was taken may be told after its receipt.
     return delivered === GOLDEN.length && others === 2 && countForWorkspace(REPORT.taken) > GOLDEN.length;
   });

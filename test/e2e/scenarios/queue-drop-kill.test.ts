@@ -19,7 +19,8 @@ function query<Row>(world: World, sql: string): Row[] {
   return database.query<Row, []>(sql).all();
 }
 
-const countForWorkspace = (world: World, sql: string) => query<{ n: number }>(world, `SELECT COUNT(*) AS n ${sql}`)[0]?.n ?? -1;
+const countForWorkspace = (world: World, sql: string) =>
+  query<{ n: number }>(world, `SELECT COUNT(*) AS n ${sql}`)[0]?.n ?? -1;
 const droppedOf = (world: World) => countForWorkspace(world, "FROM email WHERE status = 'failed'");
 const waitingOf = (world: World) => countForWorkspace(world, "FROM email_queue");
 

@@ -3,11 +3,11 @@ import { startReceiver } from "../../support/fakes/receiver.ts";
 import { faultsOfEvents } from "./documented-events.ts";
 import { type HeldInstance, startHeld } from "../../support/api/kit.ts";
 import { send, text, TO } from "./texts.ts";
-import type { SegmentRow, Words } from "../../../src/modules/sms/queue/segment-read-store.ts";
+import type { SegmentRow, ProviderWords } from "../../../src/modules/sms/queue/segment-read-store.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);
-const FINE: Words = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };
-const DELIVERED: Words = { ...FINE, providerStatus: "DELIVRD", providerCode: "000" };
+const FINE: ProviderWords = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };
+const DELIVERED: ProviderWords = { ...FINE, providerStatus: "DELIVRD", providerCode: "000" };
 
 /** An instance with SMS whose webhooks may be called here. */
 async function startHere(): Promise<HeldInstance> {
@@ -92,7 +92,7 @@ test("a text that fails is told once with its credits given back, whatever numbe
   const { segments } = pombo.app.smsStores;
   const [first, second] = await claim(held);
   if (first === undefined || second === undefined) throw new Error("too little was claimed");
-  const said: Words = { ...FINE, providerStatus: "ESME_RINVDSTADR", category: "invalid_destination" };
+  const said: ProviderWords = { ...FINE, providerStatus: "ESME_RINVDSTADR", category: "invalid_destination" };
   const end = { state: "failed", now: clock.now() } as const;
   const { commit } = pombo.app.committer;
   await Promise.all([first, second].map((row) => commit(() => segments.end(row, end, said))));

@@ -166,7 +166,8 @@ function toJson({ contents, restorePoint, at, mayRun, newKey }: Restored) {
     workspaces: contents.workspaces,
     domains: contents.domains,
     waiting: contents.waiting,
-    mayRun: mayRun === null ? null : { host: mayRun.host, startedAt: toIsoTime(mayRun.startedAt), isSeen: mayRun.isSeen },
+    mayRun:
+      mayRun === null ? null : { host: mayRun.host, startedAt: toIsoTime(mayRun.startedAt), isSeen: mayRun.isSeen },
     newKey,
   };
 }

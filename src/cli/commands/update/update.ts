@@ -13,7 +13,7 @@ import { type Journal, readJournal, snapshotFile } from "../../../platform/updat
 import { settle, hashFile, updateUnderWay } from "../../../platform/update/recover.ts";
 import { type Arguments, type Command, CommandError, type Terminal } from "../../framework/definition.ts";
 import { findConfigFile, readConfig } from "../../client/settings.ts";
-import { become, isRoot, ownerBesideRoot } from "../../client/data-owner.ts";
+import { switchUser, isRoot, ownerBesideRoot } from "../../client/data-owner.ts";
 import { createHostActions, type Running } from "./service.ts";
 import { findRunning, runChild } from "./instance.ts";
 import { ACTIONS_FOR, serveHostActions, startRootProcess } from "./remote.ts";
@@ -56,7 +56,7 @@ async function replaceExecutable(args: Arguments, terminal: Terminal): Promise<v
   const { dataDir } = config;
   const owner = ownerBesideRoot(dataDir);
   const host = owner === null ? actionsFor(process.geteuid?.() ?? 0) : startRootProcess(binary, owner, terminal);
-  if (owner !== null) become(owner);
+  if (owner !== null) switchUser(owner);
   try {
     const lock = takeLock(dataDir, "command", "update.lock");
     if (lock.kind === "held") throw updateUnderWay(lock.pid);

@@ -45,7 +45,7 @@ export class TextPage {
   /** Written, as far as it counts for the limit. */
   #size = 0;
   readonly #tables: Table[] = [newTable()];
-  /** Of each open list the number of its next item; null has none. */
+  /** The next item number of each open list; null has none. */
   readonly #lists: (number | null)[] = [];
   #mark = "";
   #quotes = 0;

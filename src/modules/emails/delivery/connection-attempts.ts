@@ -1,6 +1,6 @@
 import { joinDialogues } from "../../../protocols/smtp/session/transcript.ts";
 import type { OwnReply } from "../../../protocols/smtp/replies/remove-echo.ts";
-import type { Transmission, Try } from "../../../protocols/smtp/transmit.ts";
+import type { Transmission, ConnectionAttempt } from "../../../protocols/smtp/transmit.ts";
 
 // The connections of one attempt, as its row keeps them: an attempt may try several hosts and
 // addresses, and each in TLS and then in clear. The row's own columns tell of the one with the last
@@ -39,13 +39,13 @@ export function parseTries(stored: string | null): StoredTry[] | null {
 }
 
 /** The column `tls` of an attempt. */
-export function formatTls(tls: Try["tls"]): string | null {
+export function formatTls(tls: ConnectionAttempt["tls"]): string | null {
   return tls === null ? null : `${tls.protocol} ${tls.cipher}`;
 }
 
 /** Codes and words of an attempt's record: the server's, or our own finding, which has no code of the server's. */
 export function toReplyColumns(
-  result: Try["result"],
+  result: ConnectionAttempt["result"],
   heard: OwnReply | null = null,
 ): { code: number | null; enhancedCode: string | null; reply: string } {
   if (result.kind === "broken") return { code: null, enhancedCode: null, reply: result.reason };
@@ -55,7 +55,7 @@ export function toReplyColumns(
   return { code, enhancedCode: heard === null ? enhanced : heard.enhanced, reply: text };
 }
 
-function toStoredTry({ host, address, isReused, tls, result, endedAt }: Try) {
+function toStoredTry({ host, address, isReused, tls, result, endedAt }: ConnectionAttempt) {
   return {
     host,
     address,

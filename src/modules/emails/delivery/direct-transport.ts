@@ -74,7 +74,7 @@ async function findMxHosts(
   const other = await findRoute(recipientDomain, { resolver: resolver.fresh(attempt + 1), ...options });
   if (other.kind === "hosts") return other;
   if (other.kind === "temporary_failure") return dnsFailure(other.reason, "no_answer", firstAt);
-  // A server that does not answer is stood in for by the first, which would then be its own witness all the same.
+  // A server that does not answer is replaced by the first, which would then be its own witness all the same.
   if (resolver.serverCount > 1 && other.server === route.server)
     return dnsFailure(`${route.reason}, says one DNS server; no other has said so yet`, "no_answer", firstAt);
   const enhancedCode = route.cause === "null_mx" ? "5.1.10" : "5.1.2";

@@ -2,7 +2,7 @@ import type { Clock } from "../../../platform/clock.ts";
 
 /** Less is put right all the time. */
 const STEP_MS = 5_000;
-/** So long the operator has to set the clock right. */
+/** The operator has this long to correct the clock. */
 const DOUBTED_MS = 3_600_000;
 
 /**

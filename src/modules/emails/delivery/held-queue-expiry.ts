@@ -9,7 +9,7 @@ import type { QueueStore } from "../queue/store.ts";
 // Emails that nobody claims expire all the same. While the operator holds a workspace's queue the worker
 // leaves it alone, so the workspace's oldest emails are looked at here: at the time when the first of
 // them expires, and every minute. All of an instance's emails live equally long, so that the oldest are
-// the first; were those accepted later given a shorter life, they fail with the ones before them, late.
+// the first; if later ones are given a shorter lifetime, they fail with the ones before them, late.
 
 const LOOK_EVERY_MS = 60_000;
 /** Emails of each state looked at in one transaction. */

@@ -1,6 +1,6 @@
 // Refusals in masses. One recipient who does not exist is a fact about that recipient; twenty within ten
 // minutes, and more than half of all that a site answers, are a fact about the site or about us: a
-// directory that is down, a filter that answers "no such user" to whom it does not like, a resolver
+// directory that is down, a filter that answers "no such user" to senders it dislikes, a resolver
 // that lies. The emails bounce, as the server said; but nobody is suppressed until the operator has
 // looked. Those suppressed before it showed are taken back with them.
 //

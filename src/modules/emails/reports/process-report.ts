@@ -48,7 +48,7 @@ export interface ReportDeps extends EndDeps {
     reported(workspaceId: number, outcome: ReportedOutcome): void;
   };
   findTransport: FindTransport;
-  /** Of a deleted workspace nothing is written any more. */
+  /** Nothing more is written for a deleted workspace. */
   workspaces: { byId(id: number): object | undefined };
   log: Log;
   /** The form of words, and of the recipient's address in them, that may stand in the log. */
@@ -167,7 +167,7 @@ function countComplaint(
   if (deliveredAt === null && !findTransport(senderDomain).isDirect) return;
   const complained = { name: "complaints", domain: isFromProvider ? null : getReportDomain(email) } as const;
   if (before === "queued") rates.reported(workspaceId, { ...complained, answeredAt: null });
-  // Of what a relay took, or ended in yet another way, nothing was counted.
+  // Nothing was counted for emails that a relay took or that ended otherwise.
   else if (before === "delivered" || status === "bounced")
     rates.reported(workspaceId, { ...complained, answeredAt: deliveredAt ?? sentAt ?? at });
 }

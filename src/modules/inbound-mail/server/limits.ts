@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 export const INBOUND_LIMITS = {
   /** Largest message, announced as SIZE. A bounce rarely has more than the header of what it returns. */
   messageBytes: 2 * MIB,
-  /** Of a message that is refused already so much is read, for the sake of those who listen only at its end; then the connection ends. */
+  /** This much of a message that is refused already is still read, for the sake of those who listen only at its end; then the connection ends. */
   readOnBytes: 8 * MIB,
   /** Of messages that are coming in or being kept, in open places and in kept ones. */
   openBytes: 32 * MIB,

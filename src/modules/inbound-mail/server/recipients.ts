@@ -9,7 +9,7 @@ import { isGenuine, readReturnPath } from "../../../protocols/dsn/return-path.ts
 import type { Destination } from "../inbound-message.ts";
 
 /** Why an address is no recipient. The client gets the same reply for all. */
-export type Stranger =
+export type RecipientRefusal =
   /** At a host that is not ours: an attempt at relaying, or a misdirected message. */
   | "foreign"
   /** Nobody's address at a host of ours. */
@@ -39,7 +39,7 @@ const MAILBOXES = ["postmaster", "abuse"] as const;
 const COMPLAINTS = "fbl";
 
 /** The destination of mail to `address`, as RCPT names it; `now` in Unix ms. */
-export function route(address: string, deps: RouteDeps, now: number): Destination | Stranger {
+export function route(address: string, deps: RouteDeps, now: number): Destination | RecipientRefusal {
   const at = address.lastIndexOf("@");
   // RFC 5321 §4.5.1: postmaster may stand without a domain.
   const local = (at < 0 ? address : address.slice(0, at)).toLowerCase();
@@ -58,7 +58,7 @@ function routeToken(
   token: { id: string; mac: Uint8Array; expiresAt: number },
   { local, host, now }: { local: string; host: string; now: number },
   { find, returnPathKey, bounceHost }: RouteDeps,
-): Destination | Stranger {
+): Destination | RecipientRefusal {
   if (now >= token.expiresAt) return "expired";
   const email = find(token.id);
   if (email === undefined) return "unknown";

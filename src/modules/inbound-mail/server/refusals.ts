@@ -2,7 +2,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { MessageFault } from "./content.ts";
 import type { Destination } from "../inbound-message.ts";
-import type { Stranger } from "./recipients.ts";
+import type { RecipientRefusal } from "./recipients.ts";
 
 /** Why a client was refused: all places are taken, or those of its network; pombo stops. */
 export type ClientRefusal = "all" | "network" | "stopping";
@@ -14,7 +14,7 @@ export interface InboundCounts {
   /** Of a message taken, for each kind of its recipients. */
   message(kind: Destination["kind"]): void;
   clientRefused(why: ClientRefusal): void;
-  recipientRefused(why: Stranger | "unavailable"): void;
+  recipientRefused(why: RecipientRefusal | "unavailable"): void;
   messageRefused(why: MessageRefusal): void;
 }
 
@@ -48,7 +48,7 @@ export class Refusals {
     this.#add(`clients_${why}`);
   }
 
-  recipient(why: Stranger | "unavailable"): void {
+  recipient(why: RecipientRefusal | "unavailable"): void {
     this.#deps.counts.recipientRefused(why);
     this.#add(`recipients_${why}`);
   }

@@ -41,7 +41,7 @@ function toHex(id: number): string {
   return `0x${id.toString(16).padStart(8, "0")}`;
 }
 
-/** Of a body that ends too early everything is hidden from there on. */
+/** If a body is cut off, everything after that point is hidden. */
 function hiddenOctets(bytes: Buffer, id: number): Set<number> {
   const hidden = new Set<number>();
   const hide = (from: number, to: number) => {

@@ -32,7 +32,7 @@ function foldText(text: PreparedText, { coding, folding }: TextRules): PreparedT
   if (folding === "none" || text.segments === 1) return null;
   // A letter without its accent may combine with a mark that follows it.
   const candidate = normalForm(fold(text.sentText, folding));
-  // Nothing but signs that are not seen: folded, nothing would be left.
+  // Only invisible characters: folding would leave nothing.
   if (candidate === text.sentText || candidate === "") return null;
   const folded = splitUp(candidate, true, coding);
   return folded.segments < text.segments ? folded : null;

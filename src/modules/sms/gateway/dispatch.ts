@@ -242,7 +242,7 @@ export class Dispatcher {
     let free = this.#isStopped ? 0 : places;
     for (const works of this.#ready.due(route, link.name, now)) {
       const turns = new FairScheduler<Waiting>(() => false, "equal");
-      for (const work of works) turns.lineUp(work);
+      for (const work of works) turns.enqueue(work);
       for (;;) {
         const turn = free > 0 ? turns.take(free, () => free) : null;
         if (turn === null) break;
@@ -253,8 +253,8 @@ export class Dispatcher {
         const submissions = buildSubmissions(rows, link.route, claim, this.#deps);
         claimed.submissions.push(...submissions);
         free -= submissions.length;
-        turns.giveBack(workspaceId, room - submissions.length);
-        if (rows.length === room) turns.lineUp(work);
+        turns.releasePlaces(workspaceId, room - submissions.length);
+        if (rows.length === room) turns.enqueue(work);
         const nextAt = sms.segments.nextAt({ route, priority, workspaceId });
         // What only another link may send does not make this one ask again and again.
         const isElsewhere = rows.length < room && nextAt !== null && nextAt <= now;

@@ -27,10 +27,10 @@ export function applyEvent(event: LinkEvent, now: number, deps: ReducerDeps): Re
     case "unsent":
       return responses.unsent(event.submission, event.reason, now);
     case "responded":
-      return responses.responded(event.submission, event, now);
+      return responses.handleResponse(event.submission, event, now);
     case "timed_out":
     case "lost":
-      return responses.lost(event.submission, now);
+      return responses.handleLostResponse(event.submission, now);
     case "received":
       if (event.receipt !== null) return receipts.take(route, event.receipt, event.message, now);
       if (duplicates.isRepeat(route, event.message, event.origin)) return [];

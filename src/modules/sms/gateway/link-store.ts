@@ -8,7 +8,7 @@ export type LinkStore = ReturnType<typeof openLinkStore>;
 
 export type LinkEventRow = typeof smppLinkEvents.$inferSelect;
 
-/** Of each link so many are kept. */
+/** Events kept for each link. */
 const MAX_EVENTS = 500;
 
 export function openLinkStore({ orm }: Db) {

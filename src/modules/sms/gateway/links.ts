@@ -59,7 +59,7 @@ export class RouteLink implements DispatchTarget {
     return this.returned > 0 ? 0 : this.connection.free;
   }
 
-  /** Places that a claim fills at once would be none for a link test. */
+  /** If a claim refilled places at once, none would be left for a link test. */
   freeWith(settled: number): number {
     return this.returned > 0 || this.reservedFor?.isWaiting === true ? 0 : this.connection.freeWith(settled);
   }

@@ -6,7 +6,13 @@ import type { Route } from "./route-settings.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { SegmentBatch } from "../queue/failed-writes.ts";
 import type { SmsStores } from "../stores.ts";
-import { getWords, toReadyWork, type ReadyWork, type SegmentRow, type Words } from "../queue/segment-read-store.ts";
+import {
+  getWords,
+  toReadyWork,
+  type ReadyWork,
+  type SegmentRow,
+  type ProviderWords,
+} from "../queue/segment-read-store.ts";
 
 export interface ResolveUncertainDeps {
   sms: Pick<SmsStores, "segments" | "messages">;
@@ -63,7 +69,12 @@ export function buildUncertainBatch(now: number, { sms, responses }: DueDeps): S
   };
 }
 
-export const NOTHING_WRONG: Words = { providerStatus: "ESME_ROK", providerCode: null, category: null, reason: null };
+export const NOTHING_WRONG: ProviderWords = {
+  providerStatus: "ESME_ROK",
+  providerCode: null,
+  category: null,
+  reason: null,
+};
 
 /** Inside a transaction: whether it was sent twice, and the first is known to have been taken; then it is accepted. */
 export function acceptFirst(row: SegmentRow, now: number, segments: Pick<SegmentStore, "accept">): boolean {

@@ -9,7 +9,7 @@ import { sourceAddress } from "../encoding/source-address.ts";
 import type { MessageRow, MessageStore } from "../queue/message-store.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { Route } from "./route-settings.ts";
-import { type Claim, SILENT, type SegmentRow, type Words } from "../queue/segment-read-store.ts";
+import { type Claim, SILENT, type SegmentRow, type ProviderWords } from "../queue/segment-read-store.ts";
 
 /** Segments in flight, as a link takes them and gives them back. */
 export interface Submission {
@@ -102,7 +102,7 @@ export interface SubmissionDeps {
 
 type ClaimedBy = Pick<Claim, "link" | "leaseEpoch" | "now">;
 
-/** Of claimed segments those that can still be sent, inside the transaction of their claim; the others end here. */
+/** The claimed segments that can still be sent, inside the transaction of their claim; the others end here. */
 export function buildSubmissions(
   rows: SegmentRow[],
   route: Route,
@@ -147,7 +147,7 @@ function findObjection(
   message: MessageRow,
   now: number,
   { suppressions }: SubmissionDeps,
-): (Words & { state: "failed" | "expired" }) | null {
+): (ProviderWords & { state: "failed" | "expired" }) | null {
   const { providerStatus, providerCode, reason, category } = row;
   if (message.expiresAt <= now)
     return { providerStatus, providerCode, reason, category: category ?? "expired", state: "expired" };

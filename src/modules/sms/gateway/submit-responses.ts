@@ -11,10 +11,10 @@ import {
   getWords,
   SILENT,
   toReadyWork,
-  type Fence,
+  type ExpectedSegment,
   type ReadyWork,
   type SegmentRow,
-  type Words,
+  type ProviderWords,
 } from "../queue/segment-read-store.ts";
 import { idKey, MAX_ID } from "../receipts/message-id.ts";
 import type { Receipts } from "../receipts/process.ts";
@@ -41,7 +41,7 @@ export class SubmitResponses {
     this.#deps = deps;
   }
 
-  responded(
+  handleResponse(
     submission: Submission,
     response: Pick<SubmitResponse<Submission>, "status" | "messageId">,
     now: number,
@@ -58,7 +58,7 @@ export class SubmitResponses {
   }
 
   /** The connection is gone, or the answer did not come in time. */
-  lost(submission: Submission, now: number): ReadyWork[] {
+  handleLostResponse(submission: Submission, now: number): ReadyWork[] {
     const { segments } = this.#deps.sms;
     const lost = submission.seqs.map((seq) => segments.unknown(fence(submission, seq), { now, giveUpAt: now }));
     return submission.seqs.flatMap((seq, index) => {
@@ -88,7 +88,7 @@ export class SubmitResponses {
         afterCommit.run(() => log.error("sms submit", new Error(reason), { message: submission.messageId, seq }));
         return [];
       }
-      // In its old place: later, the parts behind it would go before it.
+      // It keeps its position; otherwise later parts would overtake it.
       const nextAt = dueBeside(row, row.nextAt, sms);
       segments.retry(fence(submission, seq), { now, nextAt, isCounted: false, isResend: false }, getWords(row));
       return [toReadyWork(row, nextAt)];
@@ -140,7 +140,13 @@ export class SubmitResponses {
 
   #follow(
     row: SegmentRow,
-    { step, said, status, to, now }: { step: Step; said: Words; status: number; to: string | null; now: number },
+    {
+      step,
+      said,
+      status,
+      to,
+      now,
+    }: { step: Step; said: ProviderWords; status: number; to: string | null; now: number },
   ): ReadyWork[] {
     const { segments } = this.#deps.sms;
     const { messageId } = row;
@@ -202,7 +208,7 @@ export class SubmitResponses {
   }
 }
 
-function fence({ messageId, leaseEpoch }: Submission, seq: number): Fence {
+function fence({ messageId, leaseEpoch }: Submission, seq: number): ExpectedSegment {
   return { messageId, seq, state: "in_flight", leaseEpoch };
 }
 

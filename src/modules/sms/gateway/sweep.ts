@@ -231,7 +231,7 @@ export class Sweeper {
   }
 }
 
-/** Whether something is due that was done last at `lastAt`: a time that lies ahead is of before the clock was set back. */
+/** Whether something is due that was done last at `lastAt`: a future time is from before the clock was set back. */
 function isTime(lastAt: number | undefined, everyMs: number, now: number): boolean {
   return lastAt === undefined || now < lastAt || now >= lastAt + everyMs;
 }

@@ -40,7 +40,7 @@ export interface LinkTestRequest {
 }
 
 /** A submit of a test that is over: its receipts are still taken. Among those of customers they would fit nothing, or the wrong one. */
-interface Past {
+interface FinishedSubmit {
   route: string;
   key: string;
   to: string;
@@ -54,7 +54,7 @@ export class LinkTests implements LinkListener {
   #isRunning = false;
   #current: LinkTest | null = null;
   readonly #owners = new WeakMap<Submission, LinkTest>();
-  readonly #past: Past[] = [];
+  readonly #past: FinishedSubmit[] = [];
 
   constructor(deps: LinkTestsDeps) {
     this.#deps = deps;

@@ -10,7 +10,7 @@ import {
 } from "../../../platform/queue/queue-admin.ts";
 import { withoutBody } from "../api/serialize.ts";
 import { MAX_COUNTED, openSmsAdminStore } from "./admin-store.ts";
-import type { ReadyWork, SegmentRow, Words } from "./segment-read-store.ts";
+import type { ReadyWork, SegmentRow, ProviderWords } from "./segment-read-store.ts";
 import type { SegmentStore } from "./segment-store.ts";
 
 // The operator's side of the SMS queue: what waits by route and why; drop, retry and trace. Overview and depth count segments.
@@ -170,9 +170,9 @@ function dropMessage(
   const rows = segments.listByMessage(id);
   if (rows.some(({ state }) => state === "in_flight")) return "running";
   const uncertain = rows.filter(({ state }) => state === "unknown");
-  const lost: Words = { ...SILENT, category: "outcome_unknown", reason };
+  const lost: ProviderWords = { ...SILENT, category: "outcome_unknown", reason };
   for (const row of uncertain) segments.end(row, { state: "failed", now }, lost);
-  const unsent: Words = { ...SILENT, category: "internal_error", reason };
+  const unsent: ProviderWords = { ...SILENT, category: "internal_error", reason };
   const ended = segments.endReady(id, { state: "failed", now }, unsent);
   return ended + uncertain.length > 0 ? "dropped" : "gone";
 }

@@ -36,7 +36,7 @@ export class MessageClock implements Clock {
   now(): number {
     const wall = this.#wall.now();
     const byMs = this.#jumpAt(wall);
-    // Backwards nothing falls due, and what is accepted now is not to be taken for overdue.
+    // Nothing becomes due when the clock goes back, and what is accepted now is not to be taken for overdue.
     return byMs > JUMP_MS && byMs <= LONGEST_JUMP_MS ? Math.floor(wall - byMs) : wall;
   }
 

@@ -220,7 +220,7 @@ const SINCE_JUMP_MS = 2_000;
  */
 export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): void {
   const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS - seenForMs, beforeMs + byMs];
-  // So far back, the clock may be right again: only what has a time that lies ahead now is of the time of before.
+  // After so large a step back, the clock may be right again: only what has a time that lies ahead now is of the time of before.
   const isFar = byMs < -LONGEST_JUMP_MS;
   const isOldBefore = isFar ? gt(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
   const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : isOldBefore;

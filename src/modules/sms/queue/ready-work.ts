@@ -4,7 +4,7 @@
 
 import type { Priority, ReadyWork } from "./segment-read-store.ts";
 
-/** So much later is work of a priority taken for due, where another one is due as well. */
+/** How much later work of a priority counts as due, where another one is due as well. */
 const HANDICAP_MS: Record<Priority, number> = { otp: 0, transactional: 10_000, bulk: 120_000 };
 
 export interface Waiting extends ReadyWork {

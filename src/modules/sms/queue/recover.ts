@@ -9,10 +9,10 @@ import type { Route } from "../gateway/route-settings.ts";
 import type { SubmitResponses } from "../gateway/submit-responses.ts";
 import type { SmsStores } from "../stores.ts";
 import type { FailedSmsWrites } from "./failed-writes.ts";
-import type { SegmentRow, Words } from "./segment-read-store.ts";
+import type { SegmentRow, ProviderWords } from "./segment-read-store.ts";
 
 const BATCH = 500;
-const ROUTE_GONE: Words = {
+const ROUTE_GONE: ProviderWords = {
   providerStatus: null,
   providerCode: null,
   category: "provider_unavailable",

@@ -39,14 +39,14 @@ export interface Claim {
 }
 
 /** What a move comes from: most often a row as it was read or claimed. */
-export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch">;
+export type ExpectedSegment = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch">;
 
 /** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
-export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
+export type ProviderWords = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
 
-export const SILENT: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
+export const SILENT: ProviderWords = { providerStatus: null, providerCode: null, category: null, reason: null };
 
-export function getWords({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
+export function getWords({ providerStatus, providerCode, category, reason }: SegmentRow): ProviderWords {
   return { providerStatus, providerCode, category, reason };
 }
 
@@ -55,7 +55,7 @@ export function toReadyWork({ route, priority, workspaceId }: SegmentRow, nextAt
 }
 
 /** `isCounted` false takes the attempt back (throttled); `isResend` true follows an unknown outcome. */
-export interface Again {
+export interface RetryUpdate {
   now: number;
   nextAt: number;
   isCounted: boolean;

@@ -9,9 +9,9 @@ import { ChangedMessages } from "./changed-messages.ts";
 import type { Jump } from "./message-clock.ts";
 import { moveTimes } from "./message-store.ts";
 import {
-  type Again,
+  type RetryUpdate,
   type Claim,
-  type Fence,
+  type ExpectedSegment,
   IS_OPEN,
   IS_READY,
   IS_UNTOUCHED,
@@ -20,7 +20,7 @@ import {
   type ReadyWork,
   type SegmentCache,
   type SegmentRow,
-  type Words,
+  type ProviderWords,
 } from "./segment-read-store.ts";
 
 // A segment is claimed for one connection of one link (`leaseEpoch`) and is in flight before its PDU is written. Every
@@ -164,7 +164,7 @@ export function openSegmentStore(
 
   const fenced = (
     statement: typeof toUnknown,
-    { messageId, seq, state, leaseEpoch }: Fence,
+    { messageId, seq, state, leaseEpoch }: ExpectedSegment,
     values: object,
     written?: (row: SegmentRow) => Partial<SegmentRow>,
   ) => {
@@ -226,12 +226,12 @@ export function openSegmentStore(
 
     // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
     /** Whether it was accepted is unknown; it is given up at `giveUpAt`. */
-    unknown: (from: Fence, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
+    unknown: (from: ExpectedSegment, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
     /** The SMSC has it, under this id. */
     accept(
-      from: Fence,
+      from: ExpectedSegment,
       answer: { smscId: string | null; smscIdKey: string | null; expectsReceipt: boolean; now: number },
-      said: Words,
+      said: ProviderWords,
     ): boolean {
       const { now, ...rest } = answer;
       const values = { ...answer, expectsReceipt: answer.expectsReceipt ? 1 : 0, ...said };
@@ -239,19 +239,23 @@ export function openSegmentStore(
       return fenced(toAccepted, from, values, () => written);
     },
     /** To be tried again. */
-    retry(from: Fence, { now, nextAt, isCounted, isResend, retries }: Again, said: Words): boolean {
+    retry(
+      from: ExpectedSegment,
+      { now, nextAt, isCounted, isResend, retries }: RetryUpdate,
+      said: ProviderWords,
+    ): boolean {
       const counted = { uncounted: isCounted ? 0 : 1, resend: isResend ? 1 : 0 };
       const all = retries === undefined ? null : JSON.stringify(retries);
       return fenced(toReady, from, { now, nextAt, retries: all, ...counted, ...said });
     },
     /** Given up before the SMSC had it: refused, expired, outcome unknown. */
-    end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>
+    end: (from: ExpectedSegment, end: { state: "failed" | "expired"; now: number }, said: ProviderWords): boolean =>
       fenced(toEnd, from, { end: end.state, now: end.now, ...said }),
     /** A receipt that counts (status.ts `advance`, `toSegmentState`): the network's word on what the SMSC has. */
     receipt(
-      from: Fence,
+      from: ExpectedSegment,
       receipt: { state: SegmentRow["state"]; receiptState: NonNullable<SegmentRow["receiptState"]>; now: number },
-      said: Words,
+      said: ProviderWords,
     ): boolean {
       const { state: next, receiptState, now } = receipt;
       const written = { ...said, state: next, receiptState, receiptAt: now, changedAt: now };
@@ -259,7 +263,7 @@ export function openSegmentStore(
       return fenced(toReceipt, from, values, ({ acceptedAt }) => ({ ...written, acceptedAt: acceptedAt ?? now }));
     },
     /** Its receipt is not waited for any longer; `status` is what that makes of its message. */
-    overdue: (from: Fence, end: { status: "sent" | "undelivered"; now: number }): boolean =>
+    overdue: (from: ExpectedSegment, end: { status: "sent" | "undelivered"; now: number }): boolean =>
       fenced(toOverdue, from, end),
     /** A second id of a segment that was sent twice. */
     addId(messageId: number, seq: number, key: string): void {
@@ -280,14 +284,14 @@ export function openSegmentStore(
       return moveRoute.run({ messageId, route: to.route, reroutes: to.isRefused ? 1 : 0 }).changes;
     },
     /** What is ready of a message is not sent any more; how many. */
-    endReady(messageId: number, end: { state: "failed" | "expired"; now: number }, said: Words): number {
+    endReady(messageId: number, end: { state: "failed" | "expired"; now: number }, said: ProviderWords): number {
       remembered.delete(messageId);
       const { changes } = endReady.run({ messageId, end: end.state, now: end.now, ...said });
       if (changes > 0) changed.note(messageId);
       return changes;
     },
     /** The same for settle-message.ts, which settles the message at that moment. */
-    abandonReady(messageId: number, now: number, said: Words): void {
+    abandonReady(messageId: number, now: number, said: ProviderWords): void {
       remembered.delete(messageId);
       endReady.run({ messageId, end: "failed", now, ...said });
     },

@@ -8,7 +8,7 @@ import type { WorkspaceStore } from "../../workspaces/store.ts";
 import { type MessageState, deriveMessageState } from "./status.ts";
 import type { SegmentStore } from "./segment-store.ts";
 import type { MessageChange, MessageRow, MessageStore, PublicState } from "./message-store.ts";
-import { SILENT, type SegmentRow, type Words } from "./segment-read-store.ts";
+import { SILENT, type SegmentRow, type ProviderWords } from "./segment-read-store.ts";
 
 export interface SettleDeps {
   messages: Pick<MessageStore, "byId" | "setState" | "changed">;
@@ -37,7 +37,7 @@ export function settleMessage(messageId: number, deps: SettleDeps): void {
 }
 
 /** Another part of the message was refused for good, so that the rest is worth nothing. */
-function toAbandonedWords({ failureCategory }: MessageState): Words {
+function toAbandonedWords({ failureCategory }: MessageState): ProviderWords {
   return { ...SILENT, category: failureCategory, reason: "Another part of the message could not be sent" };
 }
 

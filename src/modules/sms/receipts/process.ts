@@ -13,7 +13,7 @@ import { advance, hasLastWord, toSegmentState } from "../queue/status.ts";
 import { type KeptReceipt, UncertainMatcher } from "./match-uncertain.ts";
 import type { SmsStores } from "../stores.ts";
 import { releaseParts } from "../gateway/resolve-uncertain.ts";
-import type { ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
+import type { ReadyWork, SegmentRow, ProviderWords } from "../queue/segment-read-store.ts";
 
 /** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
 const AGREEING = 20;
@@ -172,13 +172,13 @@ export class Receipts {
 
   #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
     const isEvidence = row.acceptedAt === null || row.state === "ready";
-    // Of two submits one that arrived is enough.
+    // One of two submits that arrived is enough.
     const isSecondCopy = row.resends > 0 && receipt.state === "delivered" && row.receiptState !== "delivered";
     const next = advance(row.receiptState, receipt.state) ?? (isEvidence || isSecondCopy ? receipt.state : null);
     if (next === null) return [];
     const { errors } = this.#deps.routes.get(row.route) ?? {};
     const isBad = isFinalState(next) && next !== "delivered";
-    const said: Words = {
+    const said: ProviderWords = {
       providerStatus: receipt.word ?? next.toUpperCase(),
       providerCode: next === "delivered" ? null : receipt.errorCode,
       category: isBad ? findFailureCategory(receipt, errors) : null,

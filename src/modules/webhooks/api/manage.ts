@@ -74,7 +74,9 @@ export async function createWebhook(
 ): Promise<WithSecret> {
   await requireCallable(request.url, deps);
   return deps.commit(() => {
-    requireBelowLimit("webhook", deps.findPlan(workspaceId).webhooks, () => deps.webhooks.countForWorkspace(workspaceId));
+    requireBelowLimit("webhook", deps.findPlan(workspaceId).webhooks, () =>
+      deps.webhooks.countForWorkspace(workspaceId),
+    );
     const now = deps.clock.now();
     const uid = newId(now, deps.random);
     const secret = createSecret(deps.random);

@@ -137,7 +137,9 @@ function dropCall(
 function traceEvents(resource: string, store: Store) {
   const found = store.eventsAbout(resource);
   const [first] = found;
-  const hooks = new Map(first === undefined ? [] : store.listWebhooks(first.workspaceId).map((hook) => [hook.id, hook]));
+  const hooks = new Map(
+    first === undefined ? [] : store.listWebhooks(first.workspaceId).map((hook) => [hook.id, hook]),
+  );
   const ids = [...hooks.keys()];
   const webhook = (id: number) => ({ webhookId: hooks.get(id)?.uid ?? "", url: hooks.get(id)?.url ?? "" });
   return found.map((event) => ({

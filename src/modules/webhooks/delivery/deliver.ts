@@ -41,7 +41,7 @@ interface Call {
 }
 
 /** A call that was made. */
-interface Made extends Call {
+interface CompletedCall extends Call {
   startedAt: number;
   endedAt: number;
   outcome: Outcome;
@@ -126,7 +126,7 @@ async function deliver(job: Job, call: Call, context: AttemptContext, deps: Deli
   context.locate(limiter.recordCall(call.webhook.id, isSlow));
   const outcome = classify(result, job.attempt, endedAt);
   const { isLast, isDelivered, retryAt } = outcome;
-  const made: Made = { ...call, startedAt, endedAt, outcome };
+  const made: CompletedCall = { ...call, startedAt, endedAt, outcome };
   return endCall(
     job,
     {
@@ -169,7 +169,7 @@ async function callReceiver(
 }
 
 /** Inside the transaction, whether the row is still this attempt's or not: the call was made. */
-function recordCall(job: Job, made: Made, nextAttemptAt: number | null, deps: DeliverDeps): void {
+function recordCall(job: Job, made: CompletedCall, nextAttemptAt: number | null, deps: DeliverDeps): void {
   const { event, startedAt, endedAt, outcome } = made;
   // Others of its calls may have ended meanwhile.
   const webhook = deps.webhooks.byId(made.webhook.id);
@@ -203,7 +203,7 @@ function recordCall(job: Job, made: Made, nextAttemptAt: number | null, deps: De
   });
 }
 
-function logFailure({ webhook, event, outcome }: Made, { log }: DeliverDeps): void {
+function logFailure({ webhook, event, outcome }: CompletedCall, { log }: DeliverDeps): void {
   if (outcome.isDelivered) return;
   log.event("webhook.failed", {
     id: webhook.uid,

@@ -15,7 +15,7 @@ import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platfo
 const RESCHEDULE_ROWS = 2_000;
 
 /** What is requested beside a call that is under way: another one in any case, or only if it fails. */
-export type Again = "always" | "on_failure";
+export type RepeatRequest = "always" | "on_failure";
 
 export type WebhookJobStore = ReturnType<typeof openWebhookJobStore>;
 
@@ -209,7 +209,7 @@ export function openWebhookJobStore(db: Db) {
      * Queues a call; one that waits already is due by `nextAt`, with all its attempts. While one is under way, `again` says
      * whether another one follows it.
      */
-    add(call: { webhookId: number; eventId: number; nextAt: number; again: Again }): void {
+    add(call: { webhookId: number; eventId: number; nextAt: number; again: RepeatRequest }): void {
       insert.run({ ...call });
     },
     /**

@@ -1,7 +1,7 @@
 // One session: bind, then requests and responses both ways, then the end. Phases and their limits: liveness.ts.
 // It knows no queue and no window, and emits responses by sequence number. `closed` is called once, and nothing after it.
 
-import { DeadlineTimer } from "./alarm.ts";
+import { DeadlineTimer } from "./deadline-timer.ts";
 import { classifyBind } from "./bind.ts";
 import {
   encodeAcknowledgement,

@@ -35,7 +35,7 @@ const MAX_HEARD = 1_024;
 const MAYBE_CUT = 480;
 /** Words of one text of the header that are looked for. */
 const MAX_WORDS = 128;
-/** Of a longer text of the header so many of its words in a row are no accident. */
+/** So many consecutive words of a longer header text are no coincidence. */
 const TELLING_WORDS = 6;
 /** A shorter word by itself says nothing to any rule. */
 const SHORTEST_ALONE = 3;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import {
   type Evidence,
   givenUpAt,
-  type Life,
+  type VerificationState,
   stateAfterCheck,
   nextCheckAt,
 } from "../../../../src/modules/domains/status.ts";
@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const T = Date.UTC(2026, 0, 5);
 
-const life = (status: Life["status"], changes: Partial<Life> = {}): Life => ({
+const life = (status: VerificationState["status"], changes: Partial<VerificationState> = {}): VerificationState => ({
   status,
   createdAt: T,
   verifiedAt: null,
@@ -22,7 +22,7 @@ const seen = (rsa: Evidence["rsa"], isTakenElsewhere = false): Evidence => ({ rs
 const once = { verifiedAt: T + HOUR };
 
 test("only a definite answer moves a domain on, and each step is told once", () => {
-  const table: [Life, Evidence, number, Partial<Life>, string | null][] = [
+  const table: [VerificationState, Evidence, number, Partial<VerificationState>, string | null][] = [
     [life("pending"), seen("yes"), T + DAY, { status: "verified", verifiedAt: T + DAY }, "verified"],
     [life("pending"), seen("yes", true), T + 30 * DAY, { status: "pending" }, null],
     [life("pending"), seen("no"), T + 14 * DAY - 1, { status: "pending", warningAt: null }, null],

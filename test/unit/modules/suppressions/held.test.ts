@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { applyHeld, dropHeld, type HeldDeps } from "../../../../src/modules/suppressions/held.ts";
+import { applyHeld, dropHeld, type HeldDeps } from "../../../../src/modules/suppressions/held-actions.ts";
 import { openHeldStore } from "../../../../src/modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../../../../src/modules/suppressions/store.ts";
 import { temporaryDatabase } from "../../../support/db/temporary.ts";

@@ -13,7 +13,7 @@ interface Work {
 function claim(works: Work[], free: number, isHeld: (workspaceId: number) => boolean = () => false): number[] {
   const scheduler = new FairScheduler<Work>(isHeld, "equal");
   const got = new Map<number, number>();
-  for (const work of works) if (work.count > 0) scheduler.lineUp(work);
+  for (const work of works) if (work.count > 0) scheduler.enqueue(work);
   let left = free;
   // The place is known to be unused only after it was taken, as with rows of a database.
   for (let next = scheduler.take(left, () => Infinity); next !== null; next = scheduler.take(left, () => Infinity)) {
@@ -21,9 +21,9 @@ function claim(works: Work[], free: number, isHeld: (workspaceId: number) => boo
     const used = Math.min(item.count, room);
     item.count -= used;
     left -= used;
-    scheduler.giveBack(item.workspaceId, room - used);
+    scheduler.releasePlaces(item.workspaceId, room - used);
     got.set(item.workspaceId, (got.get(item.workspaceId) ?? 0) + used);
-    if (used === room) scheduler.lineUp(item);
+    if (used === room) scheduler.enqueue(item);
   }
   return works.map(({ workspaceId }) => got.get(workspaceId) ?? 0);
 }

@@ -89,11 +89,11 @@ test("a text that was sent twice, the first of which is known to be taken, is no
   using on = start();
   const id = await on.add(1);
   const first = only(await on.claim(0));
-  await on.commit(() => on.responses.lost(first, 10));
+  await on.commit(() => on.responses.handleLostResponse(first, 10));
   const second = only(await on.claim(20));
-  await on.commit(() => on.responses.responded(first, { status: 0, messageId: "A1" }, 30));
+  await on.commit(() => on.responses.handleResponse(first, { status: 0, messageId: "A1" }, 30));
   expect(on.states(id)).toEqual(["in_flight"]);
-  await on.commit(() => on.responses.lost(second, 40));
+  await on.commit(() => on.responses.handleLostResponse(second, 40));
   expect(on.ledger.messages.byId(id)).toMatchObject({ status: "sent", credits: 1, possibleDuplicate: true });
 });
 
@@ -101,20 +101,20 @@ test("the late answer of a first submit counts while the second waits, or nobody
   using on = start();
   const id = await on.add(1);
   const first = only(await on.claim(0));
-  await on.commit(() => on.responses.lost(first, 10));
+  await on.commit(() => on.responses.handleLostResponse(first, 10));
   const second = only(await on.claim(20));
-  await on.commit(() => on.responses.responded(second, { status: REFUSED, messageId: "" }, 30));
+  await on.commit(() => on.responses.handleResponse(second, { status: REFUSED, messageId: "" }, 30));
   expect(on.states(id)).toEqual(["ready"]);
-  await on.commit(() => on.responses.responded(first, { status: 0, messageId: "A1" }, 40));
+  await on.commit(() => on.responses.handleResponse(first, { status: 0, messageId: "A1" }, 40));
   expect(on.states(id)).toEqual(["accepted"]);
   expect(await on.claim(10_000_000)).toEqual([]);
   const other = await on.commit(() => addMessage(on.ledger));
   const earlier = only(await on.claim(50));
-  await on.commit(() => on.responses.lost(earlier, 60));
+  await on.commit(() => on.responses.handleLostResponse(earlier, 60));
   const later = only(await on.claim(70));
-  await on.commit(() => on.responses.lost(later, 80));
+  await on.commit(() => on.responses.handleLostResponse(later, 80));
   expect(on.states(other)).toEqual(["unknown"]);
-  await on.commit(() => on.responses.responded(earlier, { status: 0, messageId: "A2" }, 90));
+  await on.commit(() => on.responses.handleResponse(earlier, { status: 0, messageId: "A2" }, 90));
   expect(on.ledger.messages.byId(other)).toMatchObject({ status: "sent", providerId: "A2" });
 });
 
@@ -124,7 +124,7 @@ test("how an SMSC does is told by what comes, and not by how often that is writt
   const flight = only(await on.claim(0));
   const written = Array.from({ length: 60 }, () =>
     on.commit(() => {
-      on.responses.responded(flight, { status: 0x45, messageId: "" }, 10);
+      on.responses.handleResponse(flight, { status: 0x45, messageId: "" }, 10);
       throw new Error("rolled back");
     }),
   );
@@ -150,9 +150,9 @@ test("a text of parts that is refused late, and goes another way, goes at once w
   using on = start();
   const id = await on.add(3);
   const first = only(await on.claim(0, 1));
-  await on.commit(() => on.responses.lost(first, 10));
+  await on.commit(() => on.responses.handleLostResponse(first, 10));
   expect(on.states(id)).toEqual(["unknown", "ready", "ready"]);
-  await on.commit(() => on.responses.responded(first, { status: 0x0b, messageId: "" }, 20));
+  await on.commit(() => on.responses.handleResponse(first, { status: 0x0b, messageId: "" }, 20));
   expect(on.ledger.segments.listByMessage(id).map(({ state, route, nextAt }) => [state, route, nextAt])).toEqual([
     ["ready", "other", 20],
     ["ready", "other", 20],
@@ -163,7 +163,7 @@ test("a text of parts that is refused late, and goes another way, goes at once w
 test("a part that is refused for now, or was not written, waits while another of its text is in doubt", async () => {
   type On = ReturnType<typeof start>;
   const whatHappens = [
-    ({ responses }: On, flight: Submission) => responses.responded(flight, { status: REFUSED, messageId: "" }, 20),
+    ({ responses }: On, flight: Submission) => responses.handleResponse(flight, { status: REFUSED, messageId: "" }, 20),
     ({ responses }: On, flight: Submission) => responses.unsent(flight, null, 20),
   ];
   for (const happens of whatHappens) {
@@ -171,14 +171,14 @@ test("a part that is refused for now, or was not written, waits while another of
     const id = await on.add(3);
     const [first, second] = await on.claim(0, 2);
     if (first === undefined || second === undefined) throw new Error("nothing was claimed");
-    await on.commit(() => on.responses.lost(first, 10));
+    await on.commit(() => on.responses.handleLostResponse(first, 10));
     const work = await on.commit(() => happens(on, second));
     const dueAt = () => on.ledger.segments.listByMessage(id).map(({ nextAt }) => nextAt);
     expect(on.states(id)).toEqual(["unknown", "ready", "ready"]);
     expect(dueAt()).toEqual([10 + WAIT_MS, 86_400_000, 86_400_000]);
     expect(work).toMatchObject([{ nextAt: 86_400_000 }]);
     // Its answer comes late.
-    await on.commit(() => on.responses.responded(first, { status: 0, messageId: "A1" }, 30));
+    await on.commit(() => on.responses.handleResponse(first, { status: 0, messageId: "A1" }, 30));
     expect(on.states(id)).toEqual(["accepted", "ready", "ready"]);
     expect(dueAt().slice(1)).toEqual([30, 30]);
   }
@@ -188,7 +188,7 @@ test("the parts behind one in doubt go with it where its route's policy has beco
   using on = start();
   const id = await on.add(3);
   const first = only(await on.claim(0, 1));
-  await on.commit(() => on.responses.lost(first, 10));
+  await on.commit(() => on.responses.handleLostResponse(first, 10));
   const route = on.routes.get("vodacom");
   if (route !== undefined) route.config.onLostResponse = "retry";
   const now = 10 + WAIT_MS;
@@ -207,9 +207,9 @@ test("a refusal that alarms is told once, after its commit, however often its tr
   const [first, second] = await on.claim(0);
   if (first === undefined || second === undefined) throw new Error("nothing was claimed");
   const alarming = { status: 0x15, messageId: "" }; // ESME_RINVSERTYP
-  const refused = on.commit(() => on.responses.responded(first, alarming, 10));
+  const refused = on.commit(() => on.responses.handleResponse(first, alarming, 10));
   const bug = on.commit(() => {
-    on.responses.responded(second, alarming, 10);
+    on.responses.handleResponse(second, alarming, 10);
     throw new Error("a bug of a neighbour");
   });
   await expect(bug).rejects.toThrow("a bug of a neighbour");

@@ -6,12 +6,12 @@ import { type Db, openDatabase } from "../../../../../src/platform/db/open.ts";
 import { changeCredits } from "../../../../../src/modules/workspaces/credit-store.ts";
 import { seeded, temporaryFolder, turn } from "../../../../support/db/temporary.ts";
 import { addMessage, addWorkspace, type Ledger, openLedger } from "../../../../support/sms/rows.ts";
-import type { SegmentRow, Words } from "../../../../../src/modules/sms/queue/segment-read-store.ts";
+import type { SegmentRow, ProviderWords } from "../../../../../src/modules/sms/queue/segment-read-store.ts";
 
 // Random histories of texts, with closures that are rolled back, transactions that are lost and databases that
 // are closed in the middle and opened again: after each, credits add up.
 
-const SAID: Words = { providerStatus: "x", providerCode: null, category: "provider_error", reason: null };
+const SAID: ProviderWords = { providerStatus: "x", providerCode: null, category: "provider_error", reason: null };
 const STEPS = 250;
 
 interface Life {

@@ -4,7 +4,7 @@ import { prepareAtOnce } from "../../../../../src/platform/db/statement.ts";
 import { openSegmentStore } from "../../../../../src/modules/sms/queue/segment-store.ts";
 import { openMessageStore } from "../../../../../src/modules/sms/queue/message-store.ts";
 import { addMessage } from "../../../../support/sms/rows.ts";
-import type { Claim, SegmentRow, Words } from "../../../../../src/modules/sms/queue/segment-read-store.ts";
+import type { Claim, SegmentRow, ProviderWords } from "../../../../../src/modules/sms/queue/segment-read-store.ts";
 
 const CLAIM: Claim = {
   route: "vodacom",
@@ -15,8 +15,8 @@ const CLAIM: Claim = {
   now: 1_000,
   limit: 10,
 };
-const FINE: Words = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };
-const THROTTLED: Words = {
+const FINE: ProviderWords = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };
+const THROTTLED: ProviderWords = {
   providerStatus: "ESME_RTHROTTLED",
   providerCode: "0x00000058",
   category: "throttled",
@@ -175,7 +175,7 @@ test("the rest of a message that is refused is ended together, and what is under
   const { segments } = on;
   const id = await on.commit(() => addMessage(on, 3));
   const [first] = await on.commit(() => segments.claim({ ...CLAIM, limit: 1 }));
-  const said: Words = { ...THROTTLED, category: "content_rejected" };
+  const said: ProviderWords = { ...THROTTLED, category: "content_rejected" };
   expect(await on.commit(() => segments.endReady(id, { state: "failed", now: 1_100 }, said))).toBe(2);
   expect(segments.listByMessage(id).map(({ state }) => state)).toEqual(["in_flight", "failed", "failed"]);
   expect(first?.seq).toBe(1);

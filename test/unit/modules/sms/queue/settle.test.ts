@@ -2,17 +2,17 @@ import { expect, test } from "bun:test";
 import type { MessageChange } from "../../../../../src/modules/sms/queue/message-store.ts";
 import { temporaryDatabase } from "../../../../support/db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "../../../../support/sms/rows.ts";
-import type { SegmentRow, Words } from "../../../../../src/modules/sms/queue/segment-read-store.ts";
+import type { SegmentRow, ProviderWords } from "../../../../../src/modules/sms/queue/segment-read-store.ts";
 
-const FINE: Words = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };
-const DELIVERED: Words = { providerStatus: "DELIVRD", providerCode: "000", category: null, reason: null };
-const REFUSED: Words = {
+const FINE: ProviderWords = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };
+const DELIVERED: ProviderWords = { providerStatus: "DELIVRD", providerCode: "000", category: null, reason: null };
+const REFUSED: ProviderWords = {
   providerStatus: "ESME_RINVDSTADR",
   providerCode: "0x0000000B",
   category: "invalid_destination",
   reason: "The provider knows no such number",
 };
-const LOST: Words = { providerStatus: null, providerCode: null, category: "outcome_unknown", reason: null };
+const LOST: ProviderWords = { providerStatus: null, providerCode: null, category: "outcome_unknown", reason: null };
 
 async function start(parts = 1) {
   const of = temporaryDatabase();
@@ -142,7 +142,7 @@ test("a part that is refused ends the parts that wait, and all that never got th
 
 test("a text that expires unsent is given back", async () => {
   using on = await start(2);
-  const said: Words = { ...REFUSED, category: "expired", reason: null };
+  const said: ProviderWords = { ...REFUSED, category: "expired", reason: null };
   await on.commit(() => on.segments.endReady(on.id, { state: "expired", now: 50 }, said));
   expect(on.message()).toMatchObject({
     status: "expired",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { DeadlineTimer } from "../../../../../src/protocols/smpp/session/alarm.ts";
+import { DeadlineTimer } from "../../../../../src/protocols/smpp/session/deadline-timer.ts";
 import { fakeClock } from "../../../../support/fakes/clock.ts";
 
 test("it rings for what is due first, once", () => {

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 
-/** Rung so late, the whole process stood still; what has come meanwhile is read before a peer is called silent. */
+/** If it fires this late, the whole process stood still; what has come meanwhile is read before a peer is called silent. */
 const STOOD_STILL_MS = 1_000;
 const READ_FIRST_MS = 100;
 

@@ -7,7 +7,7 @@ import { answersBySubject, isAutoReply } from "./auto-reply.ts";
 import { plain } from "./charset.ts";
 import { decodeWords, findValue } from "./fields.ts";
 import type { Message } from "./message.ts";
-import type { Notice } from "./notice.ts";
+import type { Notice } from "./bounce-text.ts";
 
 /** One pattern of several, so that each language has its line. */
 function joinPatterns(...patterns: RegExp[]): RegExp {
