@@ -263,7 +263,7 @@ export class Lineages {
   }
 
   async #begin(lineages: readonly Lineage[], reason: string): Promise<string | null> {
-    const { tools, instance, boot, clock, steady, random, log } = this.#deps;
+    const { tools, limitMs, instance, boot, clock, steady, random, log } = this.#deps;
     const startedAt = clock.now();
     const last = lineages.at(-1);
     const id = newId(Math.max(startedAt, last === undefined ? 0 : idTime(last.id) + 1), random);
@@ -272,7 +272,10 @@ export class Lineages {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const failure = await this.#write([...lineages, lineage]);
     if (failure !== null) {
-      rmSync(folder, { recursive: true });
+      // A write that failed may have arrived. Without the folder a start would then take this state for an older one.
+      const catalog = await readCatalog(tools, limitMs);
+      const isListed = catalog.kind !== "read" || catalog.lineages.some((each) => each.id === id);
+      if (!isListed) rmSync(folder, { recursive: true });
       return failure;
     }
     // An empty replica is filled by nothing, and its first lineage may fail at once.

@@ -51,11 +51,14 @@ export async function startDelayProxy(options: DelayOptions): Promise<DelayProxy
 
 function carry(from: Socket, to: Socket, options: DelayOptions, count: { losses: number }): void {
   let arrivesAt = 0;
+  // Timers round to milliseconds: each delivers what stands first, not what it was set for.
+  const line: (() => void)[] = [];
   const later = (deliver: () => void, isLost: boolean) => {
     const now = performance.now();
     // Nothing overtakes what is late.
     arrivesAt = Math.max(arrivesAt, now + options.delayMs + (isLost ? options.retransmitMs : 0));
-    setTimeout(deliver, arrivesAt - now);
+    line.push(deliver);
+    setTimeout(() => line.shift()?.(), arrivesAt - now);
   };
   from.on("data", (chunk: Buffer) => {
     const isLost = options.chance() < options.lossShare;

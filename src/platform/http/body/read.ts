@@ -45,11 +45,7 @@ export function bodyPlugin(limits: BodyLimits, deps: BodyDeps) {
       const account = deps.budget.open(deps.getOwner(request));
       const body: Body = { account, hash: NOTHING.hash };
       bodies.set(request, body);
-      const read = await readBody(request, findBodyLimit(getPath(request), limits), { account, clock: deps.clock });
-      body.hash = read.hash;
-      account.finishReading();
-      deps.arrived?.(request);
-      const parsed = parseJsonObject(read.bytes);
+      const parsed = await readObject(request, body, findBodyLimit(getPath(request), limits), deps);
       account.finishParsing();
       return parsed;
     })
@@ -105,6 +101,16 @@ export function findBodyLimit(path: string, limits: BodyLimits): number {
   if (/\/emails\/batch\/?$/.test(path)) return limits.batchBytes;
   // Five hundred of the longest addresses are more than other requests may hold.
   return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
+}
+
+/** A function of its own: when it has returned nothing holds the bytes, and finishParsing can free them. */
+async function readObject(request: Request, body: Body, limit: number, deps: BodyDeps): Promise<object> {
+  const { account } = body;
+  const { bytes, hash } = await readBody(request, limit, { account, clock: deps.clock });
+  body.hash = hash;
+  account.finishReading();
+  deps.arrived?.(request);
+  return parseJsonObject(bytes);
 }
 
 function computeHash(bytes: Uint8Array): Buffer {

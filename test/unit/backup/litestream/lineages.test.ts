@@ -244,6 +244,25 @@ test.skipIf(!hasDaemon)(
   },
 );
 
+test.skipIf(!hasDaemon)(
+  "a begin whose list arrived, though its write was told as failed, is no older state at the next start",
+  async () => {
+    using at = await makeReplicated();
+    const pombo = await at.open("data");
+    expect(await pombo.lineages.prepare(null)).toBeNull();
+    const { run } = pombo.tools;
+    pombo.tools.run = async (words, ...rest) => {
+      const done = await run(words, ...rest);
+      return words[0] === "replicate" ? { code: 1, out: "", err: "Error: the answer was lost" } : done;
+    };
+    expect(await pombo.renew()).toBe("the answer was lost");
+    pombo.tools.run = run;
+    const newest = (await pombo.catalog()).at(-1)?.id ?? "";
+    expect(await pombo.catalog()).toHaveLength(2);
+    expect(findLocalLineage(pombo.tools.places)).toBe(newest);
+  },
+);
+
 test.skipIf(!hasDaemon)("a deletion that hangs holds up no daemon, and is done later", async () => {
   using at = await makeReplicated();
   const pombo = await at.open("data");
