@@ -37,7 +37,7 @@ test("one screen says it all, and all well ends with 0", async () => {
   SMS          no segment waits
   Webhooks     at least 100,000 calls wait, the oldest since 2026-01-31 08:15:00 UTC
   Last 5 min   100 accepted, 98 delivered, 2 deferred, 1 bounced, 0 failed
-  Disk         12.5 GiB free; the database takes 2.9 MiB, its WAL 512 B
+  Disk         12.5 GiB free (412 days at the present growth); the database takes 2.9 MiB, its WAL 512 B
   Sites        4 sites blocked: mx.x.test until 2026-01-31 08:15:00 UTC (timed out); and 3 more (pombo queue)
   SMS route    vodacom: 1 of 2 links bound; the last session ended: the bind was refused
   Workspaces   1 blocked, 1 of them held: Loja\ufffd[2J (held)
