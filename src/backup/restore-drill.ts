@@ -63,7 +63,6 @@ export interface DrillDeps {
   config: Config;
   environment: Pick<Environment, "clock" | "readFree">;
   openThread: OpenThread;
-  /** Aborts it. */
   signal?: AbortSignal;
 }
 

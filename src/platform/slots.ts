@@ -34,7 +34,6 @@ export class Slots {
     });
   }
 
-  /** Slots in use. */
   get openCount(): number {
     return this.#openTotal;
   }

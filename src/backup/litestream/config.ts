@@ -5,7 +5,6 @@ import type { ReplicationConfig } from "../../config/config.ts";
 
 /** Where things are in a data directory that is replicated. */
 export interface Places {
-  /** The replicated database. */
   database: string;
   /** A small second one, which says whose replica it is (record.ts). */
   owner: string;

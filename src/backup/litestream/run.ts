@@ -12,7 +12,6 @@ export interface CommandOptions {
   /** On its standard input. */
   input?: string;
   limitMs: number;
-  /** Ends it. */
   signal?: AbortSignal | undefined;
 }
 

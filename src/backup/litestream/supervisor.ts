@@ -41,7 +41,6 @@ const COME_UP_LOOK_MS = 100;
 /** Of its words, in the status. */
 const MAX_WORDS = 500;
 
-/** A child that runs. */
 export interface DaemonChild {
   pid: number;
   /** Resolves with its exit code; null: a signal ended it. */

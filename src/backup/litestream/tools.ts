@@ -9,7 +9,6 @@ import { type CommandResult, runCommand } from "./run.ts";
 // All that is needed to run the daemon for a data directory, be it to replicate, to look or to restore.
 
 export interface DaemonTools {
-  /** The executable. */
   path: string;
   places: Places;
   /** The folder of all that is the daemon's. */

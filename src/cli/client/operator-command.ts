@@ -8,7 +8,6 @@ import { jsonLine } from "../framework/text.ts";
 
 // What the operator's commands share: finding the instance, the common options, output for people and for programs.
 
-/** What a command is given. */
 export interface Work {
   api: OperatorApi;
   args: Arguments;

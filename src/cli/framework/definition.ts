@@ -75,7 +75,6 @@ export interface Command {
 }
 
 export interface Arguments {
-  /** A required argument. */
   argument(name: string): string;
   /** An argument that may be left out. */
   optional(name: string): string | undefined;

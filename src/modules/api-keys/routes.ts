@@ -23,7 +23,6 @@ export interface KeyDeps extends Pick<Context, "commit" | "clock" | "random"> {
   pages: ListPages;
   keys: KeyStore;
   domains: DomainStore;
-  /** The plan of a workspace. */
   findPlan: (workspaceId: number) => Plan;
 }
 

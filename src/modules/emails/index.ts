@@ -54,7 +54,6 @@ export interface EmailModuleDeps extends Pick<
   recorder: Recorder;
   keyring: Keyring;
   rates: SendingRates;
-  /** The plan of a workspace. */
   findPlan: (workspaceId: number) => Plan;
   openThread: OpenThread;
 }

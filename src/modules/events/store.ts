@@ -1,5 +1,3 @@
-// The stored events.
-
 import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/schema.ts";

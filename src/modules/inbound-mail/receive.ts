@@ -148,7 +148,6 @@ function whyIgnored(report: Report): string {
   }
 }
 
-/** The email that a report is about. */
 interface ReportedEmail {
   id: number;
   uid: string;

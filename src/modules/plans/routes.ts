@@ -18,7 +18,6 @@ export interface UsageDeps {
   keys: Counting;
   webhooks: Counting;
   workspaces: { byId(id: number): { smsCredits: number } | undefined };
-  /** The plan that holds for a workspace. */
   findNamedPlan: (workspaceId: number) => NamedPlan;
   clock: Pick<Clock, "now">;
 }

@@ -7,7 +7,6 @@ import { createHmac } from "node:crypto";
 const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 
-/** A call to be signed. */
 export interface Signed {
   /** The event's id: the same on every attempt. */
   id: string;

@@ -83,7 +83,6 @@ export class TokenBuckets<Key> {
     return Math.max(1, Math.ceil((waitMs - this.#roundingMs) / 1_000));
   }
 
-  /** Buckets that are remembered. */
   get size(): number {
     return this.#fullAt.size;
   }

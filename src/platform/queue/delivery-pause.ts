@@ -84,7 +84,6 @@ export class DeliveryPause implements PauseView {
     this.#pause = parsePause(this.#deps.read());
   }
 
-  /** Delivery goes on. */
   async resume(): Promise<void> {
     await this.#deps.commit(() => this.#deps.write(""));
     this.#pause = null;

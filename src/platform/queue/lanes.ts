@@ -39,7 +39,6 @@ export class Lanes {
   readonly #places: SitePlaces | null;
   /** The sites of lanes, those without rows included. */
   readonly #located = new Map<number, string>();
-  /** Places held by all lanes. */
   #held = 0;
 
   /** `isHeld`: whether nothing of a workspace may start until release(). */

@@ -58,7 +58,6 @@ export function* lines(text: string): Generator<string> {
   }
 }
 
-/** The first field of the name, or null. */
 export function findValue(fields: Field[], name: string): string | null {
   return fields.find((field) => field.name === name)?.value ?? null;
 }

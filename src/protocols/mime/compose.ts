@@ -9,7 +9,6 @@ import type { Mailbox } from "./address.ts";
 import { encodeText } from "./encode.ts";
 import { dateValue, headerLine, mailboxLine, subjectLine } from "./header.ts";
 
-/** The parts of a message. */
 export interface MessageSource {
   /** Gives the boundary; letters, digits and hyphens of it are used. */
   id: string;

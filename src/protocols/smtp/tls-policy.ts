@@ -19,7 +19,6 @@ export interface TlsPolicy {
   source: "default" | "config" | "provider" | "mta-sts" | "dane";
 }
 
-/** The policy for one host. */
 export type FindTlsPolicy = (host: string) => TlsPolicy;
 
 const OPPORTUNISTIC: TlsPolicy = { mode: "opportunistic", source: "default" };

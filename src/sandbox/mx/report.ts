@@ -6,7 +6,6 @@
  */
 import { dateValue } from "../../protocols/mime/header.ts";
 
-/** The message that is reported on. */
 export interface Reported {
   /** Its envelope's sender: where a bounce goes. */
   returnPath: string;

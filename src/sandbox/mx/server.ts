@@ -35,7 +35,6 @@ const MAX_EVENT_FIELD = 120;
 /** How long after the dot `slow@` is answered. */
 const SLOW_ANSWER_MS = 5_000;
 
-/** What the MX works with. */
 interface SandboxMxOptions {
   inbox: Inbox;
   /** TXT lookup that finds the DKIM keys: the sandbox's own DNS. */
@@ -51,7 +50,6 @@ interface SandboxMxOptions {
   port?: number;
 }
 
-/** A running sandbox MX. */
 export interface SandboxMx {
   port: number;
   /** Ends all connections; slow answers that are still due go out first. Resolves when closed. */

@@ -27,7 +27,6 @@ export interface Sources {
   sms: () => SmsFigures;
 }
 
-/** Registers all of them. */
 export function registerGauges(registry: Registry, sources: Sources): void {
   const gauge = (name: string, help: string, read: () => Reading, ...labels: string[]) =>
     registry.read({ name, help, labels, type: "gauge" }, read);

@@ -45,7 +45,6 @@ export interface AcceptDeps extends AcceptSendDeps {
   random: Random;
   preparer: Preparer;
   workspaces: { byId(id: number): (Standing & { uid: string }) | undefined };
-  /** The plan of a workspace. */
   findPlan: (workspaceId: number) => Plan;
   /** Called after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;

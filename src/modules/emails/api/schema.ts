@@ -149,7 +149,6 @@ function sought(description: string) {
   });
 }
 
-/** The query of the list. */
 export const EmailQuery = Type.Object({
   ...PageQuery.properties,
   status: Type.Optional(choice(EMAIL_STATUSES, "Only emails of this status.")),

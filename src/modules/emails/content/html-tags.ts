@@ -95,7 +95,6 @@ export function findAttribute(attributes: string, pattern: RegExp): string | nul
   return match === null ? null : (match[1] ?? match[2] ?? match[3] ?? "");
 }
 
-/** For `attributeOf`. */
 export function attribute(name: string): RegExp {
   return new RegExp(`(?:^|[\\s"'/])${name}\\s{0,9}=\\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, "i");
 }

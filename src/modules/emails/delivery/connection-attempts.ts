@@ -38,7 +38,6 @@ export function parseTries(stored: string | null): StoredTry[] | null {
   return stored === null ? null : (JSON.parse(stored) as StoredTry[]);
 }
 
-/** The column `tls` of an attempt. */
 export function formatTls(tls: ConnectionAttempt["tls"]): string | null {
   return tls === null ? null : `${tls.protocol} ${tls.cipher}`;
 }

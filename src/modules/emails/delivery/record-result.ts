@@ -46,7 +46,6 @@ export interface RecordResultDeps {
   show: (words: string, recipient: string) => string;
 }
 
-/** One attempt at an email. */
 export interface Attempt {
   job: EmailJob;
   email: EmailRow;

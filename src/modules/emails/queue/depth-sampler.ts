@@ -4,7 +4,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import { countLanes, type EmailAdminStore } from "./admin-store.ts";
 
-/** The emails that wait for one site. */
 export interface SiteDepth {
   site: string;
   depth: number;

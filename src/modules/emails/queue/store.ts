@@ -237,7 +237,6 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   return {
     ...queue,
 
-    /** Queues an email. */
     add(row: NewRow): void {
       insertRow.run(row);
     },

@@ -27,7 +27,6 @@ export type EmailReport = Extract<Report, { kind: "bounce" | "delayed" | "compla
 
 export interface Reported {
   report: EmailReport;
-  /** The reporting server. */
   reporter: string;
   /** Unix ms. */
   at: number;

@@ -30,7 +30,6 @@ export interface EmailFilter {
   from: string | null;
 }
 
-/** A part of a list. */
 interface Window {
   limit: number;
   offset: number;
@@ -240,7 +239,6 @@ function openRange(orm: Db["orm"], table: typeof emails | typeof emailQueue, whe
 
 /** Ids of a range whose emails pass a filter, newest first; every email is read until the window is full. */
 function openReading(orm: Db["orm"], where: SQL | undefined) {
-  // As statusOf() has it.
   const status = sql`CASE WHEN ${emails.status} <> 'queued' THEN ${emails.status} ELSE COALESCE(${stateInQueue}, 'queued') END`;
   const passes = and(
     isOrAny(emails.domainId, "domainId"),

@@ -17,7 +17,6 @@ import { candidateKeys, type Conversion, idKey } from "../receipts/message-id.ts
 import { isFinalState, type Receipt, type ReceiptState } from "../receipts/parse.ts";
 import type { TestSubmit } from "./messages.ts";
 
-/** One submit, and what became of it. */
 export interface SubmitResult extends TestSubmit {
   outcome: "waiting" | "written" | "accepted" | "refused" | "unanswered" | "lost" | "unwritable";
   /** command_status of its answer. */

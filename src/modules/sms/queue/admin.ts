@@ -15,7 +15,6 @@ import type { SegmentStore } from "./segment-store.ts";
 
 // The operator's side of the SMS queue: what waits by route and why; drop, retry and trace. Overview and depth count segments.
 
-/** Routes that are shown. */
 const MAX_SHOWN = 100;
 /** Work looked at between two turns of the event loop. */
 const WORK_PER_TURN = 50;

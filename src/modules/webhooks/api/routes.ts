@@ -1,5 +1,3 @@
-// The routes under /webhooks.
-
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";

@@ -11,7 +11,6 @@ import type { WebhookJobStore } from "./job-store.ts";
 
 // The operator's side of the webhook calls: what waits by webhook and why; drop, retry, and the events about a message.
 
-/** Webhooks that are shown. */
 const MAX_SHOWN = 100;
 /** Webhooks looked at between two turns of the event loop. */
 const WEBHOOKS_PER_TURN = 50;
@@ -27,7 +26,6 @@ export interface WebhookAdminDeps {
   random: Random;
 }
 
-/** What waits for a webhook. */
 interface QueuedWebhook {
   id: string;
   workspaceId: string | null;

@@ -34,7 +34,6 @@ export interface DeliverDeps extends Pick<Context, "clock" | "random" | "log"> {
   nudge: (webhookId: number, at: number) => void;
 }
 
-/** What is called, and what with. */
 interface Call {
   webhook: WebhookRow;
   event: EventRow;

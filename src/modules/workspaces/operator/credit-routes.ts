@@ -14,7 +14,6 @@ import { CreditEntry, CreditsGrant, GrantedCredits } from "./schema.ts";
 
 const LIST = "credits";
 
-/** The SMS credits of a workspace. */
 export function creditRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator credits", prefix: "/api/v1/operator/workspaces/:id/credits" })
     .post(

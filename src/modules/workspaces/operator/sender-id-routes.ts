@@ -12,7 +12,6 @@ import { addSenderId, removeSenderId } from "../sender-store.ts";
 
 const MAX_ASKED = 100;
 
-/** The sender ids of a workspace. */
 export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator sender ids", prefix: "/api/v1/operator/workspaces/:id/sender-ids" })
     .post(

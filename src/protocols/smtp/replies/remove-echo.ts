@@ -25,7 +25,6 @@ export interface SentMessage {
   /** Envelope addresses, as on the wire. */
   from: string;
   to: string;
-  /** Addresses and texts of the header. */
   header: { addresses: readonly string[]; texts: readonly string[] };
 }
 
