@@ -8,7 +8,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 import { markAsOperator, OPERATOR_PATHS, getOwner, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
 import { type BodyDeps, type BodyLimits, bodyPlugin } from "../platform/http/body/read.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
-import { errorsPlugin, methodNotAllowed, notFound } from "../platform/http/errors.ts";
+import { errorsPlugin, methodNotAllowed, notFound, type OnRefused } from "../platform/http/errors.ts";
 import { type MethodTable, createMethodTable } from "../platform/http/methods.ts";
 import { getPath } from "../platform/http/path.ts";
 import { parseRanges } from "../platform/ip/address.ts";
@@ -23,6 +23,7 @@ export interface AppOptions extends Pick<Context, "clock" | "random" | "log"> {
   routes: AnyElysia[];
   bodyLimits: BodyLimits;
   bodies: Pick<BodyDeps, "budget" | "clock">;
+  refused?: OnRefused | undefined;
 }
 
 export interface ApiOptions extends AppOptions {
@@ -115,13 +116,13 @@ interface AppHooks {
 
 /** Order of a request: its id, who calls and how often, the route, the body, its fields, then the module. */
 function createApp(name: string, options: AppOptions, { enter, failed, ...hooks }: AppHooks): AnyElysia {
-  const { routes, bodyLimits, bodies, clock, random, log } = options;
+  const { routes, bodyLimits, bodies, clock, random, log, refused } = options;
   let methods: MethodTable = createMethodTable([]);
   // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
   // binary. normalize off: it would drop unknown members instead of refusing them.
   const app = new Elysia({ name, aot: false, normalize: false })
     .onError(({ request, set }) => failed?.(request, set.headers))
-    .use(errorsPlugin(log, (path) => methods.of(path)))
+    .use(errorsPlugin(log, (path) => methods.of(path), refused))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
       enter(request, set.headers);

@@ -27,7 +27,7 @@ import { describeSameDisk } from "./litestream/same-disk.ts";
 import { type ReplicationStatus, Supervisor } from "./litestream/supervisor.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { type Drill, drillReplica, readDrill, WeeklyDrill } from "./restore-drill.ts";
-import { markWaitingUncertain } from "../platform/db/inspect-file.ts";
+import { markWaitingUncertain } from "../platform/db/file/inspect-file.ts";
 import { registerReplication } from "./metrics.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";

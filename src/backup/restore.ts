@@ -8,10 +8,10 @@ import {
   readContents,
   markWaitingUncertain,
   readSchemaState,
-} from "../platform/db/inspect-file.ts";
+} from "../platform/db/file/inspect-file.ts";
 import { MIGRATIONS } from "../platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "../platform/db/open.ts";
-import { getDatabaseBytes, putDatabaseBack } from "../platform/db/snapshot.ts";
+import { getDatabaseBytes, putDatabaseBack } from "../platform/db/file/snapshot.ts";
 import { generateKeyPairs } from "../protocols/dkim/keys.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";

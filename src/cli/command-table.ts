@@ -1,5 +1,13 @@
+import { backup } from "./commands/backup.ts";
 import { CREDITS_COMMANDS } from "./commands/credits.ts";
-import { type Command, CommandError, parseArguments, type Terminal, UsageError } from "./framework/definition.ts";
+import {
+  type Arguments,
+  type Command,
+  CommandError,
+  parseArguments,
+  type Terminal,
+  UsageError,
+} from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain.ts";
 import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview } from "./framework/help.ts";
@@ -60,9 +68,9 @@ const COMMANDS: readonly Command[] = [
     run: (args, terminal) =>
       listenToEvents(
         {
-          api: (args.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
+          api: (readWebUrl(args, "api") ?? DEFAULT_API).replace(/\/+$/, ""),
           key: readListenKey(args.text("key-file"), terminal.env),
-          forward: args.text("forward"),
+          forward: readWebUrl(args, "forward"),
           json: args.isSet("json"),
         },
         terminal,
@@ -71,6 +79,7 @@ const COMMANDS: readonly Command[] = [
   init,
   serve,
   restore,
+  backup,
   health,
   update,
   {
@@ -175,4 +184,11 @@ function unknownCommand([first = "", second]: string[]): CommandError {
 function suggest(word: string, known: readonly string[]): string {
   const guess = nearest(word, known);
   return guess === null ? "" : ` Did you mean ${guess}?`;
+}
+
+/** An option that names an http or https address. Throws UsageError. */
+function readWebUrl(args: Arguments, name: string): string | undefined {
+  const given = args.text(name);
+  if (given === undefined || /^https?:$/.test(URL.parse(given)?.protocol ?? "")) return given;
+  throw new UsageError(`--${name} must be an address such as http://127.0.0.1:3000/hook, not ${plain(given)}.`);
 }

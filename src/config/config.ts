@@ -158,6 +158,13 @@ export const ConfigSchema = Type.Object({
   idempotency: Type.Object({
     retentionMs: duration(["1ms", "30d"], "How long an Idempotency-Key is valid.", "24h"),
   }),
+  records: Type.Object({
+    retentionMs: duration(
+      ["30d", "3650d"],
+      "How long emails and SMS are kept, with their attempts; totals then count them no more.",
+      "400d",
+    ),
+  }),
   disk: Type.Object({
     minFreeBytes: size(["0B", "1024GiB"], "With less free disk space, sends are answered with 503.", "512MiB"),
     minFreeInodesPercent: integer([0, 50], "The same for free inodes, in percent.", 1),

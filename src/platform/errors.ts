@@ -95,3 +95,8 @@ export function getErrorMessage(error: unknown): string {
 export function getErrorCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
+
+/** For what this user may not read or write: only a person can change that, so that it is final. */
+export function createAccessError(error: unknown, message: string): StartError {
+  return ["EACCES", "EPERM"].includes(getErrorCode(error)) ? new FinalStartError(message) : new StartError(message);
+}

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { closeSync, lstatSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
-import { getErrorCode, getErrorMessage, StartError } from "./errors.ts";
+import { createAccessError, getErrorCode, getErrorMessage, StartError } from "./errors.ts";
 import { readPlainFile } from "./data-files.ts";
 
 // One instance per data directory. <data_dir>/lock is an SQLite file held in BEGIN EXCLUSIVE for life:
@@ -144,7 +144,8 @@ function unusable(path: string, error: unknown): StartError {
     return new StartError(`${path} is not the lock file of pombo. Nothing is kept in it: delete it.`);
   }
   const reason = getErrorMessage(error);
-  return new StartError(
+  return createAccessError(
+    error,
     `${path} cannot be used (${reason}): run pombo as the user that owns the data directory, and see that its disk is writable and not full.`,
   );
 }

@@ -6,6 +6,7 @@ import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { Committer } from "../platform/db/group-commit.ts";
 import type { Db } from "../platform/db/open.ts";
+import type { OnRefused } from "../platform/http/errors.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { InstanceOptions } from "./bootstrap.ts";
 import type { CoreOptions } from "./core.ts";
@@ -15,6 +16,8 @@ import type { Stores } from "./stores.ts";
 export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions {
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
+  /** Sees each request to the API that is answered with an error: the sandbox shows them. */
+  refused?: OnRefused;
   /** A domain that can be sent from, for the examples in the API docs; default: example.com. */
   exampleDomain?: string;
   /** What a person can do when the API's port is taken; default: change the configuration. */

@@ -1,13 +1,13 @@
-import { findDamageAtStart } from "../platform/db/page-damage.ts";
+import { findDamageAtStart } from "../platform/db/file/page-damage.ts";
 import { getWalBytes, rewriteWal } from "../platform/db/wal.ts";
 import { type Db, openDatabase } from "../platform/db/open.ts";
 import { FinalStartError, getErrorMessage, StartError } from "../platform/errors.ts";
-import { requireDatabaseFile, toStartError } from "../platform/db/unusable-file.ts";
+import { requireDatabaseFile, toStartError } from "../platform/db/file/unusable-file.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { type CoreOptions, notSetUp } from "./core.ts";
 import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
 import { takeLock } from "../platform/instance-lock.ts";
-import { describeRemedy } from "../platform/db/page-check.ts";
+import { describeRemedy } from "../platform/db/file/page-check.ts";
 import { isReplicated, type ReplicaChoice, requireNoBackup } from "../backup/replication.ts";
 import { settleUpdate, hashFile } from "../platform/update/recover.ts";
 

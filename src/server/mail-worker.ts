@@ -1,4 +1,4 @@
-import { findDamage } from "../platform/db/page-damage.ts";
+import { findDamage } from "../platform/db/file/page-damage.ts";
 import { plainKeyReader } from "../protocols/dkim/keys.ts";
 import { openLibcrypto } from "../protocols/dkim/libcrypto.ts";
 import { poolSigner } from "../protocols/dkim/sign.ts";
@@ -10,7 +10,7 @@ import { answerCalls, type Answers, type Calls } from "../platform/worker-thread
 
 // The second entry of the executable: a thread that prepares emails when they are accepted
 // (src/modules/emails/content/prepare-thread.ts), composes and signs them when they are sent (src/modules/emails/content/compose.ts) or reads what
-// comes back about them (src/modules/inbound-mail/read-report.ts), or looks for damaged pages (src/platform/db/page-check.ts).
+// comes back about them (src/modules/inbound-mail/read-report.ts), or looks for damaged pages (src/platform/db/file/page-check.ts).
 
 declare const self: {
   addEventListener(type: "message", listener: (event: MessageEvent<Calls>) => void): void;

@@ -19,7 +19,9 @@ import { createWorkspaces } from "../modules/workspaces/index.ts";
 import type { Context } from "../platform/context.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import type { Db } from "../platform/db/open.ts";
+import { createDatabaseGrowth } from "../platform/db/file/growth.ts";
 import { createPurge } from "../platform/db/purge.ts";
+import { createFileShrink } from "../platform/db/file/shrink.ts";
 import { redact } from "../platform/log.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
 import type { Core, CoreOptions } from "./core.ts";
@@ -110,6 +112,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
+  const fileShrink = createFileShrink(context, core.db);
+  const growth = createDatabaseGrowth({ ...context, ...stores, db: core.db });
   return {
     plans,
     events,
@@ -122,6 +126,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     suppressions,
     apiKeys,
     idempotency,
+    fileShrink,
+    growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
       ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions].map((each) => each.routes()),

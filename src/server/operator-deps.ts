@@ -15,7 +15,7 @@ import type { ModuleOptions, Modules } from "./modules.ts";
 
 interface OperatorSources extends ModuleOptions {
   core: Core & { db: Db };
-  modules: Pick<Modules, "emails" | "sms" | "webhooks">;
+  modules: Pick<Modules, "growth" | "emails" | "sms" | "webhooks">;
   pages: OperatorDeps["pages"];
   issues: () => HealthIssue[];
   /** Null: it does not run yet. */
@@ -74,6 +74,7 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
       issues,
       rates: () => counters.emails.lately(),
       freeDiskBytes: () => guard.freeBytes,
+      diskDaysLeft: () => modules.growth.daysLeft(),
       files: () => readFileSizes(databaseFile(config.dataDir)),
       blockedSites: () =>
         sites.blocked().map(({ site, owner, block }) => {

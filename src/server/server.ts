@@ -3,8 +3,8 @@ import { isReplicated, type Replicator, startReplicator } from "../backup/replic
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
 import type { Component } from "../platform/context.ts";
 import { closeDatabase, databaseFile } from "../platform/db/open.ts";
-import { PageCheck } from "../platform/db/page-check.ts";
-import { toStartError } from "../platform/db/unusable-file.ts";
+import { PageCheck } from "../platform/db/file/page-check.ts";
+import { toStartError } from "../platform/db/file/unusable-file.ts";
 import { StartError } from "../platform/errors.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 import { createHandler } from "../platform/http/direct-routes.ts";
@@ -117,8 +117,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       exampleDomain: options.exampleDomain ?? "example.com",
       issues,
       beside: options.beside ?? null,
+      refused: options.refused,
     });
     await clockWatch.start(getLastTime(stores));
+    resolvers.watch.start();
     const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings };
     replicator = await startReplicator({
       config,
@@ -150,7 +152,16 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    await begin(modules.idempotency, emails, sms, modules.workspaces, domains, webhooks);
+    await begin(
+      modules.idempotency,
+      modules.fileShrink,
+      modules.growth,
+      emails,
+      sms,
+      modules.workspaces,
+      domains,
+      webhooks,
+    );
 
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;

@@ -2,6 +2,7 @@ import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
+import { openEmailRetentionStore } from "../modules/emails/store/retention-store.ts";
 import { type EmailCounts, openEmailStore } from "../modules/emails/store/store.ts";
 import { openReportStore } from "../modules/emails/reports/store.ts";
 import { openEventStore } from "../modules/events/store.ts";
@@ -41,6 +42,10 @@ export function openStores(db: Db, counts: EmailCounts) {
     domains: openDomainStore(db),
     emails,
     contents: openContentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes)),
+    retention: openEmailRetentionStore(db, {
+      addTotal: (key, amount) => emails.addTotal(key, amount),
+      giveStorageBack: (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes),
+    }),
     reports: openReportStore(db),
     inbox: openInboxStore(db),
     // The queue knows its rows, the emails their totals.

@@ -23,7 +23,8 @@ it. The page lists them all.
 
 ### Authentication
 
-Every request carries an API key in the header \`X-API-Key\`. The key names the workspace, and a request
+Every request carries an API key in the header \`X-API-Key\`, or as \`Authorization: Bearer <key>\`; where both are there,
+\`X-API-Key\` counts. The key names the workspace, and a request
 sees and changes only what belongs to that workspace: the resources of others answer 404. A key with a \`domainId\` can
 only send and read the emails of that domain; everything else answers 403. The operator of the server has a different key,
 for the routes under Operator. \`/health\`, \`/ready\`, \`/docs\` and \`/api/v1/openapi.json\` need no key.

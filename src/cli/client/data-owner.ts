@@ -161,6 +161,12 @@ function getPrimaryGroup(uid: number): number {
   return Number.isInteger(gid) && gid > 0 ? gid : NOBODYS_GROUP;
 }
 
+/** A user of this machine, with its primary group; null: there is none of that name. */
+export function findUser(name: string): Owner | null {
+  const uid = findUid(name);
+  return uid === null ? null : { uid, gid: getPrimaryGroup(uid) };
+}
+
 /** The uid for `User=` of a systemd unit, a name, a number or empty; null: there is no such user. */
 export function findUid(name: string): number | null {
   if (name === "") return 0;

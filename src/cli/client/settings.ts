@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Config, readDataDir, formatConfigErrors, parseConfig } from "../../config/config.ts";
-import { StartError } from "../../platform/errors.ts";
+import { FinalStartError, getErrorCode, StartError } from "../../platform/errors.ts";
 import { becomeOwnerOfConfig } from "./data-owner.ts";
 
 type Environment = Record<string, string | undefined>;
@@ -68,6 +68,8 @@ export function findConfigFile(named: string | undefined, env: Environment): str
 function findFile(named: string | undefined, env: Environment): string {
   const file = named ?? env["POMBO_CONFIG"] ?? PLACES.find((place) => read(place) !== null) ?? null;
   if (file !== null) return file;
+  const hidden = PLACES.find(isHidden);
+  if (hidden !== undefined) throw new FinalStartError(describeHidden(hidden));
   throw new StartError(
     `There is no configuration at ${PLACES.join(" or ")}. Create one with pombo init, or name it with --config FILE.`,
   );
@@ -84,10 +86,25 @@ function readOrExplain(file: string): string {
         `There is no configuration at ${file}. Create one with pombo init --config ${file}, or name another with --config FILE.`,
       );
     }
+    if (code === "EACCES") throw new FinalStartError(describeHidden(file));
     throw new StartError(
       `The configuration ${file} cannot be read (${message}). Run pombo as the user that owns the file, or name another with --config FILE.`,
     );
   }
+}
+
+/** Whether this user may not look: the folder of a service's configuration is closed to others. */
+function isHidden(file: string): boolean {
+  try {
+    readText(file);
+  } catch (error) {
+    return getErrorCode(error) === "EACCES";
+  }
+  return false;
+}
+
+function describeHidden(file: string): string {
+  return `This user may not read ${file}. Run the command as the user that pombo runs as, for example: sudo -u pombo pombo status`;
 }
 
 function read(file: string): string | null {

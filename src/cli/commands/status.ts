@@ -76,9 +76,10 @@ function formatRates(rates: Status["lastMinutes"]): string {
     .join(", ");
 }
 
-function formatDisk({ freeBytes, databaseBytes, walBytes }: Status["disk"]): string {
+function formatDisk({ freeBytes, daysLeft, databaseBytes, walBytes }: Status["disk"]): string {
   const free = freeBytes === null ? "free space unknown" : `${bytesText(freeBytes)} free`;
-  return `${free}; the database takes ${bytesText(databaseBytes)}, its WAL ${bytesText(walBytes)}`;
+  const lasts = daysLeft === null ? "" : ` (${count(daysLeft, "day")} at the present growth)`;
+  return `${free}${lasts}; the database takes ${bytesText(databaseBytes)}, its WAL ${bytesText(walBytes)}`;
 }
 
 function formatPages(issues: Status["issues"]): string {

@@ -11,7 +11,7 @@ export interface NewKey {
   prefix: string;
 }
 
-export function createKey(random: Random): NewKey {
+export function createKey(random: Pick<Random, "bytes">): NewKey {
   const secret = Buffer.from(random.bytes(KEY_BYTES)).toString("base64url");
   const key = PREFIX + secret;
   return { key, hash: hashKey(key), prefix: secret.slice(0, SHOWN_CHARACTERS) };

@@ -4,6 +4,7 @@ import type { Component, Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import type { Log } from "../../platform/log.ts";
+import { createWalkingPurge } from "../../platform/db/purge.ts";
 import { type OpenThread, ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import type { Recorder } from "../events/record.ts";
@@ -16,10 +17,10 @@ import { type EmailDeps, emailRoutes } from "./api/routes.ts";
 import type { GivenContent, StoredBody } from "./content/body.ts";
 import { type Composed, type ComposeInput, createComposer } from "./content/compose.ts";
 import { createPreparer } from "./content/prepare-thread.ts";
-import { CONTENT_PURGE_EVERY_MS, createContentPurge } from "./content/purge.ts";
 import type { ContentStore } from "./content/store.ts";
 import { createDeletedDomainSweep } from "./delivery/deleted-domain-sweep.ts";
 import { createEmailDelivery, type EmailDelivery, type EmailDeliveryDeps } from "./delivery/email-delivery.ts";
+import { DeliveryHealth } from "./delivery/delivery-health.ts";
 import { ExpiryClock } from "./delivery/expiry-clock.ts";
 import { createHeldQueueExpiry } from "./delivery/held-queue-expiry.ts";
 import { RefusalWatch, SHARE_OF_REPORTED } from "./delivery/refusal-watch.ts";
@@ -28,6 +29,7 @@ import { makeMailDueNow } from "./queue/make-due.ts";
 import type { QueueStore } from "./queue/store.ts";
 import { processReport, type Reported, type ReportTaken } from "./reports/process-report.ts";
 import type { ReportStore } from "./reports/store.ts";
+import type { EmailRetentionStore } from "./store/retention-store.ts";
 import type { EmailStore } from "./store/store.ts";
 
 // The emails: accepted over HTTP, queued, delivered, and ended by what comes back about them.
@@ -36,6 +38,7 @@ export interface EmailStores {
   emails: EmailStore;
   queue: QueueStore;
   contents: ContentStore;
+  retention: EmailRetentionStore;
   reports: ReportStore;
   domains: DomainStore;
   suppressions: SuppressionStore;
@@ -85,14 +88,15 @@ export function createEmails(
     reportedRefusals: new RefusalWatch(SHARE_OF_REPORTED),
     expiry: new ExpiryClock(clock, context.steady),
     composer: createComposer(composing),
+    health: new DeliveryHealth(clock),
   };
   const delivery = createEmailDelivery(config, deps);
   const { worker, sites, findTransport } = delivery;
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
   const domainSweep = createDeletedDomainSweep(deps);
-  const contentPurge = createContentPurge({ ...deps, keepMs: config.email.contentRetentionMs });
-  const stopTasks = () => Promise.all([heldExpiry, domainSweep, contentPurge].map((task) => task.stop()));
+  const purges = createPurges(context, stores, config);
+  const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
   return {
     worker,
     sites,
@@ -110,12 +114,12 @@ export function createEmails(
     },
     domainDeleted: () => domainSweep.trigger(),
     retryDomain: (domain) => makeMailDueNow(domain, { ...deps, nudge }),
-    issues: () => (worker.issue === null ? [] : [worker.issue]),
+    issues: () => [...(worker.issue === null ? [] : [worker.issue]), ...deps.health.issues],
     async start() {
       heldExpiry.start();
       await worker.start();
       domainSweep.start();
-      contentPurge.start(CONTENT_PURGE_EVERY_MS);
+      for (const purge of purges) purge.start();
     },
     async drain(graceMs) {
       const tasks = stopTasks();
@@ -132,6 +136,15 @@ export function createEmails(
       composing.close();
     },
   };
+}
+
+/** Contents go before their records do. */
+function createPurges(context: Context, { contents, retention }: EmailStores, { email, records }: Config) {
+  const ago = (ms: number) => context.clock.now() - ms;
+  return [
+    createWalkingPurge(context, "contents", (after) => contents.purge(after, ago(email.contentRetentionMs))),
+    createWalkingPurge(context, "email records", (after) => retention.purge(after, ago(records.retentionMs))),
+  ];
 }
 
 function openThreads(open: OpenThread, log: Log) {

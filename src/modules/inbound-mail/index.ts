@@ -76,7 +76,7 @@ export function createInboundMail(
     },
     /** Throws StartError where the port cannot be opened. */
     async start() {
-      void purge.start();
+      purge.start();
       if (inbound.listen === null) return;
       server = await startInbound({
         ...deps,

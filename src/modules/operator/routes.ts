@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { PageCheck } from "../../platform/db/page-check.ts";
+import type { PageCheck } from "../../platform/db/file/page-check.ts";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";

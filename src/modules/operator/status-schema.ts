@@ -59,6 +59,11 @@ export const InstanceStatus = namedObject("InstanceStatus", {
   ),
   disk: Type.Object({
     freeBytes: orNull(Type.Integer(), "Bytes that are free; null: not known.", 21474836480),
+    daysLeft: orNull(
+      Type.Integer(),
+      "Until it is full, at the growth of the last week; null: it does not grow, or not known yet.",
+      412,
+    ),
     databaseBytes: Type.Integer({ description: "Size of the database.", examples: [52428800] }),
     walBytes: Type.Integer({ description: "Size of the write-ahead log." }),
   }),

@@ -47,6 +47,8 @@ export interface StatusDeps {
     /** Emails by their outcome. */
     rates: () => Status["lastMinutes"];
     freeDiskBytes: () => number | null;
+    /** For how many days the disk lasts at the present growth. */
+    diskDaysLeft: () => number | null;
     files: () => { databaseBytes: number; walBytes: number };
     /** `workspaceId`: only this workspace's mail is held up; null: everybody's. */
     blockedSites: () => { site: string; workspaceId: string | null; until: number; reason: string }[];
@@ -81,7 +83,7 @@ export function buildStatus({ queues, workspaces, pause, clock, instance }: Stat
       webhooks: queues.webhook.depth(),
     },
     lastMinutes: instance.rates(),
-    disk: { freeBytes: instance.freeDiskBytes(), ...instance.files() },
+    disk: { freeBytes: instance.freeDiskBytes(), daysLeft: instance.diskDaysLeft(), ...instance.files() },
     blockedSites: {
       count: blockedSites.length,
       sites: blockedSites.slice(0, MAX_NAMED).map(({ until, ...rest }) => ({ ...rest, until: toIsoTime(until) })),

@@ -3,6 +3,7 @@
 import type { Config, Plan } from "../../config/config.ts";
 import type { SetBack } from "../../platform/clock-step-watch.ts";
 import type { Component, Context } from "../../platform/context.ts";
+import { createWalkingPurge } from "../../platform/db/purge.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
 import type { HealthIssue } from "../../platform/health-issue.ts";
@@ -64,11 +65,12 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     store: sms.links,
     isAllShown: config.log.addresses === "full",
   });
+  const purges = createPurges(context, sms, config);
   let isStarted = false;
   const drain = async (graceMs: number): Promise<number> => {
     if (!isStarted) return 0;
     isStarted = false;
-    const swept = sweeper.stop();
+    const swept = Promise.all([sweeper, ...purges].map((task) => task.stop()));
     failedWrites.stop();
     tests.stop();
     await dispatcher.stop();
@@ -86,6 +88,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
       links.start(tests);
       tests.start();
       sweeper.start();
+      for (const purge of purges) purge.start();
       isStarted = true;
     },
     drain,
@@ -123,6 +126,14 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
       ...sms.counted,
     }),
   };
+}
+
+function createPurges(context: Context, { retention }: AcceptStores["sms"], { records }: Config) {
+  const oldest = () => context.clock.now() - records.retentionMs;
+  return [
+    createWalkingPurge(context, "sms records", (after) => retention.purgeMessages(after, oldest())),
+    createWalkingPurge(context, "received sms", (after) => retention.purgeInbound(after, oldest())),
+  ];
 }
 
 /** What sends and receives. Each object knows only those before it; the links get their listener at the start. */

@@ -5,6 +5,7 @@ import type { Db } from "../../platform/db/open.ts";
 import { openLinkStore } from "./gateway/link-store.ts";
 import { openDuplicateStore, openInboundStore } from "./inbound/store.ts";
 import { openMessageStore, openReferenceStore } from "./queue/message-store.ts";
+import { openSmsRetentionStore } from "./queue/retention-store.ts";
 import { openSegmentStore, type SegmentStore } from "./queue/segment-store.ts";
 import { type SettleDeps, settleMessage } from "./queue/settle-message.ts";
 import { openOrphanStore } from "./receipts/orphan-store.ts";
@@ -25,15 +26,17 @@ export function openSmsStores(db: Db, ledger: Pick<SettleDeps, "workspaces" | "c
     (messageId) => settleMessage(messageId, { messages, segments, counts, ...ledger }),
     (messageId) => messages.forget(messageId),
   );
+  /** Inside a transaction: a message's rows are changed or removed by others; null: those of any. */
+  const forget = (messageId: number | null): void => {
+    messages.forget(messageId);
+    segments.forget(messageId);
+  };
   return {
     messages,
     segments,
     afterCommit,
-    /** Inside a transaction: a message's rows are changed or removed by others; null: those of any. */
-    forget(messageId: number | null): void {
-      messages.forget(messageId);
-      segments.forget(messageId);
-    },
+    forget,
+    retention: openSmsRetentionStore(db, forget),
     references: openReferenceStore(db),
     orphans: openOrphanStore(db),
     inbound: openInboundStore(db),

@@ -15,10 +15,11 @@ export type SettingName =
   | "update_probation"
   | "marker"
   | "last_at"
-  | "delivery_paused";
+  | "delivery_paused"
+  | "growth";
 
 /** Written also by an installation that accepts and sends nothing: see update-probation.ts. */
-const HOUSEKEEPING: readonly SettingName[] = ["last_write", "marker", "last_at"];
+const HOUSEKEEPING: readonly SettingName[] = ["last_write", "marker", "last_at", "growth"];
 const BUSY_TIMEOUT_MS = 5_000;
 
 export type InstanceSettings = ReturnType<typeof openInstanceSettings>;

@@ -7,7 +7,7 @@ import { FinalStartError, StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES, disableCheckpoints } from "./wal.ts";
 import { computeFingerprint, MIGRATIONS } from "./schema/migrations.ts";
 import { openOrm, type Orm } from "./orm.ts";
-import { requireDatabaseFile, requireOwnDatabase, toStartError } from "./unusable-file.ts";
+import { requireDatabaseFile, requireOwnDatabase, toStartError } from "./file/unusable-file.ts";
 
 /** Older SQLite can corrupt a WAL database when two connections commit and checkpoint at once. */
 const OLDEST_SQLITE = "3.51.3";
@@ -45,7 +45,7 @@ export interface Db {
 
 /**
  * Opens (or creates, 0600) the database file and applies the migrations it lacks. Throws StartError
- * when it cannot be used (unusable-file.ts), belongs to a newer pombo or to a build that was never released, or the SQLite
+ * when it cannot be used (platform/db/file/unusable-file.ts), belongs to a newer pombo or to a build that was never released, or the SQLite
  * here is too old. `isReplicated`: Litestream checkpoints its write-ahead log.
  */
 export function openDatabase(file: string, { isReplicated = false } = {}): Db {
@@ -72,7 +72,7 @@ function openSqlite(file: string, isReplicated: boolean): Db {
   const sqlite = new Database(file, { create: true, readwrite: true, strict: true });
   try {
     // Before the pragmas: one of them writes to the file.
-    const version = readNumber(sqlite, "user_version");
+    const version = readPragma(sqlite, "user_version");
     requireOwnDatabase(sqlite, file, version);
     requireKnown(sqlite, file, version);
     applyPragmas(sqlite);
@@ -128,7 +128,7 @@ function requireKnown(sqlite: Database, file: string, version: number): void {
         "Start the newer pombo again, or restore a backup made before the update.",
     );
   }
-  if (version > 0 && readNumber(sqlite, "application_id") !== computeFingerprint(version)) {
+  if (version > 0 && readPragma(sqlite, "application_id") !== computeFingerprint(version)) {
     throw new FinalStartError(
       `The database ${file} was made by an unreleased build of pombo, whose tables were others: this one cannot use it. ` +
         "Begin with a new folder (pombo dev: another --data; pombo serve: another data_dir, then pombo init), or start the build that made it.",
@@ -136,9 +136,9 @@ function requireKnown(sqlite: Database, file: string, version: number): void {
   }
 }
 
-function readNumber(sqlite: Database, pragma: "user_version" | "application_id"): number {
-  const row = sqlite.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get();
-  return row?.[pragma] ?? 0;
+/** The value of a pragma that is a number. */
+export function readPragma(sqlite: Database, name: string): number {
+  return Object.values(sqlite.query<Record<string, number>, []>(`PRAGMA ${name}`).get() ?? {})[0] ?? 0;
 }
 
 function migrate(sqlite: Database, version: number): void {

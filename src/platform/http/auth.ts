@@ -16,6 +16,8 @@ export type VerifyKey = (key: string) => Caller | null;
 /** `svc_` and the base64url of 32 bytes. */
 const KEY_FORM = /^svc_[A-Za-z0-9_-]{43}$/;
 
+const BEARER = /^bearer +(\S+)$/i;
+
 export interface AuthRules {
   isOpen(method: string, path: string): boolean;
   /** Paths that the operator key is for. */
@@ -38,7 +40,7 @@ const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
 export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): Caller | null {
   const path = getPath(request);
   if (!path.startsWith("/api/") || OPEN_PATHS.has(path)) return null;
-  const key = request.headers.get("x-api-key")?.trim() ?? "";
+  const key = readKey(request);
   if (key === "") {
     if (!rules.isOpen(request.method, path)) throw missingKey();
     callers.set(request, ANONYMOUS);
@@ -56,12 +58,18 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
 export function requireStillValid(request: Request, verifyKey: VerifyKey): void {
   const kind = callers.get(request)?.kind;
   if (kind !== "key" && kind !== "operator") return;
-  if (verifyKey(request.headers.get("x-api-key")?.trim() ?? "")?.kind !== kind) throw invalidKey();
+  if (verifyKey(readKey(request))?.kind !== kind) throw invalidKey();
+}
+
+/** The key in X-API-Key, or else in Authorization: Bearer (RFC 6750, section 2.1); "" where neither has one. */
+function readKey(request: Request): string {
+  const key = request.headers.get("x-api-key")?.trim() ?? "";
+  return key === "" ? (BEARER.exec(request.headers.get("authorization") ?? "")?.[1] ?? "") : key;
 }
 
 export function missingKey(): AppError {
   return new AppError("MISSING_API_KEY", "The header X-API-Key is missing", {
-    hint: "Send your API key in the header X-API-Key. Authorization is not read, and an empty value counts as none.",
+    hint: "Send your API key in the header X-API-Key, or as Authorization: Bearer. An empty value counts as none.",
   });
 }
 

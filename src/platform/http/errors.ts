@@ -13,6 +13,9 @@ import { type FieldError, findFieldErrors } from "./request-schemas.ts";
 
 export const ERROR_CODES = Object.keys(ERROR_STATUS);
 
+/** WWW-Authenticate of a 401 (RFC 9110, section 11.6.1): the key goes into either header. */
+export const CHALLENGE = 'ApiKey realm="pombo", header="X-API-Key", Bearer realm="pombo"';
+
 /** For a 503 that says nothing better. */
 const UNAVAILABLE_RETRY_S = 5;
 
@@ -24,7 +27,7 @@ export function errorBody({ code, message, field, path, hint, items }: AppError)
 export function errorResponse(error: AppError): Response {
   const headers = new Headers({ "content-type": "application/json" });
   const status: number = ERROR_STATUS[error.code];
-  if (status === 401) headers.set("www-authenticate", 'ApiKey realm="pombo", header="X-API-Key"');
+  if (status === 401) headers.set("www-authenticate", CHALLENGE);
   // RFC 9110 §15.5.9: nothing more is waited for.
   if (status === 408) headers.set("connection", "close");
   const retryAfterS = error.retryAfterS ?? (status === 503 ? UNAVAILABLE_RETRY_S : undefined);
@@ -38,14 +41,19 @@ export function errorResponse(error: AppError): Response {
  * Turns whatever was thrown on the way of a request into its answer. Must come before the routes. `methodsOf` gives the
  * methods of a path: Elysia calls a wrong method "not found" too.
  */
-export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
+export function errorsPlugin(log: Log, methodsOf: (path: string) => string[], refused?: OnRefused) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {
     const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(getPath(request)) : [];
-    if (allow.length > 0) return errorResponse(methodNotAllowed(request.method, allow));
-    const bug = (found: unknown) => log.error("http", found, { requestId: String(set.headers["x-request-id"]) });
-    return errorResponse(toAppError(code, error, bug));
+    const report = (found: unknown) => log.error("http", found, { requestId: String(set.headers["x-request-id"]) });
+    const answer = allow.length > 0 ? methodNotAllowed(request.method, allow) : toAppError(code, error, report);
+    const response = errorResponse(answer);
+    refused?.(request, response.status, answer);
+    return response;
   });
 }
+
+/** Sees each request that is answered with an error. */
+export type OnRefused = (request: Request, status: number, error: AppError) => void;
 
 export function methodNotAllowed(method: string, allow: string[]): AppError {
   const message = `${method} is not a method of this path; it knows ${allow.join(", ")}`;

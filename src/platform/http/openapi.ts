@@ -1,7 +1,7 @@
 // Descriptions of routes and answers for the OpenAPI document.
 
 import { type ObjectOptions, Type, type TObject, type TProperties, type TSchema } from "@sinclair/typebox";
-import { ERROR_CODES } from "./errors.ts";
+import { CHALLENGE, ERROR_CODES } from "./errors.ts";
 import { identifier } from "./answer-schemas.ts";
 
 const DESCRIPTIONS: Record<number, string> = {
@@ -91,10 +91,7 @@ export const ANSWER_HEADERS = {
       example: '"sends";r=199;t=1',
     },
   ),
-  WwwAuthenticate: describeHeader("The header for the key.", {
-    type: "string",
-    example: 'ApiKey realm="pombo", header="X-API-Key"',
-  }),
+  WwwAuthenticate: describeHeader("The headers for the key.", { type: "string", example: CHALLENGE }),
 };
 
 type HeaderName = keyof typeof ANSWER_HEADERS;

@@ -9,8 +9,8 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { syncFolder } from "../db/snapshot.ts";
-import { getErrorCode, getErrorMessage, StartError } from "../errors.ts";
+import { syncFolder } from "../db/file/snapshot.ts";
+import { createAccessError, getErrorCode, getErrorMessage, StartError } from "../errors.ts";
 import { parseInstanceKey } from "./keyring.ts";
 
 /** A key and a line break are 82 bytes; whatever is much longer is another file. */
@@ -104,7 +104,8 @@ function openKeyFile(file: string, flags: number): number {
           "recovery key that pombo init printed into that file (chmod 600) or into POMBO_INSTANCE_KEY.",
       );
     }
-    throw new StartError(
+    throw createAccessError(
+      error,
       `The instance key in ${file} cannot be read (${getErrorMessage(error)}): run pombo as the user that owns the file.`,
     );
   }

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { syncFolder } from "../db/snapshot.ts";
+import { syncFolder } from "../db/file/snapshot.ts";
 import { StartError } from "../errors.ts";
 import { readPlainFile } from "../data-files.ts";
 

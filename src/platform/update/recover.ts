@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSetting } from "../db/instance-settings.ts";
-import { putDatabaseBack, syncFolder } from "../db/snapshot.ts";
+import { putDatabaseBack, syncFolder } from "../db/file/snapshot.ts";
 import { StartError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Journal, readJournal, removeJournal, snapshotFile } from "./journal.ts";

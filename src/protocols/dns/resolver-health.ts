@@ -9,8 +9,10 @@ import { createResolver, type DnsClient, type ResolverOptions } from "./client.t
 const AGAIN_MS = 5_000;
 
 export interface ResolverHealth {
-  /** Null while DNS answers, as far as is known: it is looked at when a lookup had no answer. */
+  /** Null while DNS answers, as far as is known: it is looked at at the start, and when a lookup had no answer. */
   readonly issue: HealthIssue | null;
+  /** Asks once, as at a start: without any mail nobody else would notice. */
+  start(): void;
   stop(): void;
 }
 
@@ -67,6 +69,7 @@ export function createWatchedResolver(options: Omit<ResolverOptions, "silent"> &
     get issue() {
       return issue;
     },
+    start: () => void ask(),
     stop() {
       isStopped = true;
       cancelAgain?.();

@@ -20,6 +20,7 @@ export interface Sources {
   files: () => { databaseBytes: number; walBytes: number };
   /** Null: it cannot be read. */
   freeDiskBytes: () => number | null;
+  diskDaysLeft: () => number | null;
   process: () => { residentBytes: number; heapBytes: number; cpuSeconds: number };
   /** Unix ms. */
   startedAt: number;
@@ -62,6 +63,9 @@ export function registerGauges(registry: Registry, sources: Sources): void {
   );
   gauge("pombo_database_size_bytes", "Size of the database file.", () => sources.files().databaseBytes);
   gauge("pombo_database_wal_size_bytes", "Size of the database's write-ahead log.", () => sources.files().walBytes);
+  gauge("pombo_disk_days_left", "Days until the disk is full at the growth of the last week; absent: not known.", () =>
+    sources.diskDaysLeft(),
+  );
   gauge("pombo_disk_free_bytes", "Free space on the disk of the data directory.", () => sources.freeDiskBytes());
   gauge("process_resident_memory_bytes", "Resident memory size.", () => sources.process().residentBytes);
   gauge("process_heap_bytes", "Memory used by JavaScript objects.", () => sources.process().heapBytes);

@@ -21,7 +21,7 @@ interface MetricsSources {
   config: Config;
   environment: Environment;
   core: Core & { db: Db };
-  modules: Pick<Modules, "emails" | "sms" | "inboundMail">;
+  modules: Pick<Modules, "growth" | "emails" | "sms" | "inboundMail">;
   isReady: () => boolean;
 }
 
@@ -51,6 +51,7 @@ export function serveMetrics({ config, environment, core, modules, isReady }: Me
     inboundConnections: () => inboundMail.connectionCount,
     blockedSites: () => emails.sites.blocked().length,
     freeDiskBytes: () => guard.freeBytes,
+    diskDaysLeft: () => modules.growth.daysLeft(),
     now: () => clock.now(),
     build: BUILD,
     backlog: () => census.sites,

@@ -2,7 +2,7 @@
 // and does the same against a sandbox: a send, a batch, a read, both kinds of pages, webhooks, an SMS and an error.
 // What it did is looked up in the sandbox afterwards. And the docs' own code to verify a webhook's call is run.
 
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSignatureHeaders } from "../../../src/modules/webhooks/sign.ts";
 import type { Checks } from "../interop/checks.ts";
@@ -142,6 +142,7 @@ export async function checkClients({ folder, checks, cleanup }: Options): Promis
     ...able.map((kind, index) => checkClient(kind, join(folder, `client${index}`), { document, sandbox, checks })),
     checkLint(document, checks),
     checkVerifying(served.info.description, checks),
+    checkReadme(sandbox, checks),
   ]);
 }
 
@@ -209,6 +210,28 @@ async function checkLint(document: string, checks: Checks): Promise<void> {
 const KEY = Buffer.alloc(32, 7);
 const SECRET = `whsec_${KEY.toString("base64")}`;
 const BODY = '{"type":"webhook.test","data":{"url":"https://example.com/ç"}}';
+
+/** The README's programs, each as it stands there but for the address. */
+async function checkReadme(sandbox: Sandbox, checks: Checks): Promise<void> {
+  const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
+  const programs = {
+    js: ["node", "--input-type=module", "-e"],
+    python: ["python3", "-c"],
+    php: ["php", "-r"],
+  };
+  for (const [language, command] of Object.entries(programs)) {
+    const [, code = ""] = new RegExp(`\`\`\`${language}\n(?:<\\?php\n)?(.*?)\`\`\``, "s").exec(readme) ?? [];
+    if (Bun.which(command[0] ?? "") === null) {
+      console.log(`not run: the README's ${language}: this machine lacks ${command[0]}`);
+      continue;
+    }
+    const here = code.replaceAll("http://127.0.0.1:8080", sandbox.url);
+    const { output } = await run([...command, here], { POMBO_KEY: sandbox.apiKey });
+    const path = `/api/v1/emails/${output.trim()}`;
+    const sent: Json = await (await fetch(sandbox.url + path, { headers: { "x-api-key": sandbox.apiKey } })).json();
+    checks.equal(`the README's ${language} sends an email`, sent.data?.subject, "Olá");
+  }
+}
 
 /** How the docs' functions are called from outside: headers, body and secret as JSON; they say yes or no. */
 const CALLERS: Record<string, { program: string; caller: string }> = {

@@ -104,6 +104,7 @@ const SEEDS: Record<string, Seed> = {
   "POST /api/v1/emails/{id}/cancel": waitingEmail,
   "POST /api/v1/emails/{id}/retry": waitingEmail,
   "GET /api/v1/sms/{id}": sms,
+  "GET /api/v1/sms/{id}/events": sms,
   "GET /api/v1/domains/{id}": domain,
   "POST /api/v1/domains/{id}/verification-checks": domain,
   "DELETE /api/v1/domains/{id}": domain,

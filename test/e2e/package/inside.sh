@@ -108,4 +108,28 @@ says "with what it knew" "First" workspaces
 is "uninstalls with everything" ./install.sh --uninstall --purge
 is "nothing is left" refuses ls -d /var/lib/pombo /etc/pombo /usr/local/bin/pombo /etc/systemd/system/pombo.service
 is "nor its user" refuses id pombo
+# Set up by hand, as root, from wherever root stands; then what is printed, as it is pasted (there is no sudo here).
+sudo() { if [ "$1" = -u ]; then user=$2; shift 2; runuser -u "$user" -- "$@"; else "$@"; fi; }
+printed() { sed -n "/^$1/,\$s/^  //p" /tmp/printed | head -n 1; }
+is "installs without a set-up" ./install.sh ./pombo
+cd /root
+is "init as root without --config" sh -c 'pombo init --hostname mail.example.net >/tmp/printed'
+is "writes nothing where root stands" refuses test -e /root/pombo.toml
+says "but the service's configuration" "^640 root pombo$" stat -c "%a %U %G" /etc/pombo/config.toml
+is "its data belong to the service" test -z "$(find /var/lib/pombo ! -user pombo)"
+says "the printed start" "systemctl enable" printed "Start it"
+is "works as pasted" eval "$(printed "Start it")"
+is "it answers" until_answers
+says "the printed first command" "workspace create" printed "Then create"
+says "works as pasted" "svc_" eval "$(printed "Then create")"
+says "another user learns how to ask" "sudo -u pombo pombo status" refuses runuser -u nobody -- pombo status
+cd "$BRINGS"
+is "uninstalls that too" ./install.sh --uninstall --purge
+is "a folder of root's own" mkdir -p /srv/mail
+is "another data directory" sh -c './install.sh ./pombo >/dev/null && pombo init --hostname mail.example.net --data-dir /srv/mail/data >/tmp/printed'
+says "belongs to the service" "^700 pombo$" stat -c "%a %U" /srv/mail/data
+is "its drop-in is printed" grep -q "ReadWritePaths=/srv/mail/data" /tmp/printed
+is "uninstalls once more" ./install.sh --uninstall --purge
+rm -r /srv/mail
+
 echo "$passed checks inside"

@@ -91,7 +91,8 @@ for (const { what, isClosed, costMs } of [
       const startedAt = pombo.clock.now();
       const sending = sendRounds(street);
       if (!isClosed) {
-        await first.seen(1);
+        // The start's own question, and the first of the mail.
+        await first.seen(2);
         await standstill(pombo, () => []);
         pombo.clock.advance(TRY_MS);
       }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { anotherPort } from "../../../src/cli/commands/dev/messages.ts";
 import { openTalk } from "../../support/inbound/kit.ts";
-import { waitUntil } from "../../support/peers/process.ts";
+import { freePort, waitUntil } from "../../support/peers/process.ts";
 import { type Child, spawnPombo, within } from "./child.ts";
 import { call } from "./world.ts";
 
@@ -220,6 +220,31 @@ test("what stands in the way of a start is told with the way out: the directory,
     `Stop that one, or start this one with another, such as --port ${anotherPort(port)}.`,
   );
   await interrupt(dev);
+});
+
+test("pombo dev shows each refused request with its reason, and has the same key at the next start on its port", async () => {
+  using at = scratch();
+  const port = await freePort();
+  const keys: string[] = [];
+  for (let start = 0; start < 2; start += 1) {
+    await using dev = spawnPombo(["dev", "--json", "--port", String(port)], { env: { TMPDIR: at.folder } });
+    const ready = await readyOf(dev);
+    keys.push(ready.apiKey);
+    const body = { from: `loja@${ready.domain}`, to: "nobody", subject: "Olá", html: "<p>Olá</p>" };
+    const { status } = await call(ready.url, ready.apiKey, { method: "POST", path: "/api/v1/emails", body });
+    expect(status).toBe(422);
+    expect((await call(ready.url, "svc_wrong", { path: "/api/v1/emails?limit=1" })).status).toBe(401);
+    await dev.until("both are shown", () => dev.stderr().split("refused").length === 3);
+    expect(dev.stderr()).toMatch(/refused +POST \/api\/v1\/emails  422 VALIDATION_ERROR: to .*/);
+    expect(dev.stderr()).toMatch(
+      /refused +GET \/api\/v1\/emails\?limit=1  401 INVALID_API_KEY: The API key is not valid\. Check/,
+    );
+    // What a listing of the keys shows is that one key.
+    const { body: listed } = await call(ready.url, ready.apiKey, { path: "/api/v1/auth/keys" });
+    expect(listed.data).toMatchObject([{ name: "Sandbox" }]);
+    await interrupt(dev);
+  }
+  expect(keys[1]).toBe(keys[0] ?? "");
 });
 
 const hasCurl = Bun.which("curl") !== null;

@@ -151,6 +151,8 @@ function examplesFor(
     { route: "GET /api/v1/sms", status: 422, path: "/api/v1/sms?limit=0" },
     { route: "GET /api/v1/sms/{id}", status: 200, path: `/api/v1/sms/${sms}` },
     { route: "GET /api/v1/sms/{id}", status: 404, path: `/api/v1/sms/${UNKNOWN_ID}` },
+    { route: "GET /api/v1/sms/{id}/events", status: 200, path: `/api/v1/sms/${sms}/events` },
+    { route: "GET /api/v1/sms/{id}/events", status: 404, path: `/api/v1/sms/${UNKNOWN_ID}/events` },
     { route: "GET /api/v1/sms/inbound", status: 200 },
     { route: "POST /api/v1/domains", status: 201, ...body({ domain: "new.test" }) },
     { route: "POST /api/v1/domains", status: 409, ...body({ domain: "new.test" }) },

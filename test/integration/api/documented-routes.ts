@@ -22,6 +22,7 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/sms/preview": ["200", "400", "403", "413", "415", "422"],
   "GET /api/v1/sms": ["200", "403", "422"],
   "GET /api/v1/sms/{id}": ["200", "403", "404", "422"],
+  "GET /api/v1/sms/{id}/events": ["200", "403", "404", "422"],
   "GET /api/v1/sms/inbound": ["200", "403", "422"],
   "POST /api/v1/domains": [...CREATE_STATUSES, "402", "409"],
   "GET /api/v1/domains": ["200", "403", "422"],

@@ -114,6 +114,7 @@ export const ROWS: Record<string, Row> = {
   "POST /api/v1/sms/preview": { body: () => TEXT, isRead: true },
   "GET /api/v1/sms": {},
   "GET /api/v1/sms/{id}": { path: ({ smsId }) => `/api/v1/sms/${smsId}` },
+  "GET /api/v1/sms/{id}/events": { path: ({ smsId }) => `/api/v1/sms/${smsId}/events` },
   "GET /api/v1/sms/inbound": {},
   "POST /api/v1/domains": {
     body: () => ({ domain: "new.test" }),

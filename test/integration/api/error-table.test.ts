@@ -55,7 +55,7 @@ function expectError(route: Route, answer: Answer, status: number, expected: Exp
   const seen = ["www-authenticate", "allow", "retry-after"].map((name) => headers.get(name));
   expect([route.name, ...seen]).toEqual([
     route.name,
-    status === 401 ? 'ApiKey realm="pombo", header="X-API-Key"' : null,
+    status === 401 ? 'ApiKey realm="pombo", header="X-API-Key", Bearer realm="pombo"' : null,
     status === 405 ? expect.any(String) : null,
     mayWait ? expect.stringMatching(/^[1-9]\d*$/) : null,
   ]);

@@ -67,10 +67,10 @@ test("while no DNS server answers the instance accepts mail and is not ready", a
   const [own] = pombo.config.dns.servers;
   pombo.config.dns.servers = [gone.address];
   await pombo.restart();
-  expect((await ready(pombo)).status).toBe(200);
+  // Before any mail: the start looks.
+  await waitUntil("DNS is missed", 5_000, async () => (await ready(pombo)).status === 503);
   const sent = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
   expect(sent.status).toBe(202);
-  await waitUntil("DNS is missed", 5_000, async () => (await ready(pombo)).status === 503);
   expect((await ready(pombo)).body.issues).toMatchObject([
     { component: "dns", reason: expect.stringContaining("[dns] servers") },
   ]);
@@ -78,4 +78,60 @@ test("while no DNS server answers the instance accepts mail and is not ready", a
   pombo.config.dns.servers = [own!];
   await pombo.restart();
   expect((await ready(pombo)).status).toBe(200);
+});
+
+async function sendTo(pombo: Instance, recipients: string[]): Promise<void> {
+  for (const to of recipients) {
+    const { status } = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email({ to }) });
+    expect(status).toBe(202);
+  }
+}
+
+test("three sites that cannot be reached, and none that can, are an issue with its cure until one answers", async () => {
+  await using pombo = await startInstance();
+  const { port } = pombo.mx;
+  const closed = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  closed.stop(true);
+  pombo.config.email.destinationPort = closed.port;
+  await pombo.restart();
+  for (const site of ["one", "two", "three"]) {
+    pombo.dns.zone[`${site}.test`] = { MX: [[10, `mx.${site}.test`]] };
+    pombo.dns.zone[`mx.${site}.test`] = { A: ["127.0.0.1"] };
+  }
+  await sendTo(pombo, ["a@one.test", "b@one.test", "c@two.test"]);
+  const deferred = () => pombo.events.filter(({ name }) => name === "email.delivery_delayed").length;
+  await waitUntil("all are deferred", 5_000, () => deferred() === 3);
+  expect((await ready(pombo)).body.issues).toEqual([]);
+  await sendTo(pombo, ["d@three.test"]);
+  await waitUntil("it is an issue", 5_000, async () => (await ready(pombo)).body.issues.length === 1);
+  // What is accepted is kept, so that the instance is ready.
+  const { status, body } = await ready(pombo);
+  expect(status).toBe(200);
+  const reason = expect.stringMatching(/port 25: 3 sites .* ask it to open port 25 outwards, or send through a relay/);
+  expect(body.issues).toEqual([{ component: "delivery", reason, since: expect.stringMatching(TIMESTAMP) }]);
+  pombo.config.email.destinationPort = port;
+  await pombo.restart();
+  expect((await ready(pombo)).body.issues).toEqual([]);
+});
+
+test("ten refusals for reputation within an hour, and a tenth of all answers, are an issue", async () => {
+  const refusal = "550 5.7.1 This message was identified as spam";
+  await using pombo = await startInstance({
+    mx: { rcpt: (command) => (command.includes("blocked") ? refusal : "250 Ok") },
+  });
+  const ended = () => pombo.events.filter(({ name }) => ["email.delivered", "email.bounced"].includes(name)).length;
+  const refused = (count: number) => Array.from({ length: count }, (_, n) => `blocked${n}@example.com`);
+  await sendTo(pombo, [...refused(9), "maria@example.com"]);
+  await waitUntil("ten are over", 10_000, () => ended() === 10);
+  expect((await ready(pombo)).body.issues).toEqual([]);
+  await sendTo(pombo, ["blocked10@example.com"]);
+  await waitUntil("eleven are over", 10_000, () => ended() === 11);
+  const { status, body } = await ready(pombo);
+  expect(status).toBe(200);
+  expect(body.issues).toMatchObject([
+    {
+      component: "delivery",
+      reason: expect.stringMatching(/^10 of 11 emails were refused .* mx\.example\.com 550 5\.7\.1\./),
+    },
+  ]);
 });

@@ -66,6 +66,7 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/sms/preview": { kind: "nobodys" },
   "GET /api/v1/sms": { kind: "list" },
   "GET /api/v1/sms/{id}": { kind: "by_id", path: ({ smsId }) => `/api/v1/sms/${smsId}`, status: 404 },
+  "GET /api/v1/sms/{id}/events": { kind: "by_id", path: ({ smsId }) => `/api/v1/sms/${smsId}/events`, status: 404 },
   "GET /api/v1/sms/inbound": { kind: "list" },
   "POST /api/v1/domains": { kind: "nobodys" },
   "GET /api/v1/domains": { kind: "list" },

@@ -16,7 +16,7 @@ const WELL: Json = {
     webhooks: { waiting: 100_000, isMinimum: true, oldestAt: TIME },
   },
   lastMinutes: { minutes: 5, accepted: 100, delivered: 98, deferred: 2, bounced: 1, failed: 0 },
-  disk: { freeBytes: 12.5 * 1024 ** 3, databaseBytes: 3_000_000, walBytes: 512 },
+  disk: { freeBytes: 12.5 * 1024 ** 3, daysLeft: 412, databaseBytes: 3_000_000, walBytes: 512 },
   blockedSites: { count: 4, sites: [{ site: "mx.x.test", workspaceId: null, until: TIME, reason: "timed out" }] },
   sms: [{ route: "vodacom", links: 2, bound: 1, reason: "the bind was refused" }],
   workspaces: {
@@ -37,7 +37,7 @@ test("one screen says it all, and all well ends with 0", async () => {
   SMS          no segment waits
   Webhooks     at least 100,000 calls wait, the oldest since 2026-01-31 08:15:00 UTC
   Last 5 min   100 accepted, 98 delivered, 2 deferred, 1 bounced, 0 failed
-  Disk         12.5 GiB free; the database takes 2.9 MiB, its WAL 512 B
+  Disk         12.5 GiB free (412 days at the present growth); the database takes 2.9 MiB, its WAL 512 B
   Sites        4 sites blocked: mx.x.test until 2026-01-31 08:15:00 UTC (timed out); and 3 more (pombo queue)
   SMS route    vodacom: 1 of 2 links bound; the last session ended: the bind was refused
   Workspaces   1 blocked, 1 of them held: Loja\ufffd[2J (held)

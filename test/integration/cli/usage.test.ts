@@ -104,10 +104,18 @@ test.each([
   [["suppression", "held", "x", "--workspace", "y"], "The workspace is given twice."],
   [["suppression", "held", "--apply", "--all", "--site", "y"], "--all cannot be combined with a workspace or --site."],
   [["dev", "--port", "70000"], "--port must be a number from 0 to 65535, not 70000."],
+  [
+    ["webhook", "listen", "--forward", "localhost:3000"],
+    "--forward must be an address such as http://127.0.0.1:3000/hook, not localhost:3000.",
+  ],
+  [
+    ["webhook", "listen", "--api", "ftp://x"],
+    "--api must be an address such as http://127.0.0.1:3000/hook, not ftp://x.",
+  ],
   [["serve", "x"], '"x" is one argument too many.'],
 ])("pombo %j is refused with 2 and the command's usage, before anything is asked", async (args, reason) => {
   await using desk = startDesk(() => ({ data: [] }));
-  const said = args.includes("--data-dir=") ? await runHere(args) : await desk.run(args);
+  const said = args.includes("--data-dir=") || args[0] === "webhook" ? await runHere(args) : await desk.run(args);
   const name = args[0] === "dev" || args[0] === "serve" ? args[0] : args.slice(0, 2).join(" ");
   expect([said.code, said.out]).toEqual([2, ""]);
   expect(said.err).toStartWith(`pombo ${name}: ${reason}\n\nUsage: pombo ${name}`);

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { closeDatabase, openDatabase } from "../../../src/platform/db/open.ts";
-import { requireDatabaseFile, toStartError } from "../../../src/platform/db/unusable-file.ts";
+import { requireDatabaseFile, toStartError } from "../../../src/platform/db/file/unusable-file.ts";
 import { FinalStartError, StartError } from "../../../src/platform/errors.ts";
 import { flicker } from "../../support/fakes/flicker.ts";
 import { temporaryFolder } from "../../support/db/temporary.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { openContentStore } from "../../../src/modules/emails/content/store.ts";
-import { CONTENT_PURGE_EVERY_MS, createContentPurge } from "../../../src/modules/emails/content/purge.ts";
+import type { Commit } from "../../../src/platform/db/group-commit.ts";
+import { createWalkingPurge, PURGE_EVERY_MS } from "../../../src/platform/db/purge.ts";
 import { temporaryDatabase, turn } from "../../support/db/temporary.ts";
 import { fakeClock } from "../../support/fakes/clock.ts";
 import { startInstance } from "../../support/fakes/instance.ts";
@@ -8,7 +9,9 @@ import { waitUntil } from "../../support/peers/process.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 24 * 60 * 60_000;
-const EVERY_MS = CONTENT_PURGE_EVERY_MS;
+const EVERY_MS = PURGE_EVERY_MS;
+/** Longer than the pause between two batches. */
+const PAUSE_MS = 50;
 
 function start() {
   const temporary = temporaryDatabase();
@@ -16,20 +19,20 @@ function start() {
   const clock = fakeClock(NOON);
   const bugs: unknown[] = [];
   let failures = 0;
-  const purge = createContentPurge({
-    contents: openContentStore(db, () => undefined),
-    commit: (run) =>
+  const contents = openContentStore(db, () => undefined);
+  const context = {
+    commit: ((run) =>
       failures-- > 0
         ? committer.commit(() => {
             run();
             throw new Error("rolled back");
           })
-        : committer.commit(run),
+        : committer.commit(run)) as Commit,
     clock,
-    log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
-    keepMs: 30 * DAY_MS,
-  });
-  purge.start(CONTENT_PURGE_EVERY_MS);
+    log: { event: () => undefined, error: (_: string, error: unknown) => void bugs.push(error) },
+  };
+  const purge = createWalkingPurge(context, "contents", (after) => contents.purge(after, clock.now() - 30 * DAY_MS));
+  purge.start();
   const insertEmail = db.sqlite.query(
     `INSERT INTO email (uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient,
        recipient_address, subject, return_path, created_at, status, ended_at)
@@ -59,7 +62,7 @@ function start() {
       clock.advance(ms);
       for (let n = 0; n < 40; n += 1) {
         await turn();
-        clock.advance(0);
+        clock.advance(PAUSE_MS);
       }
     },
     [Symbol.dispose]: () => temporary[Symbol.dispose](),

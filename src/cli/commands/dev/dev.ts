@@ -1,11 +1,13 @@
+import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { startApp } from "../../../server/server.ts";
 import type { App } from "../../../server/app.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { createResolver } from "../../../protocols/dns/client.ts";
+import { createKey, type NewKey } from "../../../modules/api-keys/key.ts";
 import { type DomainStore, openDomainStore } from "../../../modules/domains/store.ts";
 import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import { loadInstanceKey } from "../../../platform/keyring/key-file.ts";
@@ -27,7 +29,7 @@ import { becomeOwner } from "../../client/data-owner.ts";
 import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./config.ts";
 import { seed, type SandboxKeys } from "./seed.ts";
 import { makeDirectory, setUpInstance } from "../setup/setup.ts";
-import { anotherPort, sandboxLog, welcome } from "./messages.ts";
+import { anotherPort, refusalLog, sandboxLog, welcome } from "./messages.ts";
 
 // `pombo dev`: a whole pombo with its own DNS, mail server with an inbox, and SMSC with phones, all on loopback. Mail
 // really goes through queue, DKIM, DNS and SMTP with STARTTLS, and SMS through SMPP.
@@ -145,6 +147,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
     environment: { clock: systemClock, random: systemRandom, log: withoutSetup(log, () => isSeeded) },
     isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone: { texts, smsc, ownNumber: SANDBOX_SENDERS.number } }),
+    refused: refusalLog(log),
     exampleDomain: SANDBOX_DOMAIN,
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });
@@ -153,10 +156,19 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   closers.push(() => smsc.hangUp());
   inbound = app.inbound;
   domains = openDomainStore(app.db);
-  const keys = operatorKey === null ? readKeys(directory) : await seed(app.url, operatorKey);
+  const keys = operatorKey === null ? readKeys(directory) : await seed(app, operatorKey, chooseKey(port));
   isSeeded = true;
   if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
   return { app, keys };
+}
+
+/**
+ * The API key of a new sandbox: the same at each start on this port of this machine, so that a program's settings stay
+ * right. It opens only what listens on loopback; web pages cannot guess it.
+ */
+function chooseKey(port: number): NewKey {
+  const words = ["pombo sandbox", port, hostname(), homedir(), userInfo().uid].join("\0");
+  return createKey({ bytes: (length) => createHash("sha256").update(words).digest().subarray(0, length) });
 }
 
 /** Leaves out the events of the sandbox's own set-up. */

@@ -1,3 +1,4 @@
+import { errorBody, type OnRefused } from "../../../platform/http/errors.ts";
 import { errorText, type Log } from "../../../platform/log.ts";
 import { MAGIC_NUMBERS, buildNumber } from "../../../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_SENDERS } from "./config.ts";
@@ -17,6 +18,22 @@ export function sandboxLog(write: (line: string) => void): Log {
       const details = Object.entries(fields).map(([key, value]) => ` (${key} ${value})`);
       write(`${time()}  internal error in ${where}${details.join("")}: ${errorText(error)}`);
     },
+  };
+}
+
+/** A request that the API refused: one line for each of its errors. */
+export function refusalLog(log: Pick<Log, "event">): OnRefused {
+  return ({ method, url }, status, error) => {
+    const { pathname, search } = new URL(url);
+    if (!pathname.startsWith("/api/")) return;
+    for (const { message, path, hint } of errorBody(error).errors) {
+      const words = [
+        `${status} ${error.code}: ${message}`,
+        path === undefined ? "" : ` (${path})`,
+        hint ? `. ${hint}` : "",
+      ];
+      log.event("refused", { detail: `${method} ${pathname}${search}  ${words.join("")}` });
+    }
   };
 }
 

@@ -1,3 +1,9 @@
+import { hashKey, type NewKey } from "../../../modules/api-keys/key.ts";
+import { openKeyStore, type KeyStore } from "../../../modules/api-keys/store.ts";
+import { systemClock } from "../../../platform/clock.ts";
+import { systemRandom } from "../../../platform/random.ts";
+import { newId } from "../../../platform/uuid.ts";
+import type { App } from "../../../server/app.ts";
 import { SANDBOX_DOMAIN } from "../../../sandbox/dns/zone.ts";
 import { SANDBOX_SENDERS } from "./config.ts";
 
@@ -13,7 +19,12 @@ export interface SandboxKeys {
 const WORKSPACE_NAME = "Sandbox";
 const SANDBOX_CREDITS = 1_000_000;
 
-export async function seed(url: string, operatorKey: string): Promise<SandboxKeys> {
+/** `own`: the workspace's key from now on; the one that the API made for it goes. */
+export async function seed(
+  { url, db }: Pick<App, "url" | "db">,
+  operatorKey: string,
+  own: NewKey,
+): Promise<SandboxKeys> {
   const workspace = await post<{ workspaceId: string; apiKey: { key: string } }>(
     `${url}/api/v1/workspaces`,
     operatorKey,
@@ -22,7 +33,8 @@ export async function seed(url: string, operatorKey: string): Promise<SandboxKey
       plan: "scale",
     },
   );
-  const apiKey = workspace.apiKey.key;
+  const apiKey = own.key;
+  replaceKey(openKeyStore(db), workspace.apiKey.key, own);
   const domain = await post<{ id: string }>(`${url}/api/v1/domains`, apiKey, { domain: SANDBOX_DOMAIN });
   const checked = await post<{ verifiedAt: string | null }>(
     `${url}/api/v1/domains/${domain.id}/verification-checks`,
@@ -35,6 +47,23 @@ export async function seed(url: string, operatorKey: string): Promise<SandboxKey
   await post(`${base}/credits`, operatorKey, { amount: SANDBOX_CREDITS, note: "Sandbox" });
   if (checked.verifiedAt === null) throw new Error("the sandbox's own domain could not be verified");
   return { operatorKey, apiKey, workspaceId: workspace.workspaceId };
+}
+
+function replaceKey(keys: KeyStore, made: string, { hash, prefix }: NewKey): void {
+  const old = keys.byHash(hashKey(made));
+  if (old === undefined) throw new Error("the sandbox's workspace has no key");
+  const createdAt = systemClock.now();
+  const { workspaceId, domainId } = old;
+  keys.insert({
+    uid: newId(createdAt, systemRandom),
+    workspaceId,
+    domainId,
+    name: WORKSPACE_NAME,
+    prefix,
+    hash,
+    createdAt,
+  });
+  keys.delete({ id: old.id, hash: hashKey(made) });
 }
 
 async function post<T>(url: string, key: string, body: object | null): Promise<T> {

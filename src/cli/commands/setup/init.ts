@@ -6,15 +6,8 @@ import { StartError } from "../../../platform/errors.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import type { Arguments, Command, Terminal } from "../../framework/definition.ts";
-import {
-  DEFAULT_CONFIG,
-  type ConfigOptions,
-  forgetConfig,
-  freshConfig,
-  type Plan,
-  SERVICE,
-  writeConfig,
-} from "./new-config.ts";
+import { type ConfigOptions, forgetConfig, freshConfig, type Plan, writeConfig } from "./new-config.ts";
+import { describeStart, findNewConfigFile, makeServiceFolder } from "./installed-service.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { readConfig } from "../../client/settings.ts";
 import { type NewInstance, setUpInstance } from "./setup.ts";
@@ -28,7 +21,10 @@ export const init: Command = {
     hostname: { value: "NAME", about: "the full name of this server, as in the reverse DNS of its address" },
     "data-dir": { value: "DIR", about: "the data directory (/var/lib/pombo)" },
     listen: { value: "ADDRESS", about: "the API's address and port (127.0.0.1:8080); in a container 0.0.0.0:8080" },
-    config: { value: "FILE", about: "the configuration to write (pombo.toml)" },
+    config: {
+      value: "FILE",
+      about: "the configuration to write (that of the installed service for root, else pombo.toml)",
+    },
     json: { about: "print one line of JSON, for programs" },
   },
   about: "Set up an instance: write its configuration, and show its keys once.",
@@ -37,12 +33,13 @@ export const init: Command = {
 
 function initialize(args: Arguments, terminal: Terminal): void {
   const options = { hostname: args.text("hostname"), dataDir: args.text("data-dir"), listen: args.text("listen") };
-  const file = resolve(args.text("config") ?? terminal.env["POMBO_CONFIG"] ?? DEFAULT_CONFIG);
+  const file = resolve(args.text("config") ?? terminal.env["POMBO_CONFIG"] ?? findNewConfigFile());
   const isExisting = existsSync(file);
   const plan = isExisting ? existing(file, options, terminal) : freshConfig(file, options, terminal);
   const { config } = plan;
   const givenKey = terminal.env["POMBO_INSTANCE_KEY"] === "" ? undefined : terminal.env["POMBO_INSTANCE_KEY"];
   // First: keys that are shown once must not be created before everything else has worked.
+  makeServiceFolder(config.dataDir, file);
   if (plan.text !== null) writeConfig(file, plan.text, { dataDir: config.dataDir, terminal });
   becomeOwner(config.dataDir);
   let created: NewInstance;
@@ -77,6 +74,7 @@ function existing(file: string, options: ConfigOptions, terminal: Terminal): Pla
 }
 
 function summary(made: NewInstance & { config: string; dataDir: string; bounceHost: string }): string {
+  const { start, runAs } = describeStart(made.config, made.dataDir);
   return `pombo is set up.
 
   Configuration  ${made.config}
@@ -91,10 +89,10 @@ Do not keep it on this server only:
   ${made.recoveryKey}
 
 Start it:
-  ${existsSync(SERVICE) ? "sudo systemctl enable --now pombo" : `pombo serve --config ${made.config}`}
+  ${start}
 
 Bounces arrive by mail at ${made.bounceHost}: its A or MX record must point here, and port 25 must be open (or see [inbound]).
 
 Then create the first workspace, which shows its API key:
-  ${existsSync(SERVICE) ? "sudo -u pombo " : ""}pombo workspace create "My company" --plan starter --config ${made.config}`;
+  ${runAs}pombo workspace create "My company" --plan starter --config ${made.config}`;
 }

@@ -10,12 +10,8 @@ import { plain } from "../../framework/text.ts";
 
 // Writes the configuration of a new instance: the example, with values from the command line.
 
-export const DEFAULT_CONFIG = "pombo.toml";
 const DEFAULT_DATA_DIR = "/var/lib/pombo";
 const LISTEN = "http.listen";
-/** Created by install.sh. */
-export const SERVICE = "/etc/systemd/system/pombo.service";
-
 /** `text` null: the file stays as it is. */
 export interface Plan {
   config: Config;

@@ -9,7 +9,8 @@ import { toIsoTime } from "../../../platform/http/times.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Restored, restoreInstance } from "../../../backup/restore.ts";
 import { type Arguments, type Command, CommandError, type Terminal, UsageError } from "../../framework/definition.ts";
-import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
+import { forgetConfig, freshConfig, type Plan, writeConfig } from "./new-config.ts";
+import { describeStart, findNewConfigFile, makeServiceFolder } from "./installed-service.ts";
 import { readTime } from "../queue/filter.ts";
 import { createErrorLog } from "../../client/instance-client.ts";
 import { PLACES, readConfig } from "../../client/settings.ts";
@@ -55,13 +56,14 @@ async function restoreDatabase(args: Arguments, terminal: Terminal): Promise<voi
   const from = readUrl(args.text("from"));
   const atMs = at === undefined ? null : Date.parse(readTime(at, systemClock.now(), ["at", ""]));
   const named = args.text("config") ?? terminal.env["POMBO_CONFIG"] ?? PLACES.find((place) => existsSync(place));
-  const file = resolve(named ?? DEFAULT_CONFIG);
+  const file = resolve(named ?? findNewConfigFile());
   const plan = existsSync(file) ? useConfig(file, args, terminal) : planConfig(file, args, terminal);
   const url = from ?? plan.config.replication.url;
   if (url === null) throw new UsageError(`${file} has no replica ([replication] url): name one with --from URL.`);
   const config: Config = { ...plan.config, replication: { ...plan.config.replication, url } };
   const key = chooseKey(args, config, terminal);
   // First, as for pombo init.
+  makeServiceFolder(config.dataDir, file);
   if (plan.text !== null) writeConfig(file, plan.text, { dataDir: config.dataDir, terminal });
   becomeOwner(config.dataDir);
   terminal.err(`Restoring from ${plain(url)} into ${plain(config.dataDir)} …`);
@@ -176,8 +178,8 @@ function summary(
 ): string {
   const { emails, texts, calls } = contents.waiting;
   const waiting = [count(emails, "email"), count(texts, "SMS", "SMS"), count(calls, "webhook call")];
-  const user = existsSync(SERVICE) ? "sudo -u pombo " : "";
-  const command = (words: string) => `${user}pombo ${words} --config ${plain(to.file)}`;
+  const { start, runAs } = describeStart(to.file, to.config.dataDir);
+  const command = (words: string) => `${runAs}pombo ${words} --config ${plain(to.file)}`;
   return [
     `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(toIsoTime(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "SMS", "SMS")} of ${count(contents.workspaces, "workspace")}.`,
     "",
@@ -193,7 +195,7 @@ function summary(
       ? [`The replica does not hold the configuration; ${plain(to.file)} is a new one. Copy your settings into it.`, ""]
       : []),
     "Start it; it accepts messages, and delivers nothing yet:",
-    `  ${existsSync(SERVICE) ? "sudo systemctl enable --now pombo" : `pombo serve --config ${plain(to.file)}`}`,
+    `  ${start}`,
     "",
     `The queue held ${new Intl.ListFormat("en").format(waiting)}. Some may have been delivered since. To drop them:`,
     `  ${command("queue drop --queued-before restore-point")}`,

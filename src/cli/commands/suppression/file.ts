@@ -6,6 +6,15 @@ import { count } from "../../framework/text.ts";
 /** The columns, as export writes them. */
 export const CSV_HEADER = ["address", "channel", "reason", "suppressedAt"] as const;
 
+/** Of the exports of other services: what they call the address. */
+const ADDRESS_NAMES = ["email", "e-mail", "email_address", "recipient"];
+
+function toColumn(field: string): string | null {
+  const name = field.trim().toLowerCase();
+  if (ADDRESS_NAMES.includes(name)) return "address";
+  return CSV_HEADER.find((column) => column.toLowerCase() === name) ?? null;
+}
+
 /** An item for the API to check, or why the line holds none. Lines count from 1. */
 export type ImportLine = { line: number; item: Record<string, unknown> } | { line: number; fault: string };
 
@@ -47,7 +56,9 @@ function readJson(source: string, line: number): ImportLine {
     return { line, fault: "it is not JSON" };
   }
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? { line, item: value as Record<string, unknown> } : { line, fault: "it is not a JSON object" };
+  if (!isObject) return { line, fault: "it is not a JSON object" };
+  const members = Object.entries(value as Record<string, unknown>);
+  return { line, item: Object.fromEntries(members.map(([name, each]) => [toColumn(name) ?? name, each])) };
 }
 
 function readRecords(text: string): ImportFile {
@@ -71,7 +82,7 @@ type Header = { kind: "header"; columns: string[]; isHeader: boolean } | { kind:
 
 /** The first record names the columns, in any order; a single value that names none is an address. */
 function readHeader(fields: string[]): Header {
-  const columns = fields.map((field) => CSV_HEADER.find((name) => name.toLowerCase() === field.toLowerCase()) ?? null);
+  const columns = fields.map(toColumn);
   const known = columns.filter((name) => name !== null);
   if (!known.includes("address")) {
     const isBare = fields.length === 1 && !/^address[;\t]|[;\t]address$/i.test(fields[0] ?? "");

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
-import { copyDatabase } from "../../../platform/db/snapshot.ts";
+import { copyDatabase } from "../../../platform/db/file/snapshot.ts";
 import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import {

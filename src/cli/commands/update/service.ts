@@ -11,7 +11,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { syncFolder } from "../../../platform/db/snapshot.ts";
+import { syncFolder } from "../../../platform/db/file/snapshot.ts";
 import { hashFile } from "../../../platform/update/recover.ts";
 import { pickEnvironment } from "../../client/child-environment.ts";
 import { CommandError } from "../../framework/definition.ts";

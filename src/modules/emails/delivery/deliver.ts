@@ -11,6 +11,7 @@ import type { Composed, Composer } from "../content/compose.ts";
 import { endEmail } from "../events.ts";
 import { NO_CONNECTION } from "./connection-attempts.ts";
 import type { EmailJob, EmailState } from "../queue/store.ts";
+import type { DeliveryHealth } from "./delivery-health.ts";
 import { formatExpiredReason } from "./held-queue-expiry.ts";
 import { type Attempt, type RecordResultDeps, toJobResult } from "./record-result.ts";
 import type { DeliveryResult, FindTransport, OutgoingMessage, Refusal } from "./transport.ts";
@@ -29,6 +30,7 @@ export interface DeliverDeps extends RecordResultDeps {
   composer: Composer;
   workspaces: { byId(id: number): { uid: string } | undefined };
   findTransport: FindTransport;
+  health: DeliveryHealth;
   /** The clock by which emails expire. */
   expiry: Pick<Clock, "now">;
 }
@@ -40,7 +42,9 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
       const loaded = loadOrGiveUp(job, deps);
       if (loaded === "unreadable") return failUnreadable(job, deps);
       if (loaded === null) return { action: { kind: "complete" }, isReached: null };
-      return toJobResult(loaded, await deliver(loaded, context));
+      const result = await deliver(loaded, context);
+      deps.health.note(result);
+      return toJobResult(loaded, result);
     },
     recordUncertain(job) {
       deps.emails.insertAttempt({

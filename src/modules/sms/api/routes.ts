@@ -2,6 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { AppError } from "../../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
@@ -14,8 +15,18 @@ import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
 import { preview } from "./prepare.ts";
-import { AcceptedSms, InboundSms, SmsPreview, smsPreview, smsQuery, SmsRecord, smsSend } from "./schema.ts";
+import {
+  AcceptedSms,
+  InboundSms,
+  SmsPreview,
+  smsPreview,
+  smsQuery,
+  SmsRecord,
+  smsSend,
+  SmsTimelineEntry,
+} from "./schema.ts";
 import { showInbound, showMessage } from "./serialize.ts";
+import { showSmsTimeline } from "./timeline.ts";
 
 const TAG = "SMS";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
@@ -127,7 +138,7 @@ export function smsRoutes(deps: SmsDeps) {
       ({ request, params }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const found = deps.sms.messages.byUid(workspaceId, params.id.toLowerCase());
-        if (found === undefined) throw notFound("This workspace has no SMS with this id");
+        if (found === undefined) throw noSuchSms();
         return { data: showMessage(found) };
       },
       {
@@ -140,5 +151,29 @@ export function smsRoutes(deps: SmsDeps) {
           responses: answers(200, SmsRecord, [401, 403, 404, 422]),
         }),
       },
+    )
+    .get(
+      "/:id/events",
+      ({ request, params }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const found = deps.sms.messages.byUid(workspaceId, params.id.toLowerCase());
+        if (found === undefined) throw noSuchSms();
+        return { data: showSmsTimeline(found, deps.sms.segments.listByMessage(found.id)) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "getSmsTimeline",
+          tag: TAG,
+          summary: "Get an SMS's timeline",
+          description:
+            "Oldest first: acceptance, each segment's last submission with the network's answer and receipt, the end.",
+          responses: answers(200, Type.Array(SmsTimelineEntry), [401, 403, 404, 422]),
+        }),
+      },
     );
+}
+
+function noSuchSms(): AppError {
+  return notFound("This workspace has no SMS with this id");
 }

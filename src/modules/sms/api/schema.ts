@@ -113,6 +113,8 @@ const words = <const Word extends string>(all: readonly Word[], description: str
 const nullableWords = <const Word extends string>(all: readonly Word[], description: string, ...examples: Word[]) =>
   Type.Unsafe<Word | null>({ ...words(all, description, ...examples), type: ["string", "null"], enum: [...all, null] });
 
+const SEGMENT_ENTRIES = ["submitted", "accepted", "receipt", "deferred", "uncertain", "failed", "expired"] as const;
+
 export const AcceptedSms = named(
   "AcceptedSms",
   Type.Object({
@@ -158,6 +160,28 @@ export const SmsRecord = named(
       description:
         "It may arrive twice: a response was lost and it was sent again; or it waited in a database that was restored from a backup, and may have been sent after the backup.",
     }),
+  }),
+);
+
+export const SmsTimelineEntry = named(
+  "SmsTimelineEntry",
+  Type.Object({
+    type: words(
+      [
+        ...SMS_STATUSES.filter((status) => status !== "sending").map((status) => `sms.${status}` as const),
+        ...SEGMENT_ENTRIES.map((entry) => `segment.${entry}` as const),
+      ],
+      "`sms.…`: its status from then on. `segment.…`: one segment; the receipt is the network's own report.",
+    ),
+    at: Type.String({ format: "date-time", description: "When." }),
+    reason: nullableText("Why it was not delivered, or not yet, in words."),
+    segment: Type.Optional(Type.Integer({ minimum: 1, description: "Which segment, from 1." })),
+    attempt: Type.Optional(Type.Integer({ minimum: 0, description: "How often it has been submitted." })),
+    nextAttemptAt: Type.Optional(Type.String({ format: "date-time", description: "When it is submitted again." })),
+    providerId: Type.Optional(nullableText("The network's id of the segment.", "4A5B6C7D")),
+    receiptState: Type.Optional(nullableWords(DELIVERY_STATES, "What the receipt says.", "delivered")),
+    providerStatus: Type.Optional(nullableText("The network's word as it said it.", "DELIVRD")),
+    providerErrorCode: Type.Optional(nullableText("The network's error code as it gave it.")),
   }),
 );
 

@@ -10,7 +10,6 @@ test("a key is svc_ and 32 random bytes, of which the digest and the first eight
       asked.push(count);
       return new Uint8Array(count).fill(0xfb);
     },
-    unit: () => 0,
   });
   expect(asked).toEqual([32]);
   expect(made.key).toMatch(/^svc_[A-Za-z0-9_-]{43}$/);

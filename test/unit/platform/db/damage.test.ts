@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { findDamage, findDamageAtStart } from "../../../../src/platform/db/page-damage.ts";
+import { findDamage, findDamageAtStart } from "../../../../src/platform/db/file/page-damage.ts";
 import { closeDatabase, openDatabase } from "../../../../src/platform/db/open.ts";
 import { openQueueStore } from "../../../../src/modules/emails/queue/store.ts";
 import { temporaryFolder } from "../../../support/db/temporary.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { openThread } from "../../../../src/server/start-mail-worker.ts";
-import { PageCheck } from "../../../../src/platform/db/page-check.ts";
+import { PageCheck } from "../../../../src/platform/db/file/page-check.ts";
 import { temporaryFolder } from "../../../support/db/temporary.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 

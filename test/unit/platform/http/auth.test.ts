@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { AppError } from "../../../../src/platform/errors.ts";
 import {
+  requireStillValid,
   authenticate,
   type Caller,
   getCaller,
@@ -58,6 +59,30 @@ describe("a request under /api/", () => {
     } as Request;
     authenticate(request, (key) => (key === KEY ? CALLER : null), { isOpen: () => false, isForOperator: () => true });
     expect(getCaller(visit({ key: ` ${KEY}\t` }).request)).toEqual(CALLER);
+  });
+
+  const bring = (headers: Record<string, string>) => {
+    const request = new Request("http://localhost/api/v1/emails", { headers });
+    const verify = (key: string) => (key === KEY ? CALLER : null);
+    authenticate(request, verify, { isOpen: () => false, isForOperator: () => true });
+    return request;
+  };
+
+  test.each([`Bearer ${KEY}`, `bearer  ${KEY}`])("may carry its key as Authorization: %s", (authorization) => {
+    const request = bring({ authorization });
+    expect(getCaller(request)).toEqual(CALLER);
+    // It is looked at again once the body is there.
+    requireStillValid(request, () => CALLER);
+    expect(refusal(() => requireStillValid(request, () => null))).toBe("INVALID_API_KEY");
+  });
+
+  test("has the key of X-API-Key where both headers are there, and an empty one is none", () => {
+    expect(refusal(() => bring({ authorization: `Bearer ${KEY}`, "x-api-key": "svc_other" }))).toBe("INVALID_API_KEY");
+    expect(getCaller(bring({ authorization: `Bearer ${KEY}`, "x-api-key": " " }))).toEqual(CALLER);
+  });
+
+  test.each(["Basic dXNlcjpwdw==", "Bearer", KEY])("with Authorization: %s has no key", (authorization) => {
+    expect(refusal(() => bring({ authorization }))).toBe("MISSING_API_KEY");
   });
 
   test.each([null, "", "   "])("without a key (%p) is 401", (key) => {

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readSetting } from "../../../../src/platform/db/instance-settings.ts";
-import { copyDatabase } from "../../../../src/platform/db/snapshot.ts";
+import { copyDatabase } from "../../../../src/platform/db/file/snapshot.ts";
 import { openDatabase } from "../../../../src/platform/db/open.ts";
 import { StartError } from "../../../../src/platform/errors.ts";
 import { takeLock } from "../../../../src/platform/instance-lock.ts";

@@ -61,6 +61,17 @@ test("faulty lines of JSON are known by their number", () => {
   ]);
 });
 
+test.each(["email", "E-Mail", "email_address", "recipient"])(
+  "a file of another service may say %s for the address",
+  (name) => {
+    expect(lines(`reason,${name}\nmanual,a@x.test\n`)).toEqual([
+      { line: 2, item: { reason: "manual", address: "a@x.test" } },
+    ]);
+    expect(lines(`${name}\na@x.test\n`)).toEqual([{ line: 2, item: { address: "a@x.test" } }]);
+    expect(lines(`{"${name}": "a@x.test"}`)).toEqual([{ line: 1, item: { address: "a@x.test" } }]);
+  },
+);
+
 test("bytes that are no UTF-8 make their line faulty", () => {
   const latin1 = Buffer.from("a@x.test\njo\u00e3o@x.test\n", "latin1");
   expect(lines(latin1)).toEqual([
@@ -72,6 +83,9 @@ test("bytes that are no UTF-8 make their line faulty", () => {
 test("a file that cannot be understood as a whole is refused with what to do", () => {
   expect(fault(Buffer.from("\ufeffaddress\r\n", "utf16le"))).toBe("The file is UTF-16. Save it as UTF-8.");
   expect(fault("email,created\nx,y\n")).toBe(
+    'line 1: there is no column "created"; there are address, channel, reason, suppressedAt',
+  );
+  expect(fault("name,created\nx,y\n")).toBe(
     "line 1: the first line must name the columns, separated by commas: address,channel,reason,suppressedAt, of which only address is required",
   );
   expect(fault("address;channel\nx;y\n")).toContain("separated by commas");

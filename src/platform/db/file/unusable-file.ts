@@ -2,8 +2,8 @@
 
 import type { Database } from "bun:sqlite";
 import { lstatSync, type Stats } from "node:fs";
-import { FinalStartError, StartError } from "../errors.ts";
-import { findSqliteError } from "./storage-error.ts";
+import { FinalStartError, StartError } from "../../errors.ts";
+import { findSqliteError } from "../storage-error.ts";
 
 // Where only a person can change it the error is final, so that systemd does not start pombo again and again.
 
@@ -33,7 +33,7 @@ function requireOwnFile(path: string, stats: Stats): void {
   }
   const own = process.geteuid?.();
   if (own === 0 || stats.uid === own) return;
-  throw new StartError(
+  throw new FinalStartError(
     `${path} belongs to another user (uid ${stats.uid}), and pombo runs as uid ${own}: give it back (chown ${own} ${path}), or run pombo as the user that the data directory belongs to. A program that was run there as root, such as sqlite3, leaves files like this.`,
   );
 }

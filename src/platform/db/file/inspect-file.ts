@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { computeFingerprint, MIGRATIONS } from "./schema/migrations.ts";
+import { computeFingerprint, MIGRATIONS } from "../schema/migrations.ts";
 
 // Reads of a database file that came from elsewhere, without migrating it.
 

@@ -4,8 +4,8 @@ import { Database } from "bun:sqlite";
 import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { getFileSize } from "../data-files.ts";
-import { StartError } from "../errors.ts";
+import { getFileSize } from "../../data-files.ts";
+import { StartError } from "../../errors.ts";
 
 // Only for the holder of the directory's lock while nothing has the database open: the write-ahead log is checkpointed
 // first, so that the file is the whole database.

@@ -1,9 +1,9 @@
 // Looks for damaged pages of the database, on a thread of its own.
 
-import type { Context } from "../context.ts";
-import { AppError, getErrorMessage } from "../errors.ts";
-import { type OpenThread, ThreadClient } from "../worker-threads/worker-thread.ts";
-import type { HealthIssue } from "../health-issue.ts";
+import type { Context } from "../../context.ts";
+import { AppError, getErrorMessage } from "../../errors.ts";
+import { type OpenThread, ThreadClient } from "../../worker-threads/worker-thread.ts";
+import type { HealthIssue } from "../../health-issue.ts";
 
 // Delivery goes on with a damaged database: what can be read is right, and a damaged page stops only what needs it.
 

@@ -1,0 +1,105 @@
+// What the results of deliveries say about this server itself: port 25 closed on the way out, a reputation that is lost.
+
+import type { Clock } from "../../../platform/clock.ts";
+import type { HealthIssue } from "../../../platform/health-issue.ts";
+import type { DeliveryResult } from "./transport.ts";
+
+/** One or two sites may be down; with so many, and none that answers, it is the way out. */
+const MIN_UNREACHABLE = 3;
+/** More are not remembered, only counted. */
+const MAX_UNREACHABLE = 1_000;
+
+const WINDOW_MS = 60 * 60_000;
+const BUCKET_MS = 60_000;
+/** Fewer refusals say nothing, whatever their share. */
+const MIN_REFUSED = 10;
+const REFUSED_SHARE = 0.1;
+const REPUTATION = new Set(["spam_block", "spam_content"]);
+
+interface Bucket {
+  /** Unix ms of its beginning. */
+  at: number;
+  answers: number;
+  refused: number;
+}
+
+export class DeliveryHealth {
+  readonly #clock: Pick<Clock, "now">;
+  /** Sites that could not be connected to since one last could. */
+  readonly #unreachable = new Set<string>();
+  #unreachableSince = 0;
+  /** The answers of the past hour. */
+  readonly #buckets: Bucket[] = [];
+  #lastRefusal = "";
+  #refusedSince: number | null = null;
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  /** Counts a result; a relay's says nothing about port 25 or about what recipients' servers think of us. */
+  note(result: DeliveryResult): void {
+    if (result.kind !== "transmitted" || !result.isDirect || result.isCutOff) return;
+    const { failure, site } = result;
+    if (failure !== null && !failure.isReached) {
+      if (failure.verdict.category === "no_answer") this.#noteUnreachable(site);
+      return;
+    }
+    this.#unreachable.clear();
+    const bucket = this.#openBucket();
+    bucket.answers += 1;
+    if (failure === null || !REPUTATION.has(failure.verdict.category)) return;
+    bucket.refused += 1;
+    const { smtpCode, enhancedCode } = failure.verdict;
+    this.#lastRefusal = [site, smtpCode, enhancedCode].filter((word) => word !== null).join(" ");
+  }
+
+  get issues(): HealthIssue[] {
+    return [this.#findUnreachable(), this.#findRefused()].filter((issue) => issue !== null);
+  }
+
+  #noteUnreachable(site: string): void {
+    if (this.#unreachable.size === 0) this.#unreachableSince = this.#clock.now();
+    if (this.#unreachable.size < MAX_UNREACHABLE) this.#unreachable.add(site);
+  }
+
+  #findUnreachable(): HealthIssue | null {
+    const count = this.#unreachable.size;
+    if (count < MIN_UNREACHABLE) return null;
+    const reason =
+      `No mail server can be reached on port 25: ${count} sites were tried and none answered. Most likely your hosting provider ` +
+      'closes this port; ask it to open port 25 outwards, or send through a relay ([email] transport = "relay"). What waits is tried again.';
+    return { component: "delivery", reason, since: this.#unreachableSince, isAdvisory: true };
+  }
+
+  #findRefused(): HealthIssue | null {
+    const after = this.#clock.now() - WINDOW_MS;
+    let answers = 0;
+    let refused = 0;
+    for (const bucket of this.#buckets) {
+      if (bucket.at <= after) continue;
+      answers += bucket.answers;
+      refused += bucket.refused;
+    }
+    if (refused < MIN_REFUSED || refused < answers * REFUSED_SHARE) {
+      this.#refusedSince = null;
+      return null;
+    }
+    this.#refusedSince ??= this.#clock.now();
+    const reason =
+      `${refused} of ${answers} emails were refused as spam or for this server's reputation in the past hour, last by ${this.#lastRefusal}. ` +
+      "See what was sent (pombo trace), suspend who sends it, and check that this server's PTR, SPF and DKIM are right and that its address is on no blocklist.";
+    return { component: "delivery", reason, since: this.#refusedSince, isAdvisory: true };
+  }
+
+  #openBucket(): Bucket {
+    const now = this.#clock.now();
+    const at = now - (now % BUCKET_MS);
+    const last = this.#buckets.at(-1);
+    if (last?.at === at) return last;
+    const made = { at, answers: 0, refused: 0 };
+    this.#buckets.push(made);
+    if (this.#buckets.length > WINDOW_MS / BUCKET_MS + 1) this.#buckets.shift();
+    return made;
+  }
+}
