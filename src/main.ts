@@ -1,10 +1,10 @@
+// The entry: the only place that reads argv and env, and the only one that ends the process.
+
 import { runCommand } from "./cli/command-table.ts";
 import { CommandError, type Terminal } from "./cli/framework/definition.ts";
 import { plainLines } from "./cli/framework/text.ts";
 import { FinalStartError, StartError } from "./platform/errors.ts";
 import { errorText } from "./platform/log.ts";
-
-// The entry: the only place that reads argv and env, and the only one that ends the process.
 
 interface Writer {
   write: (text: string) => void;

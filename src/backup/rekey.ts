@@ -1,3 +1,6 @@
+// Gives a database whose instance key is lost a new one. Everything that the old key had sealed is created anew: the
+// signing keys, so that each domain's records must be published again, and the secrets of the webhooks.
+
 import type { Clock } from "../platform/clock.ts";
 import type { Db } from "../platform/db/open.ts";
 import type { KeyPair, KeyPairs } from "../protocols/dkim/keys.ts";
@@ -10,9 +13,6 @@ import type { Random } from "../platform/random.ts";
 import { getSealContext as webhookContext } from "../modules/webhooks/secrets.ts";
 import { createSecret } from "../modules/webhooks/sign.ts";
 import type { WebhookStore } from "../modules/webhooks/store.ts";
-
-// Gives a database whose instance key is lost a new one. Everything that the old key had sealed is created anew: the
-// signing keys, so that each domain's records must be published again, and the secrets of the webhooks.
 
 export interface RekeyDeps {
   db: Pick<Db, "sqlite">;

@@ -1,3 +1,7 @@
+// Starts replication, and recognizes a database of an earlier time. In order: a daemon that outlived its pombo is
+// ended; the replica is inspected; this start is recorded, in the database, in the marker beside it and in the
+// replica; the daemon is started.
+
 import { existsSync, rmSync } from "node:fs";
 import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
@@ -35,10 +39,6 @@ import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 import { clearRollbackMark, isRolledBack } from "../platform/update/recover.ts";
 import type { InstanceSettings } from "../platform/db/instance-settings.ts";
-
-// Starts replication, and recognizes a database of an earlier time. In order: a daemon that outlived its pombo is
-// ended; the replica is inspected; this start is recorded, in the database, in the marker beside it and in the
-// replica; the daemon is started.
 
 /** What the operator chose on the command line. */
 export interface ReplicaChoice {

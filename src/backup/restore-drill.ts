@@ -1,3 +1,9 @@
+// A restore drill: the replica is restored beside the database, checked whole, compared with what the database
+// holds, and removed. It only reads the replica and the database, so that it may be made at any time.
+//
+// One is made each week. The last one stands in a file of the data directory: the instance and a command both make
+// them, and neither needs the other's database for it.
+
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../platform/context.ts";
@@ -19,12 +25,6 @@ import { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
-
-// A restore drill: the replica is restored beside the database, checked whole, compared with what the database
-// holds, and removed. It only reads the replica and the database, so that it may be made at any time.
-//
-// One is made each week. The last one stands in a file of the data directory: the instance and a command both make
-// them, and neither needs the other's database for it.
 
 export interface Drill {
   /** Unix ms. */

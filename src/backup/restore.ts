@@ -1,3 +1,7 @@
+// Restores the database from its replica, into a data directory that has none. All is prepared in a folder of its
+// own: the copy is checked, the key compared with it, and delivery paused in it; renaming it into its place is the
+// last step. So whatever cuts it off leaves no database, or a whole one that sends nothing by itself.
+
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../platform/context.ts";
@@ -32,10 +36,6 @@ import { type Rekeyed, rekey } from "./rekey.ts";
 import { clearRollbackMark } from "../platform/update/recover.ts";
 import { openWebhookStore } from "../modules/webhooks/store.ts";
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
-
-// Restores the database from its replica, into a data directory that has none. All is prepared in a folder of its
-// own: the copy is checked, the key compared with it, and delivery paused in it; renaming it into its place is the
-// last step. So whatever cuts it off leaves no database, or a whole one that sends nothing by itself.
 
 export interface RestoreOptions {
   /** `replication.url` is where it comes from. */

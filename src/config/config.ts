@@ -1,3 +1,8 @@
+// The configuration file. This schema is its only description: the types in the code, the defaults, the checks, and
+// the sentences of config.example.toml. Names here are those of the code; reader.ts derives the keys of the file
+// (`lifetimeMs` is `lifetime`). Defaults are written as in the file. parseConfig checks the TOML, then each key, then
+// the keys against each other.
+
 import { type Static, Type } from "@sinclair/typebox";
 import { readTable } from "./reader.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.ts";
@@ -8,11 +13,6 @@ import { choice, derived, duration, flag, integer, list, optional, size, special
 import { type ConfigError, parseToml, showText, type Table } from "./toml.ts";
 import { TEXT_FORMATS } from "./formats.ts";
 import type { HostPort } from "../platform/ip/address.ts";
-
-// The configuration file. This schema is its only description: the types in the code, the defaults, the checks, and
-// the sentences of config.example.toml. Names here are those of the code; reader.ts derives the keys of the file
-// (`lifetimeMs` is `lifetime`). Defaults are written as in the file. parseConfig checks the TOML, then each key, then
-// the keys against each other.
 
 const BATCH_MAX = 1000;
 const RATE_MAX = 1_000_000;

@@ -1,6 +1,6 @@
-import { type TSchema, Type } from "@sinclair/typebox";
-
 // The kinds of settings of the schema in config.ts.
+
+import { type TSchema, Type } from "@sinclair/typebox";
 
 /**
  * The schema of one key. Names are those of the code (`lifetimeMs`), from which the file's key is derived (`lifetime`).

@@ -1,10 +1,10 @@
+// Reads the table of the configuration file along the schema in config.ts. Errors are collected, not thrown, so that
+// the operator can correct all of them at once.
+
 import { describeValue, isTable, showText, type ConfigError, type Table } from "./toml.ts";
 import type { Setting } from "./fields.ts";
 import { parseDuration, parseSize, TEXT_FORMATS, type TextFormat } from "./formats.ts";
 import { nearest } from "./closest-match.ts";
-
-// Reads the table of the configuration file along the schema in config.ts. Errors are collected, not thrown, so that
-// the operator can correct all of them at once.
 
 interface Reading {
   root: Setting;

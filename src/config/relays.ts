@@ -1,10 +1,10 @@
+// `[[relay]]`: servers that deliver mail from this one. The sending domain decides which relay is used.
+
 import { isIP } from "node:net";
 import { type Static, Type } from "@sinclair/typebox";
 import { choice, derivedInteger, flag, list, optional, secret, text } from "./fields.ts";
 import type { ConfigError } from "./toml.ts";
 import { isLoopback } from "../platform/ip/address.ts";
-
-// `[[relay]]`: servers that deliver mail from this one. The sending domain decides which relay is used.
 
 const DOMAINS_MAX = 1000;
 /** RFC 6409 §3.1 (submission) and RFC 8314 §3.3 (submission over TLS). */

@@ -1,8 +1,8 @@
+// `[replication]`: the continuous copy of the database. Secrets are in files or in the environment.
+
 import { type Static, Type } from "@sinclair/typebox";
 import { duration, optional, text } from "./fields.ts";
 import { type ConfigError, showText } from "./toml.ts";
-
-// `[replication]`: the continuous copy of the database. Secrets are in files or in the environment.
 
 const ACCESS_KEY_ID_VARIABLE = "POMBO_REPLICATION_ACCESS_KEY_ID";
 const SECRET_ACCESS_KEY_VARIABLE = "POMBO_REPLICATION_SECRET_ACCESS_KEY";

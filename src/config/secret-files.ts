@@ -1,9 +1,9 @@
+// Reads files that the configuration names, once, at start. `key`: the table that names one. Problems are added to
+// `faults`, in sentences for the operator.
+
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { getErrorMessage } from "../platform/errors.ts";
-
-// Reads files that the configuration names, once, at start. `key`: the table that names one. Problems are added to
-// `faults`, in sentences for the operator.
 
 const PASSWORD_FILE_MAX_BYTES = 8192;
 const CA_FILE_MAX_BYTES = 1_048_576;

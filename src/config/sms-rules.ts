@@ -1,7 +1,7 @@
+// Checks the tables of `[sms]` against each other. A value may be undefined here: its own error was recorded.
+
 import type { SmsConfig, SmsLinkConfig, SmsRouteConfig } from "./sms.ts";
 import type { ConfigError } from "./toml.ts";
-
-// Checks the tables of `[sms]` against each other. A value may be undefined here: its own error was recorded.
 
 const PASSWORD_VARIABLE = "POMBO_SMPP_PASSWORD";
 

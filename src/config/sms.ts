@@ -1,9 +1,9 @@
+// `[sms]` and `[[sms.routes]]`. A route is one SMSC, or one account at an aggregator, with the peculiarities of its
+// SMPP as data. It has links (binds) that share the load, and failover routes. sms-rules.ts checks tables against each other.
+
 import { type Static, Type } from "@sinclair/typebox";
 import { REFUSAL_CATEGORIES } from "../protocols/smpp/pdu/status-table.ts";
 import { choice, duration, integer, list, secret, special, tables, text } from "./fields.ts";
-
-// `[sms]` and `[[sms.routes]]`. A route is one SMSC, or one account at an aggregator, with the peculiarities of its
-// SMPP as data. It has links (binds) that share the load, and failover routes. sms-rules.ts checks tables against each other.
 
 const ROUTES_MAX = 50;
 const LINKS_MAX = 20;

@@ -1,6 +1,6 @@
-import { getErrorMessage } from "../platform/errors.ts";
-
 // TOML text → table, and what can be said of a text or value that is wrong.
+
+import { getErrorMessage } from "../platform/errors.ts";
 
 export type Table = Record<string, unknown>;
 

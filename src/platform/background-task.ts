@@ -1,8 +1,8 @@
+// A loop in the background: it runs when triggered, and again after the delay that each run asks for.
+
 import type { Clock } from "./clock.ts";
 import { isStorageError } from "./db/storage-error.ts";
 import type { Log } from "./log.ts";
-
-// A loop in the background: it runs when triggered, and again after the delay that each run asks for.
 
 /** After a run that failed: the storage is full or read-only, or there is an internal error. */
 const RETRY_MS = 60_000;

@@ -1,11 +1,11 @@
-import { BackgroundTask } from "./background-task.ts";
-import type { Context } from "./context.ts";
-import type { HealthIssue } from "./health-issue.ts";
-
 // Sees steps of the wall clock. After a step back, by an hour or a day, times that were stored before lie ahead, and
 // what waits for them would wait as long as the step is. While running, the step shows against a clock that does not
 // jump; at a start, by the last time that the database knows. A step forward is only reported to the operator: email
 // and SMS see that by themselves (ExpiryClock, TextClock).
+
+import { BackgroundTask } from "./background-task.ts";
+import type { Context } from "./context.ts";
+import type { HealthIssue } from "./health-issue.ts";
 
 /** A smaller step keeps nobody waiting. */
 const STEP_MS = 5_000;

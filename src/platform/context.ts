@@ -1,11 +1,11 @@
+// The dependencies of every module, and the interface of every module towards the server.
+
 import type { Clock } from "./clock.ts";
 import type { ReadFree } from "./db/disk-guard.ts";
 import type { Commit } from "./db/group-commit.ts";
 import type { HealthIssue } from "./health-issue.ts";
 import type { Log } from "./log.ts";
 import type { Random } from "./random.ts";
-
-// The dependencies of every module, and the interface of every module towards the server.
 
 /** The disk guard, as modules see it. */
 export interface StorageGuard {

@@ -1,7 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from "node:fs";
-
 // Reads small files that pombo itself writes into its data directory. Anything else in such a place is refused: a link
 // leads elsewhere, a pipe would block, a large file would fill the memory.
+
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 
 /** The content of a regular file; null: there is none. Throws for anything else, and for a larger one. */
 export function readPlainFile(file: string, maxBytes: number): string | null {

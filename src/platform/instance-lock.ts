@@ -1,10 +1,3 @@
-import { Database } from "bun:sqlite";
-import { closeSync, lstatSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import type { Clock } from "./clock.ts";
-import { createAccessError, getErrorCode, getErrorMessage, StartError } from "./errors.ts";
-import { readPlainFile } from "./data-files.ts";
-
 // One instance per data directory. <data_dir>/lock is an SQLite file held in BEGIN EXCLUSIVE for life:
 // the lock is the kernel's, so it is gone the moment its holder is, kill -9 included, and no stale file
 // can keep an instance from starting. lock.pid beside it only names the holder for the second starter's
@@ -12,6 +5,13 @@ import { readPlainFile } from "./data-files.ts";
 //
 // POSIX drops all of a process's locks on a file when the process closes any descriptor of it. So this
 // process must never open <data_dir>/lock in any other way than through SQLite, which knows the rule.
+
+import { Database } from "bun:sqlite";
+import { closeSync, lstatSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "./clock.ts";
+import { createAccessError, getErrorCode, getErrorMessage, StartError } from "./errors.ts";
+import { readPlainFile } from "./data-files.ts";
 
 /** `byCommand`: one of the operator's commands has it and will soon be through; an instance has it for life. */
 export type Lock = { kind: "locked"; release(): void } | { kind: "held"; pid: number | null; byCommand?: true };

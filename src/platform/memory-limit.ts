@@ -1,9 +1,9 @@
+// How much memory this process may use: the machine's, or what its cgroup allows (MemoryMax= of the unit, a
+// container's limit).
+
 import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
-
-// How much memory this process may use: the machine's, or what its cgroup allows (MemoryMax= of the unit, a
-// container's limit).
 
 /** Reads a file of the system; null: there is none. */
 type ReadFile = (path: string) => string | null;

@@ -1,8 +1,8 @@
-import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
-
 // The SQLite files of what the sandbox took, beside the product's database, so that no table of play ever
 // reaches that one.
+
+import { Database } from "bun:sqlite";
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 
 export interface Layout {
   /** Another one than the file's: what the file holds is dropped. */

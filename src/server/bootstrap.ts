@@ -1,3 +1,6 @@
+// What a start does before there is a database: an update that was cut off is brought to its end, and a directory
+// that was never set up is left as it is.
+
 import { findDamageAtStart } from "../platform/db/file/page-damage.ts";
 import { getWalBytes, rewriteWal } from "../platform/db/wal.ts";
 import { type Db, openDatabase } from "../platform/db/open.ts";
@@ -10,9 +13,6 @@ import { takeLock } from "../platform/instance-lock.ts";
 import { describeRemedy } from "../platform/db/file/page-check.ts";
 import { isReplicated, type ReplicaChoice, requireNoBackup } from "../backup/replication.ts";
 import { settleUpdate, hashFile } from "../platform/update/recover.ts";
-
-// What a start does before there is a database: an update that was cut off is brought to its end, and a directory
-// that was never set up is left as it is.
 
 export interface InstanceOptions extends Pick<CoreOptions, "config" | "environment"> {
   /** The update whose probe this is; default: it is none. */

@@ -1,3 +1,6 @@
+// The core of the composition root: the stores of an open database, the key that unseals it, the one writer and the guard of
+// its disk.
+
 import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { Committer } from "../platform/db/group-commit.ts";
@@ -14,9 +17,6 @@ import { Registry } from "../platform/metrics/registry.ts";
 import { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import { CATEGORIES } from "../protocols/smtp/replies/rules.ts";
 import { openStores, type Stores } from "./stores.ts";
-
-// The core of the composition root: the stores of an open database, the key that unseals it, the one writer and the guard of
-// its disk.
 
 export interface CoreOptions {
   config: Config;

@@ -1,3 +1,6 @@
+// Which event each change in the stores of SMS and suppressions emits. It is written in the transaction of the
+// change, so that nobody who suppresses an address can forget it.
+
 import { showInbound, withoutBody } from "../modules/sms/api/serialize.ts";
 import { showSuppression } from "../modules/suppressions/serialize.ts";
 import type { Recorder } from "../modules/events/record.ts";
@@ -6,9 +9,6 @@ import type { MessageChange } from "../modules/sms/queue/message-store.ts";
 import type { RateNotice } from "../modules/plans/sending-block.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Stores } from "./stores.ts";
-
-// Which event each change in the stores of SMS and suppressions emits. It is written in the transaction of the
-// change, so that nobody who suppresses an address can forget it.
 
 const SMS_EVENTS: Record<MessageChange["status"], EventType> = {
   sent: "sms.sent",

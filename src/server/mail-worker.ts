@@ -1,3 +1,7 @@
+// The second entry of the executable: a thread that prepares emails when they are accepted
+// (src/modules/emails/content/prepare-thread.ts), composes and signs them when they are sent (src/modules/emails/content/compose.ts) or reads what
+// comes back about them (src/modules/inbound-mail/read-report.ts), or looks for damaged pages (src/platform/db/file/page-check.ts).
+
 import { findDamage } from "../platform/db/file/page-damage.ts";
 import { plainKeyReader } from "../protocols/dkim/keys.ts";
 import { openLibcrypto } from "../protocols/dkim/libcrypto.ts";
@@ -7,10 +11,6 @@ import { type GivenContent, prepareContent } from "../modules/emails/content/bod
 import { parseReport } from "../protocols/dsn/parse-report.ts";
 import type { GivenReport } from "../modules/inbound-mail/read-report.ts";
 import { answerCalls, type Answers, type Calls } from "../platform/worker-threads/worker-thread.ts";
-
-// The second entry of the executable: a thread that prepares emails when they are accepted
-// (src/modules/emails/content/prepare-thread.ts), composes and signs them when they are sent (src/modules/emails/content/compose.ts) or reads what
-// comes back about them (src/modules/inbound-mail/read-report.ts), or looks for damaged pages (src/platform/db/file/page-check.ts).
 
 declare const self: {
   addEventListener(type: "message", listener: (event: MessageEvent<Calls>) => void): void;

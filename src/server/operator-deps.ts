@@ -1,3 +1,5 @@
+// What the operator's status, queue and trace read and change, across all modules.
+
 import type { Replicator } from "../backup/replication.ts";
 import { createEmailQueueAdmin } from "../modules/emails/queue/admin.ts";
 import type { OperatorDeps, Replication } from "../modules/operator/index.ts";
@@ -10,8 +12,6 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 import { readFileSizes } from "../platform/metrics/process.ts";
 import type { Core } from "./core.ts";
 import type { ModuleOptions, Modules } from "./modules.ts";
-
-// What the operator's status, queue and trace read and change, across all modules.
 
 interface OperatorSources extends ModuleOptions {
   core: Core & { db: Db };

@@ -1,3 +1,7 @@
+// Whether this executable can run the instance of a data directory, found out without running it: no listener, no
+// sending, no call, no link, no replication. In order: the migrations, every part built and asked for something, a
+// thread of its own, the replicating daemon where one is wanted, a signing key unsealed, a write. Throws at the first that fails; StartError where a person can mend it.
+
 import { lockHeld } from "../platform/instance-lock.ts";
 import { start } from "./server.ts";
 import type { AppOptions } from "./app.ts";
@@ -13,10 +17,6 @@ import { openThread } from "./start-mail-worker.ts";
 import { isReplicated } from "../backup/replication.ts";
 import { prepareAtOnce } from "../platform/db/statement.ts";
 import { ThreadClient } from "../platform/worker-threads/worker-thread.ts";
-
-// Whether this executable can run the instance of a data directory, found out without running it: no listener, no
-// sending, no call, no link, no replication. In order: the migrations, every part built and asked for something, a
-// thread of its own, the replicating daemon where one is wanted, a signing key unsealed, a write. Throws at the first that fails; StartError where a person can mend it.
 
 /** One who only looks whether it may start has the lock for a moment. */
 const LOCK_PATIENCE_MS = 10_000;

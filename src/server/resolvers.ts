@@ -1,12 +1,12 @@
+// Who looks names up, in the composition root: each kind of work has a client of its own, so that names nobody
+// answers for take no places from other work.
+
 import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { createResolver, type DnsClient, systemServers } from "../protocols/dns/client.ts";
 import { createWatchedResolver } from "../protocols/dns/resolver-health.ts";
 import { limitLookups } from "../protocols/smtp/mx-lookup.ts";
 import { CALL_DNS } from "../modules/webhooks/delivery/concurrency-limiter.ts";
-
-// Who looks names up, in the composition root: each kind of work has a client of its own, so that names nobody
-// answers for take no places from other work.
 
 export interface Resolvers {
   /** For mail. */

@@ -1,3 +1,6 @@
+// The composition root: opens the database, starts everything in the order in which it may begin to act, and stops it in
+// reverse. Lock → database → modules → replication → API → delivery.
+
 import { createApi, createOperatorApi } from "../api/app.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
@@ -21,9 +24,6 @@ import { createModules } from "./modules.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
-
-// The composition root: opens the database, starts everything in the order in which it may begin to act, and stops it in
-// reverse. Lock → database → modules → replication → API → delivery.
 
 /** What a stop gives running sessions to end. */
 const STOP_GRACE_MS = 22_000;

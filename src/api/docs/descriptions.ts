@@ -1,6 +1,6 @@
-import { isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
-
 // Descriptions and example values of members that mean the same in every schema; a schema's own come first.
+
+import { isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
 
 const DESCRIPTIONS: Record<string, [description: string, example?: Json]> = {
   accepted: ["How many were accepted."],

@@ -1,3 +1,5 @@
+// The payload of each event, for the API docs. test/integration/api/event-payloads.test.ts compares real events with it.
+
 import { Type } from "@sinclair/typebox";
 import type { EventPayload, EventShape } from "./events.ts";
 import { DomainInList } from "../../modules/domains/schema.ts";
@@ -8,8 +10,6 @@ import { InboundSms, SmsRecord } from "../../modules/sms/api/schema.ts";
 import { Suppression } from "../../modules/suppressions/schema.ts";
 import { Webhook } from "../../modules/webhooks/api/schema.ts";
 import { identifier, oneOf } from "../../platform/http/answer-schemas.ts";
-
-// The payload of each event, for the API docs. test/integration/api/event-payloads.test.ts compares real events with it.
 
 const { html: _html, text: _text, ...emailMembers } = EmailRecord.properties;
 const { body: _body, ...smsMembers } = SmsRecord.properties;

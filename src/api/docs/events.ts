@@ -1,3 +1,5 @@
+// The calls to webhooks, for the document: an entry for each type of event, and one schema for all of a shape.
+
 import { type TSchema, Type } from "@sinclair/typebox";
 import { getMembers, type Json, type Members } from "./json.ts";
 import { simplifySchemas } from "./schemas.ts";
@@ -5,8 +7,6 @@ import { named } from "../../platform/http/openapi.ts";
 import { buildAnswerExample } from "./examples.ts";
 import { addDescriptions } from "./descriptions.ts";
 import { dateTime, identifier } from "../../platform/http/answer-schemas.ts";
-
-// The calls to webhooks, for the document: an entry for each type of event, and one schema for all of a shape.
 
 /** Events whose `data` has the same schema. */
 export interface EventShape {

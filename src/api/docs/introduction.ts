@@ -1,6 +1,6 @@
-import webhookWords from "./webhooks.md" with { type: "text" };
-
 // The introduction of the API docs, for a developer who is new to the product.
+
+import webhookWords from "./webhooks.md" with { type: "text" };
 
 export const DESCRIPTION = `\
 pombo accepts your emails over HTTP, stores them durably, signs them with DKIM and delivers them to the recipients' mail

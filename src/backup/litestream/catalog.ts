@@ -1,3 +1,9 @@
+// The catalog: the list of a replica's lineages, a tiny database that the daemon's commands replicate.
+//
+// sftp and S3 by a machine's role can be reached by the daemon only, so a listing of prefixes is not to be had
+// everywhere. Each write begins without local state: the daemon then counts on behind the newest file of level 0,
+// and puts the whole database into the next one. With no daemon running here nothing is ever ahead of level 0.
+
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { CATALOG, formatCatalogConfig } from "./config.ts";
@@ -12,12 +18,6 @@ import {
   type ReplicaState,
 } from "./replica.ts";
 import type { DaemonTools } from "./tools.ts";
-
-// The catalog: the list of a replica's lineages, a tiny database that the daemon's commands replicate.
-//
-// sftp and S3 by a machine's role can be reached by the daemon only, so a listing of prefixes is not to be had
-// everywhere. Each write begins without local state: the daemon then counts on behind the newest file of level 0,
-// and puts the whole database into the next one. With no daemon running here nothing is ever ahead of level 0.
 
 export type Catalog =
   /** The oldest first; none: the replica is empty. */

@@ -1,7 +1,7 @@
+// The daemon's configuration as text, and its environment. Pure.
+
 import { join } from "node:path";
 import type { ReplicationConfig } from "../../config/config.ts";
-
-// The daemon's configuration as text, and its environment. Pure.
 
 /** Where things are in a data directory that is replicated. */
 export interface Places {

@@ -1,7 +1,7 @@
+// The daemon's control socket. Every question ends within its limit, answered or not.
+
 import { existsSync } from "node:fs";
 import { explainNoCredentials } from "./daemon-log.ts";
-
-// The daemon's control socket. Every question ends within its limit, answered or not.
 
 const LIMIT_MS = 5_000;
 /** What an answer that the daemon gives at the end of its own limit takes. */

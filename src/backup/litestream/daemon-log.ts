@@ -1,7 +1,7 @@
+// The daemon's log lines, passed on to our log.
+
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-
-// The daemon's log lines, passed on to our log.
 
 /** Lines a minute; a daemon that repeats itself says nothing new in the rest. */
 const LINES = 20;

@@ -1,3 +1,6 @@
+// The daemon's process: started, and ended where it outlived its pombo (kill -9), since two of them on one database
+// would spoil the lineage. It is found by its socket, or by the pid noted when it was started.
+
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
@@ -6,9 +9,6 @@ import { getPlaces } from "./config.ts";
 import { openControl, type DaemonControl } from "./control.ts";
 import type { DaemonChild } from "./supervisor.ts";
 import type { DaemonTools } from "./tools.ts";
-
-// The daemon's process: started, and ended where it outlived its pombo (kill -9), since two of them on one database
-// would spoil the lineage. It is found by its socket, or by the pid noted when it was started.
 
 /** The paths by which a running daemon is found. */
 type Known = Pick<DaemonTools, "places" | "folder">;

@@ -1,8 +1,8 @@
+// Deletes all files below a prefix of the replica, in a folder and in S3 with an access key: the daemon cannot.
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DaemonTools } from "./tools.ts";
-
-// Deletes all files below a prefix of the replica, in a folder and in S3 with an access key: the daemon cannot.
 
 const PAGE = 1_000;
 const PARALLEL = 20;

@@ -1,3 +1,7 @@
+// Finds the Litestream executable. pombo carries it compressed (script/build); nothing can be run from
+// inside it, so it is unpacked into the data directory, when replication or a restore wants it and not before.
+// A run from source takes the one that script/litestream brought.
+
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -13,10 +17,6 @@ import { join } from "node:path";
 import { BUILD } from "../../platform/build-info.ts";
 import { getErrorMessage, StartError } from "../../platform/errors.ts";
 import { runCommand } from "./run.ts";
-
-// Finds the Litestream executable. pombo carries it compressed (script/build); nothing can be run from
-// inside it, so it is unpacked into the data directory, when replication or a restore wants it and not before.
-// A run from source takes the one that script/litestream brought.
 
 /** The pinned one; script/litestream says the same. */
 export const PINNED_VERSION = "0.5.17";

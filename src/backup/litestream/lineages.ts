@@ -1,3 +1,11 @@
+// The lineage that is written to: gone on with while the daemon's state here joins the replica, and else a new one.
+//
+// The daemon numbers its steps. One that has lost its state, or has an older one, would give numbers out twice, and a
+// restore would bring back a mixture. In a lineage of its own it cannot, whatever the reason: so there is no repair.
+// The order makes each cut harmless: the lineage is here, then in the catalog, then it is written to; restores take
+// it when it is whole; the ones before it are deleted when they are past the retention after that. Where the catalog
+// lists a later one than is here, the state here is therefore of an earlier time (replica-verdict.ts).
+
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { getErrorMessage } from "../../platform/errors.ts";
@@ -11,14 +19,6 @@ import { formatDaemonConfig, type Places } from "./config.ts";
 import { deletePrefix } from "./delete-prefix.ts";
 import { findGap, inspectLineage, type Lineage, listLocalSteps, type ReplicaState } from "./replica.ts";
 import type { DaemonTools } from "./tools.ts";
-
-// The lineage that is written to: gone on with while the daemon's state here joins the replica, and else a new one.
-//
-// The daemon numbers its steps. One that has lost its state, or has an older one, would give numbers out twice, and a
-// restore would bring back a mixture. In a lineage of its own it cannot, whatever the reason: so there is no repair.
-// The order makes each cut harmless: the lineage is here, then in the catalog, then it is written to; restores take
-// it when it is whole; the ones before it are deleted when they are past the retention after that. Where the catalog
-// lists a later one than is here, the state here is therefore of an earlier time (replica-verdict.ts).
 
 export interface LineagesDeps {
   tools: DaemonTools;

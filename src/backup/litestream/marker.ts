@@ -1,3 +1,6 @@
+// The marker: a file beside the database that says how far the database has come. A backup that was put back is
+// behind it, or has none. Its number grows in the database first, so that the file is never ahead of its database.
+
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { getErrorMessage } from "../../platform/errors.ts";
@@ -7,9 +10,6 @@ import { readPlainFile } from "../../platform/data-files.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import type { Log } from "../../platform/log.ts";
-
-// The marker: a file beside the database that says how far the database has come. A backup that was put back is
-// behind it, or has none. Its number grows in the database first, so that the file is never ahead of its database.
 
 /** How far: starts of the instance, the newest first, and a number that only grows. */
 export interface Mark {

@@ -1,7 +1,7 @@
+// A database of one record, which the daemon replicates: the owner of a lineage, and the catalog of lineages.
+
 import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
-
-// A database of one record, which the daemon replicates: the owner of a lineage, and the catalog of lineages.
 
 export function writeRecord(file: string, record: unknown): void {
   // Not one that is there: its locks would be gone (platform/db/open.ts).

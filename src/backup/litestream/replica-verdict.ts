@@ -1,6 +1,6 @@
-import type { Owner, ReplicaState } from "./replica.ts";
-
 // Decides whether this instance may write to the replica, from what is found there. Pure.
+
+import type { Owner, ReplicaState } from "./replica.ts";
 
 export interface Findings {
   replica: ReplicaState;

@@ -1,11 +1,11 @@
+// Reads the replica with the daemon's own commands, since only they support sftp and every way to sign in to S3.
+
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { formatDaemonConfig, getStateFolder, type Places } from "./config.ts";
 import { explainNoCredentials } from "./daemon-log.ts";
 import { readRecord, removeDatabase } from "./record.ts";
 import type { DaemonTools } from "./tools.ts";
-
-// Reads the replica with the daemon's own commands, since only they support sftp and every way to sign in to S3.
 
 export type ReplicaState =
   | { kind: "empty" }

@@ -1,12 +1,12 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Log } from "../../platform/log.ts";
-import type { DaemonState } from "./control.ts";
-import type { ReplicaState } from "./replica.ts";
-
 // Checks every minute that the database could be restored from the replica now.
 //
 // The daemon does not notice when files are removed from the replica: it goes on adding steps to a copy that is gone.
 // So the replica is listed, and when no restore would succeed a new lineage is begun.
+
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import type { DaemonState } from "./control.ts";
+import type { ReplicaState } from "./replica.ts";
 
 const CHECK_EVERY_MS = 60_000;
 /** A replica that cannot be restored from is checked more often: a first finding must repeat itself to be believed. */

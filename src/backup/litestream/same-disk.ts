@@ -1,7 +1,7 @@
+// Finds a replica folder that is on the disk of the database, as when nothing is mounted there.
+
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
-
-// Finds a replica folder that is on the disk of the database, as when nothing is mounted there.
 
 /** What to do about it, in a sentence or two; null: the replica is elsewhere, or that cannot be seen. */
 export function describeSameDisk(url: string, dataDir: string): string | null {

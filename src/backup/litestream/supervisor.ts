@@ -1,3 +1,8 @@
+// Supervises the replication daemon: starts it, starts it again when it ends, and decides who checkpoints the WAL.
+//
+// Only the daemon checkpoints while it answers: a checkpoint that it did not make forces a new whole copy. While it
+// does not answer the WAL grows, and above a limit pombo checkpoints, until the daemon answers again.
+
 import { getErrorMessage } from "../../platform/errors.ts";
 import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -7,11 +12,6 @@ import type { DaemonControl, DaemonState } from "./control.ts";
 import type { Lineages } from "./lineages.ts";
 import type { RestorableCheck } from "./restorable.ts";
 import { createLineReader } from "./daemon-log.ts";
-
-// Supervises the replication daemon: starts it, starts it again when it ends, and decides who checkpoints the WAL.
-//
-// Only the daemon checkpoints while it answers: a checkpoint that it did not make forces a new whole copy. While it
-// does not answer the WAL grows, and above a limit pombo checkpoints, until the daemon answers again.
 
 const LOOK_EVERY_MS = 5_000;
 /** It takes a moment to come up. */

@@ -1,3 +1,5 @@
+// All that is needed to run the daemon for a data directory, be it to replicate, to look or to restore.
+
 import { hostname } from "node:os";
 import type { ReplicationConfig } from "../../config/config.ts";
 import { StartError } from "../../platform/errors.ts";
@@ -5,8 +7,6 @@ import { readSecret } from "../../config/secret-files.ts";
 import { buildDaemonEnvironment, getPlaces, type Places } from "./config.ts";
 import { createDaemonFolder, openDaemon } from "./executable.ts";
 import { type CommandResult, runCommand } from "./run.ts";
-
-// All that is needed to run the daemon for a data directory, be it to replicate, to look or to restore.
 
 export interface DaemonTools {
   path: string;

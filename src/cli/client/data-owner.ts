@@ -1,11 +1,11 @@
+// Only the owner of a data directory works on it. The service's user could replace its files by links to root's files,
+// or by a malicious database. So root becomes the owner for good before it opens the first file of the directory, and
+// reads no configuration of another user as root.
+
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { getErrorMessage, StartError } from "../../platform/errors.ts";
 import { plain } from "../framework/text.ts";
-
-// Only the owner of a data directory works on it. The service's user could replace its files by links to root's files,
-// or by a malicious database. So root becomes the owner for good before it opens the first file of the directory, and
-// reads no configuration of another user as root.
 
 export interface Owner {
   uid: number;

@@ -1,9 +1,9 @@
+// Finds a workspace or domain by its id, the beginning of its id, or its name.
+
 import { isId } from "../../platform/uuid.ts";
 import { CommandError } from "../framework/definition.ts";
 import type { OperatorApi } from "./instance-client.ts";
 import { plain } from "../framework/text.ts";
-
-// Finds a workspace or domain by its id, the beginning of its id, or its name.
 
 /** A shorter one would match by chance: an id begins with its time. */
 const MIN_PREFIX = 8;

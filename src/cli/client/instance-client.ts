@@ -1,3 +1,7 @@
+// The client of the operator's routes. If an instance runs, requests go over its socket, whose file permissions are
+// the authorization. If none runs, the command takes the directory's lock and handles them in its own process. While an
+// instance starts or stops, or another command runs, the lock is held and the socket does not answer: it tries again.
+
 import { lstatSync } from "node:fs";
 import { type Clock, systemClock } from "../../platform/clock.ts";
 import type { ErrorItem } from "../../platform/errors.ts";
@@ -10,10 +14,6 @@ import { CommandError, type FailureCode, type Terminal } from "../framework/defi
 import { describeHolder, takeLock } from "../../platform/instance-lock.ts";
 import type { InstancePlace } from "./settings.ts";
 import { plain } from "../framework/text.ts";
-
-// The client of the operator's routes. If an instance runs, requests go over its socket, whose file permissions are
-// the authorization. If none runs, the command takes the directory's lock and handles them in its own process. While an
-// instance starts or stops, or another command runs, the lock is held and the socket does not answer: it tries again.
 
 /** The longest wait for an instance that starts or stops. */
 const PATIENCE_MS = 10_000;

@@ -1,3 +1,5 @@
+// What the operator's commands share: finding the instance, the common options, output for people and for programs.
+
 import { systemClock } from "../../platform/clock.ts";
 import type { Arguments, Command, Option, Terminal } from "../framework/definition.ts";
 import { type OperatorApi, openOperatorApi } from "./instance-client.ts";
@@ -5,8 +7,6 @@ import { becomeOwner } from "./data-owner.ts";
 import { findInstance } from "./settings.ts";
 import { type Column, tableLines } from "../framework/table.ts";
 import { jsonLine } from "../framework/text.ts";
-
-// What the operator's commands share: finding the instance, the common options, output for people and for programs.
 
 export interface Work {
   api: OperatorApi;

@@ -1,11 +1,11 @@
+// `pombo credits …`: the SMS credits of a workspace.
+
 import type { CreditEntry, GrantedCredits } from "../../modules/workspaces/operator/schema.ts";
 import { UsageError } from "../framework/definition.ts";
 import { findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { count, say } from "../framework/text.ts";
-
-// `pombo credits …`: the SMS credits of a workspace.
 
 type Entry = typeof CreditEntry.static;
 

@@ -1,10 +1,10 @@
+// `pombo domain …`: the sending domains of all workspaces.
+
 import type { OperatorDomain } from "../../modules/domains/schema.ts";
 import { findDomain, findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { say } from "../framework/text.ts";
-
-// `pombo domain …`: the sending domains of all workspaces.
 
 type Domain = typeof OperatorDomain.static;
 

@@ -1,3 +1,5 @@
+// `pombo inbox …`: mail to the operator. Strangers wrote it, so it is shown as plain text without control characters.
+
 import { decodeWords, findValue } from "../../protocols/dsn/fields.ts";
 import { type Message, readMessage, decodePart } from "../../protocols/dsn/message.ts";
 import type { InboxEntry, InboxMail } from "../../modules/inbound-mail/operator-schema.ts";
@@ -5,8 +7,6 @@ import { UsageError } from "../framework/definition.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { labelledLines, plain, timeText } from "../framework/text.ts";
-
-// `pombo inbox …`: mail to the operator. Strangers wrote it, so it is shown as plain text without control characters.
 
 type Entry = typeof InboxEntry.static;
 type Mail = typeof InboxMail.static;

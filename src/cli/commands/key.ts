@@ -1,11 +1,11 @@
+// `pombo key create` and `pombo operator-key rotate`: replacements for lost keys.
+
 import type { CreatedKey } from "../../modules/api-keys/schema.ts";
 import type { RotatedKey } from "../../modules/workspaces/operator/schema.ts";
 import { findWorkspace } from "../client/find.ts";
 import { type OperatorCommand, record } from "../client/operator-command.ts";
 import { say } from "../framework/text.ts";
 import { formatKey } from "./workspace.ts";
-
-// `pombo key create` and `pombo operator-key rotate`: replacements for lost keys.
 
 export const KEY_COMMANDS: OperatorCommand[] = [
   {

@@ -1,10 +1,10 @@
+// `pombo sender …`: the sender ids that a workspace's SMS may come from.
+
 import type { OperatorWorkspace, SenderId } from "../../modules/workspaces/operator/schema.ts";
 import { findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { say } from "../framework/text.ts";
-
-// `pombo sender …`: the sender ids that a workspace's SMS may come from.
 
 type Sender = typeof SenderId.static;
 

@@ -1,8 +1,8 @@
+// `pombo status`: the state of the instance on one screen; the exit code says whether there are issues.
+
 import type { InstanceStatus } from "../../modules/operator/status-schema.ts";
 import type { OperatorCommand } from "../client/operator-command.ts";
 import { bytesText, count, labelledLines, plain, timeText } from "../framework/text.ts";
-
-// `pombo status`: the state of the instance on one screen; the exit code says whether there are issues.
 
 type Status = typeof InstanceStatus.static;
 

@@ -1,3 +1,5 @@
+// `pombo trace ID`: the history of a message, oldest first, with the reply to each attempt.
+
 import { isId } from "../../platform/uuid.ts";
 import type { Trace, TraceCandidate } from "../../modules/operator/trace-schema.ts";
 import { list, type OperatorCommand, record } from "../client/operator-command.ts";
@@ -5,8 +7,6 @@ import type { Column } from "../framework/table.ts";
 import { CommandError } from "../framework/definition.ts";
 import { ApiError, formatError } from "../client/instance-client.ts";
 import { count, labelledLines, plain, say, timeCell, timeText } from "../framework/text.ts";
-
-// `pombo trace ID`: the history of a message, oldest first, with the reply to each attempt.
 
 type Traced = typeof Trace.static;
 type Candidate = typeof TraceCandidate.static;

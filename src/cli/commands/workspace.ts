@@ -1,3 +1,5 @@
+// `pombo workspace …`: the tenants of the instance.
+
 import type { OperatorWorkspace } from "../../modules/workspaces/operator/schema.ts";
 import type { CreatedWorkspace } from "../../modules/workspaces/schema.ts";
 import { CommandError } from "../framework/definition.ts";
@@ -5,8 +7,6 @@ import { findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { count, labelledLines, plain, say, timeText } from "../framework/text.ts";
-
-// `pombo workspace …`: the tenants of the instance.
 
 type Workspace = typeof OperatorWorkspace.static;
 

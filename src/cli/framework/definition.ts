@@ -1,6 +1,6 @@
-import { parseArgs } from "node:util";
-
 // A command: its definition, from which its arguments are parsed and its help is written, its terminal, its errors.
+
+import { parseArgs } from "node:util";
 
 /** 1: refused or failed, 2: wrong usage; help.ts lists the others. */
 export type FailureCode = 1 | 2 | 3 | 4 | 130;

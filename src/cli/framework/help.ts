@@ -1,6 +1,6 @@
-import type { Command } from "./definition.ts";
-
 // The texts of `pombo help`, `pombo workspace --help` and `pombo workspace list --help`.
+
+import type { Command } from "./definition.ts";
 
 const INDENT = "  ";
 const WIDTH = 96;

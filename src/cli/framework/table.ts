@@ -1,6 +1,6 @@
-import { plain, timeCell } from "./text.ts";
-
 // Lists as tables: aligned and cut to the screen for people, tab-separated and in full for programs.
+
+import { plain, timeCell } from "./text.ts";
 
 export interface Column<Row> {
   title: string;

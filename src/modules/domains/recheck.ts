@@ -1,13 +1,13 @@
+// The domains' checks in the background. When each is due stands in its row (status.ts plans it), so
+// that a restart goes on where the last run ended; one task sleeps until the first is due. However many
+// are due, they begin one after the other, and a workspace whose DNS is mute holds up only its own.
+
 import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Context } from "../../platform/context.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import { LONGEST_DELAY_MS } from "./status.ts";
 import type { DomainStore } from "./store.ts";
 import type { Verifier } from "./verify.ts";
-
-// The domains' checks in the background. When each is due stands in its row (status.ts plans it), so
-// that a restart goes on where the last run ended; one task sleeps until the first is due. However many
-// are due, they begin one after the other, and a workspace whose DNS is mute holds up only its own.
 
 /** Checks under way at once; each asks a handful of names. */
 const CHECKS_AT_ONCE = 8;

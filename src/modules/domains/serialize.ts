@@ -1,11 +1,11 @@
+// Domains as the API shows them: their records with what the last check saw, and in a sentence what to do.
+
 import { toIsoTime, toIsoTimeOrNull } from "../../platform/http/times.ts";
 import type { DomainCheck, RecordCheck } from "./check.ts";
 import type { DomainRecords } from "./records.ts";
 import type { Dns, DomainInList, DomainWithDns } from "./schema.ts";
 import { givenUpAt } from "./status.ts";
 import { type DomainRow, isSending } from "./store.ts";
-
-// Domains as the API shows them: their records with what the last check saw, and in a sentence what to do.
 
 type DnsRecord = typeof Dns.static.spf;
 

@@ -1,6 +1,3 @@
-import type { Verdict } from "./check.ts";
-import type { DomainRow } from "./store.ts";
-
 // The states of a domain, and when it is checked next. Only its RSA key decides.
 //
 // A new domain is pending. It is verified when the key resolves and no other workspace holds the name; without the key
@@ -8,6 +5,9 @@ import type { DomainRow } from "./store.ts";
 // as the key is back, and fails after 72 hours without. A failed one is no longer checked, but a requested check may
 // verify it. A suspended one stays so until the operator lifts that; then it is pending. Every step takes a definite
 // answer of DNS at that moment, however much time has passed.
+
+import type { Verdict } from "./check.ts";
+import type { DomainRow } from "./store.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

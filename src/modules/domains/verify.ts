@@ -1,3 +1,7 @@
+// Checks of domains, requested or in the background: the records are looked up anew, and one closure writes what was
+// found, the domain's new status and the time of its next check. Only one check of a domain runs at a time, so that an
+// answer of yesterday's zone never overtakes today's.
+
 import type { Context } from "../../platform/context.ts";
 import type { Resolver } from "../../protocols/dns/client.ts";
 import type { RecordEvent } from "../events/record.ts";
@@ -10,10 +14,6 @@ import type { Dns } from "./schema.ts";
 import { dnsAfterCheck, inList, parseDns } from "./serialize.ts";
 import { type Change, givenUpAt, stateAfterCheck, nextCheckAt } from "./status.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
-
-// Checks of domains, requested or in the background: the records are looked up anew, and one closure writes what was
-// found, the domain's new status and the time of its next check. Only one check of a domain runs at a time, so that an
-// answer of yesterday's zone never overtakes today's.
 
 export interface VerifyDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   domains: DomainStore;

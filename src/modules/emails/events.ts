@@ -1,11 +1,11 @@
+// The events of emails. Each is recorded in the transaction that makes it true: email.queued in api/accept.ts,
+// email.delivery_delayed in delivery/record-result.ts, all others here, with the end of the email.
+
 import type { Recorder } from "../events/record.ts";
 import type { EventType } from "../events/schema.ts";
 import { showState } from "./api/serialize.ts";
 import type { QueueStore } from "./queue/store.ts";
 import type { EmailEnd, EmailStore, StoredStatus } from "./store/store.ts";
-
-// The events of emails. Each is recorded in the transaction that makes it true: email.queued in api/accept.ts,
-// email.delivery_delayed in delivery/record-result.ts, all others here, with the end of the email.
 
 type EmailEventType = Extract<EventType, `email.${string}`>;
 

@@ -1,3 +1,5 @@
+// The emails: accepted over HTTP, queued, delivered, and ended by what comes back about them.
+
 import type { AnyElysia } from "elysia";
 import type { Config, Plan } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
@@ -31,8 +33,6 @@ import { processReport, type Reported, type ReportTaken } from "./reports/proces
 import type { ReportStore } from "./reports/store.ts";
 import type { EmailRetentionStore } from "./store/retention-store.ts";
 import type { EmailStore } from "./store/store.ts";
-
-// The emails: accepted over HTTP, queued, delivered, and ended by what comes back about them.
 
 export interface EmailStores {
   emails: EmailStore;

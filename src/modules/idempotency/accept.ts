@@ -1,10 +1,10 @@
+// Accepts a send once for each Idempotency-Key: looks the key up, runs the send or replays its answer, and stores it.
+
 import { AppError } from "../../platform/errors.ts";
 import type { Context } from "../../platform/context.ts";
 import type { WorkspaceCaller } from "../../platform/http/auth.ts";
 import type { IdempotencyRequest } from "./key.ts";
 import type { IdempotencyScope, IdempotencyStore } from "./store.ts";
-
-// Accepts a send once for each Idempotency-Key: looks the key up, runs the send or replays its answer, and stores it.
 
 /** The body of a 202, and how it came about. */
 export interface SendAnswer {

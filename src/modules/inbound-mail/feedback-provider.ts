@@ -1,7 +1,3 @@
-import { splitMessage } from "../../protocols/dkim/canonicalize.ts";
-import { hasValidSignature, type LookupTxt as LookupKey } from "../../protocols/dkim/verify.ts";
-import type { Clock } from "../../platform/clock.ts";
-
 // Whose complaints count towards the sending block without a cap (modules/plans/sending-block.ts): providers whose feedback loop
 // is theirs alone and whose reports can be told from forged ones. Four things must agree.
 //
@@ -13,6 +9,10 @@ import type { Clock } from "../../platform/clock.ts";
 //   a mailbox of his at the provider and complain there, once for each address of his domain.
 // - The recipient's domain is one of those under which the provider itself gives out mailboxes. Providers host
 //   domains of others too, whose owners make as many mailboxes as they like: such a domain counts up to the cap.
+
+import { splitMessage } from "../../protocols/dkim/canonicalize.ts";
+import { hasValidSignature, type LookupTxt as LookupKey } from "../../protocols/dkim/verify.ts";
+import type { Clock } from "../../platform/clock.ts";
 
 export interface FeedbackProvider {
   /** From of its reports; `d=` of their signature is its domain. */

@@ -1,3 +1,5 @@
+// Mail for the operator: to postmaster and abuse, and reports that could not be matched or read.
+
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { Commit } from "../../platform/db/group-commit.ts";
@@ -11,8 +13,6 @@ import { toIsoTime } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
 import { InboxEntry, InboxMail } from "./operator-schema.ts";
 import type { InboxStore, ListedMail } from "./store.ts";
-
-// Mail for the operator: to postmaster and abuse, and reports that could not be matched or read.
 
 const TAG = "Operator";
 const LIST = "inbox";

@@ -1,12 +1,12 @@
+// Parses reports on a thread of their own, one at a time: anybody may write to a return path what kills a parser, and then
+// only that thread ends. A message that killed it is refused for now and comes again; the second time it counts as
+// unreadable, or it would come for five days.
+
 import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../platform/log.ts";
 import { ThreadGone, type ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
 import { getErrorMessage } from "../../platform/errors.ts";
 import { putLast } from "../../platform/put-last.ts";
-
-// Parses reports on a thread of their own, one at a time: anybody may write to a return path what kills a parser, and then
-// only that thread ends. A message that killed it is refused for now and comes again; the second time it counts as
-// unreadable, or it would come for five days.
 
 export interface GivenReport {
   bytes: Uint8Array;

@@ -1,3 +1,10 @@
+// Receives inbound messages. Each destination is prepared first (parsing, compressing), and what follows from all of them
+// is written in one transaction; only when that is durable the client gets its 250. On an error nothing is written, and
+// the message comes again.
+//
+// A bounce changes only the email whose return path it came to; a complaint only the one whose token it contains. Nothing
+// here sends mail.
+
 import type { Context } from "../../platform/context.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Random } from "../../platform/random.ts";
@@ -14,13 +21,6 @@ import { isFromProvider, type LookupTxt, findProvider } from "./feedback-provide
 import type { Destination, InboundMessage, Receive } from "./inbound-message.ts";
 import type { ReadReport } from "./read-report.ts";
 import type { InboundMail, InboxStore } from "./store.ts";
-
-// Receives inbound messages. Each destination is prepared first (parsing, compressing), and what follows from all of them
-// is written in one transaction; only when that is durable the client gets its 250. On an error nothing is written, and
-// the message comes again.
-//
-// A bounce changes only the email whose return path it came to; a complaint only the one whose token it contains. Nothing
-// here sends mail.
 
 export interface ReceiveDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   emails: Pick<EmailStore, "findStateByUid">;

@@ -1,3 +1,7 @@
+// Lists messages that wait, drops them, or makes them due now. The queues are walked in slices, rows are changed in small
+// transactions, and one request does a part: its answer says where the next one goes on. After a crash each message
+// is changed or as it was, and the same command does the rest.
+
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../../platform/clock.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
@@ -8,10 +12,6 @@ import type { WebhookQueueAdmin } from "../webhooks/delivery/admin.ts";
 import type { QueuedMessage } from "./queue-schema.ts";
 import { type Kind, KINDS, type ResolvedFilter } from "./queue-filter.ts";
 import { beginWalk, continueWalk, formatCursor, parseCursor } from "./walk-cursor.ts";
-
-// Lists messages that wait, drops them, or makes them due now. The queues are walked in slices, rows are changed in small
-// transactions, and one request does a part: its answer says where the next one goes on. After a crash each message
-// is changed or as it was, and the same command does the rest.
 
 /** Rows looked at between two turns of the event loop: a millisecond or two. */
 const SLICE_ROWS = 2_000;

@@ -1,10 +1,10 @@
+// Which queues and rows a request means: those to example.com, those of a workspace, and so on.
+
 import { AppError } from "../../platform/errors.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import type { RowFilter } from "../../platform/queue/queue-admin.ts";
 import { comparableAddress, parseAddress, toAsciiDomain } from "../../protocols/mime/address.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-
-// Which queues and rows a request means: those to example.com, those of a workspace, and so on.
 
 export const KINDS = ["email", "sms", "webhook"] as const;
 export type Kind = (typeof KINDS)[number];

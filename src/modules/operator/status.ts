@@ -1,3 +1,7 @@
+// The state of the instance on one screen. An issue is what the operator can act on: what keeps it from accepting or
+// sending, a pause, an SMS route without a link, a replication that stands still. A blocked site passes by itself and a
+// held workspace was wanted, so neither is an issue.
+
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../../platform/clock.ts";
 import { toIsoTime, toIsoTimeOrNull } from "../../platform/http/times.ts";
@@ -6,10 +10,6 @@ import type { Pause } from "../../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import type { Queues } from "./queue-actions.ts";
 import type { InstanceStatus } from "./status-schema.ts";
-
-// The state of the instance on one screen. An issue is what the operator can act on: what keeps it from accepting or
-// sending, a pause, an SMS route without a link, a replication that stands still. A blocked site passes by itself and a
-// held workspace was wanted, so neither is an issue.
 
 /** How long a warning about reports is an issue: it is given again each day while it holds. */
 const WARNING_MS = 24 * 60 * 60_000;

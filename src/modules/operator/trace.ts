@@ -1,3 +1,6 @@
+// Everything known of a message: its record and attempts, reports about it, its events, and suppressions of its
+// recipient. It is found by its own id, or by that of an event or a call about it.
+
 import type { Static } from "@sinclair/typebox";
 import type { AppError } from "../../platform/errors.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
@@ -9,9 +12,6 @@ import type { SuppressionStore } from "../suppressions/store.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import type { Queues } from "./queue-actions.ts";
 import type { Trace, TraceCandidate } from "./trace-schema.ts";
-
-// Everything known of a message: its record and attempts, reports about it, its events, and suppressions of its
-// recipient. It is found by its own id, or by that of an event or a call about it.
 
 /** Messages that are listed where several match. */
 const MAX_FOUND = 50;

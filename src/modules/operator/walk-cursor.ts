@@ -1,9 +1,9 @@
+// Where a walk over the queues stands, as the cursor of the next request. It carries the last id that each queue
+// had at the beginning: messages accepted during the walk are no part of it.
+
 import { badCursor } from "../../platform/http/pagination.ts";
 import { WALK_START, type WalkPosition } from "../../platform/queue/queue-admin.ts";
 import { type Kind, KINDS } from "./queue-filter.ts";
-
-// Where a walk over the queues stands, as the cursor of the next request. It carries the last id that each queue
-// had at the beginning: messages accepted during the walk are no part of it.
 
 export interface Walk {
   kind: Kind;

@@ -1,10 +1,3 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { TransactionListener } from "../../platform/db/open.ts";
-import { Tally } from "../../platform/db/tally.ts";
-import type { Log } from "../../platform/log.ts";
-import { DAY_MS, dayAt } from "./quota.ts";
-import type { RateSums, ReportedName, UsageStore } from "./store.ts";
-
 // Blocks a workspace's sending by its rates of bounces and complaints. A list of addresses that do not exist, or of people
 // who never asked, costs the operator's address its reputation with every large provider, and so the mail of all
 // workspaces. New email of a workspace is refused once too many of its recipients bounced hard or complained; accepted
@@ -23,6 +16,13 @@ import type { RateSums, ReportedName, UsageStore } from "./store.ts";
 // A reply of the recipient's server on our own connection has no cap: it is our own observation. A cap by domain would
 // not help there, since an attacker who fills a shop's form with invalid addresses can name any domain, and a bought list,
 // mostly of one large provider, must still be blocked.
+
+import type { Clock } from "../../platform/clock.ts";
+import type { TransactionListener } from "../../platform/db/open.ts";
+import { Tally } from "../../platform/db/tally.ts";
+import type { Log } from "../../platform/log.ts";
+import { DAY_MS, dayAt } from "./quota.ts";
+import type { RateSums, ReportedName, UsageStore } from "./store.ts";
 
 /** Today and the days before it that count. */
 const WINDOW_DAYS = 7;

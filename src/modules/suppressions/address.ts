@@ -1,9 +1,9 @@
-import type { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../../platform/db/schema/schema.ts";
-import { comparableAddress, parseAddress } from "../../protocols/mime/address.ts";
-
 // Whom a suppression is about: an email address or a phone number, brought to the one form in which the
 // list holds it. Accepting an email, a hard bounce, the routes and the operator's import all compare
 // by that form, so that what was suppressed in one spelling is suppressed in every other.
+
+import type { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../../platform/db/schema/schema.ts";
+import { comparableAddress, parseAddress } from "../../protocols/mime/address.ts";
 
 export type Channel = (typeof SUPPRESSION_CHANNELS)[number];
 export type Reason = (typeof SUPPRESSION_REASONS)[number];

@@ -1,10 +1,10 @@
-import type { Context } from "../../platform/context.ts";
-import type { HeldFilter, HeldRow, HeldStore } from "./held-store.ts";
-import type { SuppressionStore } from "./store.ts";
-
 // Applies or drops held suppressions for the operator. Rows go in batches, each in a transaction that moves it from one
 // table to the other, so that a crash leaves every row in one of them, and the same call goes on where it ended. Rows
 // that are held later wait for the next call.
+
+import type { Context } from "../../platform/context.ts";
+import type { HeldFilter, HeldRow, HeldStore } from "./held-store.ts";
+import type { SuppressionStore } from "./store.ts";
 
 /** Rows looked at in one transaction: some milliseconds. */
 const BATCH = 300;

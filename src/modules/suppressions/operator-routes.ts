@@ -1,3 +1,6 @@
+// The operator's side of the suppressions: any workspace's list, taking one over from elsewhere, and
+// what is held because a site refused recipients in masses (modules/emails/delivery/refusal-watch.ts).
+
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../platform/errors.ts";
@@ -22,9 +25,6 @@ import {
 } from "./operator-schema.ts";
 import { Suppression, SuppressionQuery } from "./schema.ts";
 import { showSuppression } from "./serialize.ts";
-
-// The operator's side of the suppressions: any workspace's list, taking one over from elsewhere, and
-// what is held because a site refused recipients in masses (modules/emails/delivery/refusal-watch.ts).
 
 const TAG = "Operator";
 const LIST = "suppressions of a workspace";

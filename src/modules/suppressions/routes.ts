@@ -1,3 +1,6 @@
+// A workspace's suppressions, as it sees and changes them. A change holds for the next message accepted and for what
+// waits: deliver.ts checks again before it sends.
+
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { Context } from "../../platform/context.ts";
@@ -18,9 +21,6 @@ import {
 } from "./schema.ts";
 import { showSuppression } from "./serialize.ts";
 import type { SuppressionStore } from "./store.ts";
-
-// A workspace's suppressions, as it sees and changes them. A change holds for the next message accepted and for what
-// waits: deliver.ts checks again before it sends.
 
 const TAG = "Suppressions";
 const LIST = "suppressions";

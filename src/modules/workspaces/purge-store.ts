@@ -1,3 +1,6 @@
+// Removes in batches what belongs to a deleted workspace. A new table with a column workspace_id is added here:
+// test/unit/modules/workspaces/removal.test.ts finds one that is missing.
+
 import { and, eq, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "../../platform/db/open.ts";
@@ -19,9 +22,6 @@ import {
 } from "../../platform/db/schema/schema.ts";
 import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
 import { prepare } from "../../platform/db/statement.ts";
-
-// Removes in batches what belongs to a deleted workspace. A new table with a column workspace_id is added here:
-// test/unit/modules/workspaces/removal.test.ts finds one that is missing.
 
 /** Rows of one kind that one transaction removes; of an email, with all that hangs on it. */
 const BATCH_EMAILS = 200;

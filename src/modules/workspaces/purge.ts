@@ -1,15 +1,15 @@
+// Deletes workspaces. One transaction makes a workspace unknown: no key opens it, no domain of it signs, nothing of it is
+// claimed. Everything else that belongs to it is removed afterwards in batches, with pauses in which the others are served:
+// a million emails at once would stop everybody for a minute. Emails go first, but for those that are being sent: their
+// attempts still write to them, so they are waited for. Lanes follow, then everything else, and at last the workspace's own
+// row. Until then that row says that there is something to do, so a process that ends in the middle goes on at its next start.
+
 import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Context } from "../../platform/context.ts";
 import type { KeyStore } from "../api-keys/store.ts";
 import type { DomainStore } from "../domains/store.ts";
 import type { WorkspacePurgeStore } from "./purge-store.ts";
 import type { WorkspaceStore } from "./store.ts";
-
-// Deletes workspaces. One transaction makes a workspace unknown: no key opens it, no domain of it signs, nothing of it is
-// claimed. Everything else that belongs to it is removed afterwards in batches, with pauses in which the others are served:
-// a million emails at once would stop everybody for a minute. Emails go first, but for those that are being sent: their
-// attempts still write to them, so they are waited for. Lanes follow, then everything else, and at last the workspace's own
-// row. Until then that row says that there is something to do, so a process that ends in the middle goes on at its next start.
 
 /** Between two batches, each of which takes some milliseconds. */
 const PAUSE_MS = 20;

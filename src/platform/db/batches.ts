@@ -1,10 +1,10 @@
+// Statements that many stores have: batches, keyset pages, the insertion of a row. Work on more rows than one transaction or
+// one turn of the event loop should touch goes in batches.
+
 import { asc, desc, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "./open.ts";
 import { prepare, toPlaceholders } from "./statement.ts";
-
-// Statements that many stores have: batches, keyset pages, the insertion of a row. Work on more rows than one transaction or
-// one turn of the event loop should touch goes in batches.
 
 /** Rows that one transaction of a clean-up removes. */
 export const PURGE_ROWS = 1_000;

@@ -1,11 +1,11 @@
+// The table `instance`: what an installation keeps about itself, one value a name.
+
 import { Database } from "bun:sqlite";
 import { eq, sql } from "drizzle-orm";
 import { existsSync } from "node:fs";
 import type { Db } from "./open.ts";
 import { instance } from "./schema/schema.ts";
 import { prepare } from "./statement.ts";
-
-// The table `instance`: what an installation keeps about itself, one value a name.
 
 export type SettingName =
   | "instance_id"

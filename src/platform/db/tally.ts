@@ -1,6 +1,6 @@
-import type { TransactionListener } from "./open.ts";
-
 // Counts of a transaction, summed in memory and written once before its COMMIT.
+
+import type { TransactionListener } from "./open.ts";
 
 export type CountedKey = Record<string, string | number>;
 

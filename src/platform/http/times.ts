@@ -1,6 +1,6 @@
-import { text } from "./request-schemas.ts";
-
 // Times as requests and answers have them, ISO 8601; everywhere else they are Unix ms.
+
+import { text } from "./request-schemas.ts";
 
 const MAX_TIME = 40;
 /** Seconds optional. */

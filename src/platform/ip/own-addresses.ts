@@ -1,7 +1,7 @@
+// The addresses of this machine: what mail may be sent from, and must not be sent to.
+
 import { networkInterfaces } from "node:os";
 import { StartError } from "../errors.ts";
-
-// The addresses of this machine: what mail may be sent from, and must not be sent to.
 
 function addresses(isInternal: boolean): string[] {
   const every = Object.values(networkInterfaces()).flatMap((each) => each ?? []);

@@ -1,11 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, timingSafeEqual } from "node:crypto";
-import type { Random } from "../random.ts";
-
 // The instance key: 32 bytes that exist outside the database, so that a stolen copy or backup of it gives
 // away no signing key and no secret. Its text form, the recovery key, is printed once by `pombo init` and
 // can be typed back. Every use has its own key, derived from it: one seals values of the database (each
 // bound to its row), one signs for each purpose, and a check value in the database tells at start whether
 // the key at hand is the right one. key-file.ts keeps the key on disk.
+
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, timingSafeEqual } from "node:crypto";
+import type { Random } from "../random.ts";
 
 const KEY_BYTES = 32;
 const CHECKSUM_BYTES = 3;

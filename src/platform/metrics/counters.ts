@@ -1,8 +1,8 @@
-import { MINUTES, MinuteCounts } from "./minute-counts.ts";
-import type { Registry } from "./registry.ts";
-
 // The counters and histograms: what is counted as it happens. Modules know nothing of metrics; each is given one of the
 // small objects made here and calls it for what has become durable. Adding to a counter takes less than a microsecond.
+
+import { MINUTES, MinuteCounts } from "./minute-counts.ts";
+import type { Registry } from "./registry.ts";
 
 /** From a fifth of a millisecond (a memory disk) to what an operator should hear of. */
 const COMMIT_SECONDS = [0.0002, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];

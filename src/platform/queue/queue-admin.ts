@@ -1,6 +1,6 @@
-import type { FindBatchEnd } from "../db/batches.ts";
-
 // The operator's side of a queue: what waits and why, and how a message leaves it by hand.
+
+import type { FindBatchEnd } from "../db/batches.ts";
 
 /** Which messages are meant; null: any. A queue ignores what its messages do not have. */
 export interface RowFilter {

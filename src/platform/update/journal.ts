@@ -1,3 +1,6 @@
+// What an update has done so far, in a file of the data directory, so that whatever ends it (kill -9, a power cut)
+// the next start knows what it finds. Written before each step that the words of its stage speak of.
+
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
@@ -5,9 +8,6 @@ import { Value } from "@sinclair/typebox/value";
 import { syncFolder } from "../db/file/snapshot.ts";
 import { StartError } from "../errors.ts";
 import { readPlainFile } from "../data-files.ts";
-
-// What an update has done so far, in a file of the data directory, so that whatever ends it (kill -9, a power cut)
-// the next start knows what it finds. Written before each step that the words of its stage speak of.
 
 /**
  * In the order in which an update goes through them:

@@ -1,7 +1,7 @@
-import { createPublicKey, type KeyObject, verify } from "node:crypto";
-
 // Signatures in minisign's format: Ed25519 over a file's BLAKE2b-512 ("ED") or, of older ones, over the file itself
 // ("Ed"), and over a comment that is trusted then.
+
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
 
 export interface PublicKey {
   /** Tells which key a signature is by; it proves nothing. */

@@ -1,3 +1,8 @@
+// What a start does when it finds an update's journal. While the update lives it alone decides who may open the
+// database: its own probe, and the new executable once it is to start. One that was cut off is settled here, by
+// what is certain: before the new executable was started for real nobody accepted or sent a thing, so the copy can
+// go back; after that the database itself says whether it was changed.
+
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,11 +11,6 @@ import { putDatabaseBack, syncFolder } from "../db/file/snapshot.ts";
 import { StartError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Journal, readJournal, removeJournal, snapshotFile } from "./journal.ts";
-
-// What a start does when it finds an update's journal. While the update lives it alone decides who may open the
-// database: its own probe, and the new executable once it is to start. One that was cut off is settled here, by
-// what is certain: before the new executable was started for real nobody accepted or sent a thing, so the copy can
-// go back; after that the database itself says whether it was changed.
 
 /** What became of an update that was cut off. */
 export type UpdateOutcome =

@@ -1,9 +1,9 @@
-import { getErrorMessage } from "../errors.ts";
-
 // Work given to another thread, so that this one goes on answering. Calls of one turn of the event loop
 // go over in one message and come back in one: waking a thread costs as much as what one email needs of
 // it. A thread that dies takes no call with it: what it had not answered fails with ThreadGone, which
 // tells the caller to do it here, and the next call starts a new thread. So it is with one that hangs.
+
+import { getErrorMessage } from "../errors.ts";
 
 /** A message to the thread: calls in order. */
 export interface Calls {

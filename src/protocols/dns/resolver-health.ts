@@ -1,10 +1,10 @@
-import type { Log } from "../../platform/log.ts";
-import type { HealthIssue } from "../../platform/health-issue.ts";
-import { createResolver, type DnsClient, type ResolverOptions } from "./client.ts";
-
 // Whether DNS answers at all. One lookup without an answer says little, since a resolver may work
 // longer on a dead domain than we wait; so our own name is asked for, which it knows or soon finds. If
 // that stays without an answer too, no server answers, and it is asked for again until one does.
+
+import type { Log } from "../../platform/log.ts";
+import type { HealthIssue } from "../../platform/health-issue.ts";
+import { createResolver, type DnsClient, type ResolverOptions } from "./client.ts";
 
 const AGAIN_MS = 5_000;
 

@@ -1,10 +1,10 @@
-import { timingSafeEqual } from "node:crypto";
-import { idFromBytes, idTime, idToBytes } from "../../platform/uuid.ts";
-
 // The signed return path (R43): `b+<token>@<host>`, where the token is the base32 of the
 // email's 16-byte id and 10 bytes of HMAC-SHA-256 over the id and the recipient. It tells which email
 // a bounce speaks of without a look-up, and nobody else can make one, so a forged bounce suppresses
 // nobody. Base32 in lower case survives servers that fold the case of local parts.
+
+import { timingSafeEqual } from "node:crypto";
+import { idFromBytes, idTime, idToBytes } from "../../platform/uuid.ts";
 
 const PREFIX = "b+";
 const ID_BYTES = 16;

@@ -1,10 +1,10 @@
-import { buildRecords } from "../../modules/domains/records.ts";
-import type { DomainStore } from "../../modules/domains/store.ts";
-import type { AnswerQuery, ZoneRecord } from "./server.ts";
-
 // The sandbox's DNS: every domain in the world takes its mail at the sandbox's MX, and the records of
 // every registered domain are published at once, so that a verification check succeeds. Names under
 // .invalid do not exist (RFC 2606), for trying what a mistyped domain does.
+
+import { buildRecords } from "../../modules/domains/records.ts";
+import type { DomainStore } from "../../modules/domains/store.ts";
+import type { AnswerQuery, ZoneRecord } from "./server.ts";
 
 export const SANDBOX_DOMAIN = "sandbox.test";
 export const SANDBOX_HOST = `mail.${SANDBOX_DOMAIN}`;

@@ -1,3 +1,5 @@
+// The sandbox's page, its style and its scripts. It works offline and asks no other server.
+
 import css from "./page.css" with { type: "text" };
 import dom from "./dom.js" with { type: "text" };
 import markup from "./page.html" with { type: "text" };
@@ -6,8 +8,6 @@ import page from "./page.js" with { type: "text" };
 import phones from "./phones.js" with { type: "text" };
 import reader from "./reader.js" with { type: "text" };
 import { findEnd, MAGIC_NUMBERS, type MagicNumber, buildNumber } from "../smsc/magic-numbers.ts";
-
-// The sandbox's page, its style and its scripts. It works offline and asks no other server.
 
 /** What the page loads, by name under /sandbox/. */
 const FILES = new Map([

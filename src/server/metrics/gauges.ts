@@ -1,9 +1,9 @@
+// The gauges, read at each scrape. Each source is a function of the composition root; it must be quick, since the event
+// loop stands still meanwhile.
+
 import type { SiteDepth } from "../../modules/emails/queue/depth-sampler.ts";
 import { registerSms, type SmsFigures } from "./sms.ts";
 import type { Reading, Registry, Sample } from "../../platform/metrics/registry.ts";
-
-// The gauges, read at each scrape. Each source is a function of the composition root; it must be quick, since the event
-// loop stands still meanwhile.
 
 export interface Sources {
   /** Unix ms. */

@@ -1,10 +1,10 @@
+// /metrics has an address of its own ([metrics] listen, by default on loopback): it needs no key, and
+// it tells more than the outside should know.
+
 import type { HostPort } from "../../platform/ip/address.ts";
 import { bind, type Listener } from "../../platform/http/listen.ts";
 import { getPath } from "../../platform/http/path.ts";
 import type { Log } from "../../platform/log.ts";
-
-// /metrics has an address of its own ([metrics] listen, by default on loopback): it needs no key, and
-// it tells more than the outside should know.
 
 /** Prometheus' text format. */
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";

@@ -1,6 +1,6 @@
-import type { Registry } from "../../platform/metrics/registry.ts";
-
 // The metrics of SMS, read at each scrape. Their labels are the routes and links of the configuration.
+
+import type { Registry } from "../../platform/metrics/registry.ts";
 
 interface LinkFigures {
   route: string;

@@ -1,3 +1,5 @@
+// The configuration of `pombo dev`.
+
 import {
   type Config,
   DEFAULT_SMS_PREFIXES,
@@ -7,8 +9,6 @@ import {
 } from "../../../config/config.ts";
 import { MAGIC_NUMBERS, type MagicNumber, buildNumber, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";
-
-// The configuration of `pombo dev`.
 
 /** The sandbox's sender ids: a name, and a number that phones can reply to. */
 export const SANDBOX_SENDERS = { name: "Sandbox", number: "84000" } as const;

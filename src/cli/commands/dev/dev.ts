@@ -1,3 +1,6 @@
+// `pombo dev`: a whole pombo with its own DNS, mail server with an inbox, and SMSC with phones, all on loopback. Mail
+// really goes through queue, DKIM, DNS and SMTP with STARTTLS, and SMS through SMPP.
+
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
@@ -30,9 +33,6 @@ import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./c
 import { seed, type SandboxKeys } from "./seed.ts";
 import { makeDirectory, setUpInstance } from "../setup/setup.ts";
 import { anotherPort, refusalLog, sandboxLog, welcome } from "./messages.ts";
-
-// `pombo dev`: a whole pombo with its own DNS, mail server with an inbox, and SMSC with phones, all on loopback. Mail
-// really goes through queue, DKIM, DNS and SMTP with STARTTLS, and SMS through SMPP.
 
 const DEFAULT_PORT = 8080;
 /** Long enough for slow@ to answer. */

@@ -1,3 +1,5 @@
+// Creates the workspace, domain, sender ids and credits of a new sandbox over its own API.
+
 import { hashKey, type NewKey } from "../../../modules/api-keys/key.ts";
 import { openKeyStore, type KeyStore } from "../../../modules/api-keys/store.ts";
 import { systemClock } from "../../../platform/clock.ts";
@@ -6,8 +8,6 @@ import { newId } from "../../../platform/uuid.ts";
 import type { App } from "../../../server/app.ts";
 import { SANDBOX_DOMAIN } from "../../../sandbox/dns/zone.ts";
 import { SANDBOX_SENDERS } from "./config.ts";
-
-// Creates the workspace, domain, sender ids and credits of a new sandbox over its own API.
 
 /** Saved in the data directory for the next run. */
 export interface SandboxKeys {

@@ -1,3 +1,6 @@
+// `pombo queue retry` and `pombo queue drop`. Each request changes a part of the messages and says where to go on, so
+// that a terminal sees the progress over a million of them.
+
 import { isId } from "../../../platform/uuid.ts";
 import type { QueueChanged } from "../../../modules/operator/queue-schema.ts";
 import { CommandError, UsageError } from "../../framework/definition.ts";
@@ -5,9 +8,6 @@ import { KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./fi
 import { toBatches } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { count, plain } from "../../framework/text.ts";
-
-// `pombo queue retry` and `pombo queue drop`. Each request changes a part of the messages and says where to go on, so
-// that a terminal sees the progress over a million of them.
 
 type Part = typeof QueueChanged.static;
 type Counts = Part["changed"];

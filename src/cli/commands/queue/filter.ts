@@ -1,3 +1,5 @@
+// The options of `pombo queue` that choose messages.
+
 import { systemClock } from "../../../platform/clock.ts";
 import type { InstanceStatus } from "../../../modules/operator/status-schema.ts";
 import { type Option, UsageError } from "../../framework/definition.ts";
@@ -5,8 +7,6 @@ import { findWorkspace } from "../../client/find.ts";
 import type { OperatorApi } from "../../client/instance-client.ts";
 import type { Work } from "../../client/operator-command.ts";
 import { plain } from "../../framework/text.ts";
-
-// The options of `pombo queue` that choose messages.
 
 export const FILTER_OPTIONS: Readonly<Record<string, Option>> = {
   to: { value: "TO", about: "emails to a domain or an address; SMS to a number, or to numbers that begin so (+258…)" },

@@ -1,3 +1,5 @@
+// `pombo queue …`: waiting messages and the reasons; pause, resume, retry and drop.
+
 import type { DeliveryState, QueuedMessage, QueueOverview } from "../../../modules/operator/queue-schema.ts";
 import { UsageError } from "../../framework/definition.ts";
 import { FILTER_OPTIONS, KIND_OPTIONS, KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
@@ -5,8 +7,6 @@ import { dropMessages, retryMessages } from "./change.ts";
 import { type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
 import { type Column, tableLines } from "../../framework/table.ts";
 import { count, plain, timeCell, timeText } from "../../framework/text.ts";
-
-// `pombo queue …`: waiting messages and the reasons; pause, resume, retry and drop.
 
 type Overview = typeof QueueOverview.static;
 type Destination = Overview["destinations"][number];

@@ -1,3 +1,5 @@
+// Writes the configuration of a new instance: the example, with values from the command line.
+
 import { closeSync, fchmodSync, fchownSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { hostname as machineName } from "node:os";
 import { dirname, resolve } from "node:path";
@@ -7,8 +9,6 @@ import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import type { Terminal } from "../../framework/definition.ts";
 import { isRoot, ownerBesideRoot, requireRootsPlace } from "../../client/data-owner.ts";
 import { plain } from "../../framework/text.ts";
-
-// Writes the configuration of a new instance: the example, with values from the command line.
 
 const DEFAULT_DATA_DIR = "/var/lib/pombo";
 const LISTEN = "http.listen";

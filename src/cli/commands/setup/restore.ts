@@ -1,3 +1,6 @@
+// `pombo restore`: rebuilds an instance from its replica and the recovery key. The replica does not hold the
+// configuration: an existing one is used, else a new one is written as by pombo init.
+
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock } from "../../../platform/clock.ts";
@@ -16,9 +19,6 @@ import { createErrorLog } from "../../client/instance-client.ts";
 import { PLACES, readConfig } from "../../client/settings.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { count, jsonLine, plain, timeText } from "../../framework/text.ts";
-
-// `pombo restore`: rebuilds an instance from its replica and the recovery key. The replica does not hold the
-// configuration: an existing one is used, else a new one is written as by pombo init.
 
 const OPTIONS: Command["options"] = {
   from: { value: "URL", about: "the replica ([replication] url of the configuration)" },

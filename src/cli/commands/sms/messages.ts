@@ -1,7 +1,7 @@
+// The output of `pombo sms`. Text from SMSCs is shown without control characters.
+
 import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
 import { count, labelledLines, plain, timeCell, timeText } from "../../framework/text.ts";
-
-// The output of `pombo sms`. Text from SMSCs is shown without control characters.
 
 type Link = typeof OperatorLink.static;
 type History = typeof LinkHistory.static;

@@ -1,3 +1,5 @@
+// `pombo sms …`: the links to SMSCs, and the link test.
+
 import { systemClock } from "../../../platform/clock.ts";
 import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
 import { CommandError, UsageError } from "../../framework/definition.ts";
@@ -5,8 +7,6 @@ import { list, type OperatorCommand, record, type Shown, type Work } from "../..
 import { getAdvice, formatLastError, formatIdFormat, formatTestLine, formatLink, formatLinkState } from "./messages.ts";
 import type { Column } from "../../framework/table.ts";
 import { jsonLine, plain } from "../../framework/text.ts";
-
-// `pombo sms …`: the links to SMSCs, and the link test.
 
 type Link = typeof OperatorLink.static;
 type Test = typeof LinkTestRecord.static;

@@ -1,7 +1,7 @@
+// The file of an import: CSV with a header, lines of JSON, or an address a line. Its first line decides which.
+
 import { type CsvRecord, readCsv, UNCLOSED } from "../../framework/csv.ts";
 import { count } from "../../framework/text.ts";
-
-// The file of an import: CSV with a header, lines of JSON, or an address a line. Its first line decides which.
 
 /** The columns, as export writes them. */
 export const CSV_HEADER = ["address", "channel", "reason", "suppressedAt"] as const;

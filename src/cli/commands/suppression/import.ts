@@ -1,3 +1,6 @@
+// `pombo suppression import`: reads the whole file, checks every line as the API does, then sends them in batches. It
+// can be repeated: an address that is on the list already stays as it is.
+
 import { createReadStream } from "node:fs";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { systemClock } from "../../../platform/clock.ts";
@@ -11,9 +14,6 @@ import { type OperatorApi, ApiError, formatError, toBatches } from "../../client
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { type ImportLine, readImport } from "./file.ts";
 import { count, plain } from "../../framework/text.ts";
-
-// `pombo suppression import`: reads the whole file, checks every line as the API does, then sends them in batches. It
-// can be repeated: an address that is on the list already stays as it is.
 
 /** The API's own limit. */
 const BATCH = 500;

@@ -1,3 +1,5 @@
+// `pombo suppression …`: suppressed recipients, and held bounces that wait for the operator's decision.
+
 import type { HeldSuppression } from "../../../modules/suppressions/operator-schema.ts";
 import type { Suppression } from "../../../modules/suppressions/schema.ts";
 import { UsageError } from "../../framework/definition.ts";
@@ -8,8 +10,6 @@ import { importSuppressions } from "./import.ts";
 import type { Column } from "../../framework/table.ts";
 import { csvLine } from "../../framework/csv.ts";
 import { count, jsonLine } from "../../framework/text.ts";
-
-// `pombo suppression …`: suppressed recipients, and held bounces that wait for the operator's decision.
 
 type SuppressionEntry = typeof Suppression.static;
 type Held = typeof HeldSuppression.static;

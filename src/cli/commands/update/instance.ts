@@ -1,3 +1,7 @@
+// Stops and starts the instance of an update. One of a systemd unit is stopped and started by systemd, which would
+// otherwise restart the old executable meanwhile. One started by hand gets SIGTERM, and is started again by its own
+// user with the same arguments, directory, outputs, and the needed part of its environment.
+
 import { spawn } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
@@ -5,10 +9,6 @@ import { type Lock, takeLock } from "../../../platform/instance-lock.ts";
 import { CommandError } from "../../framework/definition.ts";
 import { isAnswering } from "../health.ts";
 import type { HostActions, Running } from "./service.ts";
-
-// Stops and starts the instance of an update. One of a systemd unit is stopped and started by systemd, which would
-// otherwise restart the old executable meanwhile. One started by hand gets SIGTERM, and is started again by its own
-// user with the same arguments, directory, outputs, and the needed part of its environment.
 
 export interface Started {
   /** Why it has ended for good, or null. */

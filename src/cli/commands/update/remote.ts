@@ -1,3 +1,6 @@
+// An update of a service takes two processes: one becomes the owner of the data directory; the other stays root and
+// carries out the host actions (service.ts), which the first one requests in lines of JSON.
+
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { CommandError, type FailureCode, type Terminal } from "../../framework/definition.ts";
@@ -5,9 +8,6 @@ import { pickEnvironment } from "../../client/child-environment.ts";
 import type { Owner } from "../../client/data-owner.ts";
 import type { HostActions } from "./service.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
-
-// An update of a service takes two processes: one becomes the owner of the data directory; the other stays root and
-// carries out the host actions (service.ts), which the first one requests in lines of JSON.
 
 /** Set for the process that stays root: the uid of the data directory's owner. */
 export const ACTIONS_FOR = "POMBO_UPDATE_FOR_UID";

@@ -1,3 +1,5 @@
+// The steps of `pombo update` on an instance, and how they are undone.
+
 import { rmSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
 import { copyDatabase } from "../../../platform/db/file/snapshot.ts";
@@ -27,8 +29,6 @@ import {
   watchStart,
 } from "./instance.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
-
-// The steps of `pombo update` on an instance, and how they are undone.
 
 export interface Update {
   /** This executable's file, which is replaced. */

@@ -1,3 +1,8 @@
+// The actions of an update that need the rights of the user who started it, root's for a service: replacing the
+// executable, and systemctl. Everything else is done by the owner of the data directory, for a service in another
+// process, which is not trusted here, as an attacker may control it: nothing that it names is run, and no file of the
+// data directory is opened.
+
 import { spawnSync } from "node:child_process";
 import {
   constants,
@@ -19,11 +24,6 @@ import { isRoot, openPlace, findUid } from "../../client/data-owner.ts";
 import { type Brought, bringExecutable, type Source } from "./source.ts";
 import { plain } from "../../framework/text.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
-
-// The actions of an update that need the rights of the user who started it, root's for a service: replacing the
-// executable, and systemctl. Everything else is done by the owner of the data directory, for a service in another
-// process, which is not trusted here, as an attacker may control it: nothing that it names is run, and no file of the
-// data directory is opened.
 
 export interface Running {
   pid: number;

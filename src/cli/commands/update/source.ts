@@ -1,3 +1,8 @@
+// Fetches the new executable of an update from a local file or the network. It is copied beside the one that it will
+// replace and hashed while it is copied, so that the file that was checked is the file that is run. A download is only
+// run after its signature was verified: by the key that this executable was built with, for this file name, and not for
+// an older version.
+
 import {
   closeSync,
   constants,
@@ -23,11 +28,6 @@ import {
 import { CommandError } from "../../framework/definition.ts";
 import { plain } from "../../framework/text.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
-
-// Fetches the new executable of an update from a local file or the network. It is copied beside the one that it will
-// replace and hashed while it is copied, so that the file that was checked is the file that is run. A download is only
-// run after its signature was verified: by the key that this executable was built with, for this file name, and not for
-// an older version.
 
 const LIMIT_BYTES = 1024 * 1024 * 1024;
 const DOWNLOAD_MS = 15 * 60_000;

@@ -1,3 +1,9 @@
+// `pombo update` replaces this executable. In order: the new one is fetched and checked; the running instance is
+// stopped; the database is copied; the new executable is tested on the instance (`serve --probe`), put in place and
+// started. Until it has accepted or sent something, any failure restores the old executable and database. After that
+// nothing is rolled back, which would lose accepted messages and send others twice. A journal (platform/update) holds
+// the current stage, so that the next start after a crash or kill -9 of the update knows what to do.
+
 import { realpathSync, statfsSync, statSync } from "node:fs";
 import { systemClock } from "../../../platform/clock.ts";
 import type { Config } from "../../../config/config.ts";
@@ -20,12 +26,6 @@ import { ACTIONS_FOR, serveHostActions, startRootProcess } from "./remote.ts";
 import { runUpdate, type Update } from "./run.ts";
 import type { Brought } from "./source.ts";
 import { formatVersion, versionRecord, type VersionRecord } from "../version.ts";
-
-// `pombo update` replaces this executable. In order: the new one is fetched and checked; the running instance is
-// stopped; the database is copied; the new executable is tested on the instance (`serve --probe`), put in place and
-// started. Until it has accepted or sent something, any failure restores the old executable and database. After that
-// nothing is rolled back, which would lose accepted messages and send others twice. A journal (platform/update) holds
-// the current stage, so that the next start after a crash or kill -9 of the update knows what to do.
 
 const ASK_VERSION_MS = 20_000;
 

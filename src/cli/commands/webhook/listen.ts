@@ -1,3 +1,8 @@
+// `pombo webhook listen`: a workspace's events on a developer's machine, without a public address. It polls the API,
+// prints a line an event, and posts each to a local URL like a webhook call, signed with a secret of its own. It polls
+// also while it posts: events of emails are kept only for a listener that polls at least once a minute, and a program
+// at a breakpoint answers late.
+
 import { BUILD } from "../../../platform/build-info.ts";
 import { type Clock, systemClock } from "../../../platform/clock.ts";
 import { readSecret } from "../../../config/secret-files.ts";
@@ -7,11 +12,6 @@ import { CommandError, type Terminal } from "../../framework/definition.ts";
 import { Forwarder } from "./forwarder.ts";
 import { count, jsonLine, plain } from "../../framework/text.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
-
-// `pombo webhook listen`: a workspace's events on a developer's machine, without a public address. It polls the API,
-// prints a line an event, and posts each to a local URL like a webhook call, signed with a secret of its own. It polls
-// also while it posts: events of emails are kept only for a listener that polls at least once a minute, and a program
-// at a breakpoint answers late.
 
 export interface ListenOptions {
   /** Base of the API. */

@@ -1,3 +1,7 @@
+// Accepts emails. Work that needs no state comes first: parsing, the text part, compression. Then one
+// closure decides and writes everything: the replay of an idempotent answer, the workspace's blocks, domain,
+// suppression, quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
+
 import { domainToUnicode } from "node:url";
 import type { Plan } from "../../../config/config.ts";
 import { isSending, type DomainRow, type DomainStore } from "../../domains/store.ts";
@@ -31,10 +35,6 @@ import type { Preparer } from "../content/prepare-thread.ts";
 import type { FindTransport } from "../delivery/transport.ts";
 import type { EmailSend } from "./schema.ts";
 import type { EmailStore } from "../store/store.ts";
-
-// Accepts emails. Work that needs no state comes first: parsing, the text part, compression. Then one
-// closure decides and writes everything: the replay of an idempotent answer, the workspace's blocks, domain,
-// suppression, quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
 
 export interface AcceptDeps extends AcceptSendDeps {
   emails: EmailStore;

@@ -1,3 +1,7 @@
+// Taking back an email that waits. One closure decides and writes: whichever is first in the order of
+// the transactions, the claim of an attempt or the cancel, the other sees it. A row in flight is not
+// removed, a removed row is not claimed, so what was answered `canceled` is never sent any more.
+
 import { AppError } from "../../../platform/errors.ts";
 import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
@@ -5,10 +9,6 @@ import { getStatus } from "./serialize.ts";
 import { endWaiting } from "../events.ts";
 import type { EmailScope } from "../store/list-store.ts";
 import type { EmailState } from "../store/store.ts";
-
-// Taking back an email that waits. One closure decides and writes: whichever is first in the order of
-// the transactions, the claim of an attempt or the cancel, the other sees it. A row in flight is not
-// removed, a removed row is not claimed, so what was answered `canceled` is never sent any more.
 
 export type CancelDeps = Pick<AcceptDeps, "emails" | "queue" | "recordEvent" | "commit" | "clock" | "log">;
 

@@ -1,14 +1,14 @@
+// The next attempt of a delayed email at once, for a person who knows that its cause is mended. Only
+// the time of its row changes: the attempt is claimed, counted and put off like any other, a lane or
+// site that is held stays held, and a row in flight is left alone, so that asking again and again
+// never has two attempts run.
+
 import { AppError } from "../../../platform/errors.ts";
 import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { getStatus } from "./serialize.ts";
 import type { EmailScope } from "../store/list-store.ts";
 import type { EmailState } from "../store/store.ts";
-
-// The next attempt of a delayed email at once, for a person who knows that its cause is mended. Only
-// the time of its row changes: the attempt is claimed, counted and put off like any other, a lane or
-// site that is held stays held, and a row in flight is left alone, so that asking again and again
-// never has two attempts run.
 
 export type RetryDeps = Pick<AcceptDeps, "emails" | "queue" | "commit" | "clock" | "log" | "nudge">;
 

@@ -1,13 +1,13 @@
+// What happened to an email, oldest first, read from its own times and its attempts: no row is
+// written for it. An attempt stands where it ended, as what the email came to by it; an end that no
+// attempt brought (canceled, expired, suppressed, bounced by mail) has an entry of its own. Reports
+// by mail have their own entries, beside the status that they led to.
+
 import { toIsoTime } from "../../../platform/http/times.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "../reports/store.ts";
 import type { AttemptRow, EmailRow, EmailState, QueueRow } from "../store/store.ts";
 import { NO_CONNECTION, parseTries, type StoredTry } from "../delivery/connection-attempts.ts";
-
-// What happened to an email, oldest first, read from its own times and its attempts: no row is
-// written for it. An attempt stands where it ended, as what the email came to by it; an end that no
-// attempt brought (canceled, expired, suppressed, bounced by mail) has an entry of its own. Reports
-// by mail have their own entries, beside the status that they led to.
 
 /** An email has about 20 attempts in 72 hours; a caller that retries it by hand may make many more. */
 export const MAX_SHOWN_ATTEMPTS = 1_000;

@@ -1,12 +1,12 @@
+// The bytes of an email, from its row: composed, and signed. All that it needs comes as one value that can
+// be copied to another thread, where it is done: with the signature it is more than half of what sending an email costs.
+
 import type { ThreadClient } from "../../../platform/worker-threads/worker-thread.ts";
 import { type PlainKey, plainKeyReader } from "../../../protocols/dkim/keys.ts";
 import { type RsaSigner, type SigningKey, signMessage } from "../../../protocols/dkim/sign.ts";
 import { parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
 import { composeMessage } from "../../../protocols/mime/compose.ts";
 import { type StoredBody, unpackBody } from "./body.ts";
-
-// The bytes of an email, from its row: composed, and signed. All that it needs comes as one value that can
-// be copied to another thread, where it is done: with the signature it is more than half of what sending an email costs.
 
 export interface ComposeInput {
   uid: string;

@@ -1,9 +1,9 @@
-import type { ThreadClient } from "../../../platform/worker-threads/worker-thread.ts";
-import { type GivenContent, prepareContent, type StoredBody } from "./body.ts";
-
 // Where an email's content is prepared: here, or on the thread when what came in one turn of the event
 // loop is worth waking it. A single small email is done sooner than the thread wakes; thirty of them,
 // or one whose long html needs a text, would keep everybody else waiting.
+
+import type { ThreadClient } from "../../../platform/worker-threads/worker-thread.ts";
+import { type GivenContent, prepareContent, type StoredBody } from "./body.ts";
 
 /** Resolves with what is stored of each, in order. */
 export type Preparer = (contents: GivenContent[]) => Promise<StoredBody[]>;

@@ -1,10 +1,10 @@
-import { joinDialogues } from "../../../protocols/smtp/session/transcript.ts";
-import type { OwnReply } from "../../../protocols/smtp/replies/remove-echo.ts";
-import type { Transmission, ConnectionAttempt } from "../../../protocols/smtp/transmit.ts";
-
 // The connections of one attempt, as its row keeps them: an attempt may try several hosts and
 // addresses, and each in TLS and then in clear. The row's own columns tell of the one with the last
 // word; most attempts have no other, and then nothing is kept here.
+
+import { joinDialogues } from "../../../protocols/smtp/session/transcript.ts";
+import type { OwnReply } from "../../../protocols/smtp/replies/remove-echo.ts";
+import type { Transmission, ConnectionAttempt } from "../../../protocols/smtp/transmit.ts";
 
 /** One connection made or tried, in the attempt's order; `endedAt` in Unix ms. */
 export type StoredTry = ReturnType<typeof toStoredTry>;

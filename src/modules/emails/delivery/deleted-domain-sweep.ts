@@ -1,13 +1,13 @@
+// Mail whose domain was deleted. It would fail at its next attempt, which finds no domain; but that may be hours away,
+// so it is failed at once, in batches. Which domains are gone and still have mail stands in the totals, so that this
+// goes on after a crash, and after an attempt that was under way.
+
 import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
 import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { DomainOfWorkspace } from "../store/store.ts";
 import { DOMAIN_DELETED } from "./deliver.ts";
-
-// Mail whose domain was deleted. It would fail at its next attempt, which finds no domain; but that may be hours away,
-// so it is failed at once, in batches. Which domains are gone and still have mail stands in the totals, so that this
-// goes on after a crash, and after an attempt that was under way.
 
 /** Emails ended in one transaction. */
 const BATCH = 500;

@@ -1,3 +1,6 @@
+// One attempt at one email: load it, look once more whether it may still go, and hand it to its transport. Nothing is
+// written here: record-result.ts turns each result into rows, which the worker commits with the queue's row.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
 import type { PlainKey } from "../../../protocols/dkim/keys.ts";
@@ -15,9 +18,6 @@ import type { DeliveryHealth } from "./delivery-health.ts";
 import { formatExpiredReason } from "./held-queue-expiry.ts";
 import { type Attempt, type RecordResultDeps, toJobResult } from "./record-result.ts";
 import type { DeliveryResult, FindTransport, OutgoingMessage, Refusal } from "./transport.ts";
-
-// One attempt at one email: load it, look once more whether it may still go, and hand it to its transport. Nothing is
-// written here: record-result.ts turns each result into rows, which the worker commits with the queue's row.
 
 /** The failedReason of what was still queued from a deleted domain. */
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";

@@ -1,3 +1,6 @@
+// Mail that goes straight to the recipient's mail servers. A negative answer of DNS is believed only when two
+// answers far apart, from different servers where there are two, agree.
+
 import type { AddressRanges } from "../../../platform/ip/address.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { DnsClient } from "../../../protocols/dns/client.ts";
@@ -14,9 +17,6 @@ import type {
   TransmissionFailure,
   Transport,
 } from "./transport.ts";
-
-// Mail that goes straight to the recipient's mail servers. A negative answer of DNS is believed only when two
-// answers far apart, from different servers where there are two, agree.
 
 /** A domain that DNS says does not exist is believed after two such answers this far apart. */
 const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;

@@ -1,3 +1,5 @@
+// The delivery of emails: the worker, the transports, and what these share: sites, sessions, memory.
+
 import type { Config, SiteConfig } from "../../../config/config.ts";
 import type { Context } from "../../../platform/context.ts";
 import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
@@ -22,8 +24,6 @@ import { MessageBudget, messageBudgetFor } from "./message-budget.ts";
 import { createRelayTransport } from "./relay-transport.ts";
 import { openRelays, type Relay } from "./relays.ts";
 import type { FindTransport } from "./transport.ts";
-
-// The delivery of emails: the worker, the transports, and what these share: sites, sessions, memory.
 
 /** Messages of one lane worked on per session that it may have: one in transmission, one being composed and signed. */
 const LANE_JOBS_PER_SESSION = 2;

@@ -1,3 +1,8 @@
+// Emails that nobody claims expire all the same. While the operator holds a workspace's queue the worker
+// leaves it alone, so the workspace's oldest emails are looked at here: at the time when the first of
+// them expires, and every minute. All of an instance's emails live equally long, so that the oldest are
+// the first; if later ones are given a shorter lifetime, they fail with the ones before them, late.
+
 import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
 import { shorten } from "../../../protocols/smtp/replies/reply.ts";
@@ -5,11 +10,6 @@ import type { Bounce } from "../api/schema.ts";
 import { type EndDeps, endWaiting, NO_REPLY } from "../events.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import type { QueueStore } from "../queue/store.ts";
-
-// Emails that nobody claims expire all the same. While the operator holds a workspace's queue the worker
-// leaves it alone, so the workspace's oldest emails are looked at here: at the time when the first of
-// them expires, and every minute. All of an instance's emails live equally long, so that the oldest are
-// the first; if later ones are given a shorter lifetime, they fail with the ones before them, late.
 
 const LOOK_EVERY_MS = 60_000;
 /** Emails of each state looked at in one transaction. */

@@ -1,8 +1,8 @@
-import { Shares } from "../../../platform/shares.ts";
-
 // How many bytes of messages are in delivery at once. From its composing until a server has taken it a message is in
 // memory whole: a hundred of the largest, for servers that read slowly, took 590 MB. No workspace holds more of the
 // budget than it leaves free. Those that find none wait, in the order in which they came.
+
+import { Shares } from "../../../platform/shares.ts";
 
 const MIB = 1024 * 1024;
 const MIN_BUDGET = 16 * MIB;

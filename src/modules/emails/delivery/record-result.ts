@@ -1,3 +1,6 @@
+// From the result of a delivery to the email's rows. Delivered, sent (through a relay), bounced, failed and suppressed
+// are final; everything else waits for its next attempt. The worker writes the rows in one transaction with the queue's.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { comparableAddress, type Mailbox } from "../../../protocols/mime/address.ts";
@@ -21,9 +24,6 @@ import type {
   TransmissionFailure,
   Transmitted,
 } from "./transport.ts";
-
-// From the result of a delivery to the email's rows. Delivered, sent (through a relay), bounced, failed and suppressed
-// are final; everything else waits for its next attempt. The worker writes the rows in one transaction with the queue's.
 
 /** Attempts whose answer after the dot was lost on the network, before the email is given up. */
 const MAX_UNKNOWN = 3;

@@ -1,3 +1,6 @@
+// Mail that goes by a relay. An accepted message is sent and not yet delivered; a permanent refusal bounces, but
+// suppresses nobody; and when the relay does not let us in, the email waits, since only the operator can mend that.
+
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { findNamedHost } from "../../../protocols/smtp/mx-lookup.ts";
 import { classifyRelayResult } from "../../../protocols/smtp/replies/classify.ts";
@@ -7,9 +10,6 @@ import { describeTransmission, isAnswered, type Transmission } from "../../../pr
 import type { Relay } from "./relays.ts";
 import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
 import type { DeliveryHooks, OutgoingMessage, TransmissionFailure, Transport } from "./transport.ts";
-
-// Mail that goes by a relay. An accepted message is sent and not yet delivered; a permanent refusal bounces, but
-// suppresses nobody; and when the relay does not let us in, the email waits, since only the operator can mend that.
 
 const UNREACHED = new Set<Stage>(["connect", "greeting"]);
 const MAX_REASON = 512;

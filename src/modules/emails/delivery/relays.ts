@@ -1,3 +1,5 @@
+// The relays of the configuration; the files that they name are read here, once, at start.
+
 import { isIPv6 } from "node:net";
 import type { RelayConfig } from "../../../config/config.ts";
 import { StartError } from "../../../platform/errors.ts";
@@ -5,8 +7,6 @@ import { readAuthorities, readPassword } from "../../../config/secret-files.ts";
 import type { Credentials } from "../../../protocols/smtp/session/auth.ts";
 import type { TlsPolicy } from "../../../protocols/smtp/tls-policy.ts";
 import type { Access } from "../../../protocols/smtp/session-pool.ts";
-
-// The relays of the configuration; the files that they name are read here, once, at start.
 
 /** A server of the operator's choice that takes mail of some sending domains, or of all, in place of the recipients' own. */
 export interface Relay {

@@ -1,3 +1,6 @@
+// The part that both transports share once they know the hosts: memory for the message, its bytes and signature, a session slot,
+// transmission. It is signed before a session is taken, so that sessions never wait for a signature.
+
 import type { Clock } from "../../../platform/clock.ts";
 import { RowTaken } from "../../../platform/queue/job.ts";
 import type { SessionPool } from "../../../protocols/smtp/session-pool.ts";
@@ -7,9 +10,6 @@ import { deliverVia, type Destination, type Transmission } from "../../../protoc
 import type { Composed } from "../content/compose.ts";
 import type { MessageBudget } from "./message-budget.ts";
 import type { DeliveryHooks, DeliveryResult, OutgoingMessage, TransmissionFailure } from "./transport.ts";
-
-// The part that both transports share once they know the hosts: memory for the message, its bytes and signature, a session slot,
-// transmission. It is signed before a session is taken, so that sessions never wait for a signature.
 
 /** After such a wait for a session it is looked at again whether the email may still go. */
 const LONG_WAIT_MS = 1_000;

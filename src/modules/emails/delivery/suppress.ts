@@ -1,9 +1,9 @@
+// A hard bounce suppresses its recipient, unless its site refuses in masses (refusal-watch.ts): then it is
+// kept for the operator, and so are those that were suppressed before the mass could be seen.
+
 import type { Log } from "../../../platform/log.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { RefusalWatch, RefusedRecipient } from "./refusal-watch.ts";
-
-// A hard bounce suppresses its recipient, unless its site refuses in masses (refusal-watch.ts): then it is
-// kept for the operator, and so are those that were suppressed before the mass could be seen.
 
 export interface SuppressDeps {
   suppressions: SuppressionStore;

@@ -1,12 +1,12 @@
+// The ways an email can leave: straight to the recipient's servers (direct-transport.ts) or by a relay
+// (relay-transport.ts). Which one an email takes is decided in email-delivery.ts and nowhere else.
+
 import type { EmailJob, EmailState } from "../queue/store.ts";
 import type { AttemptContext } from "../../../platform/queue/handler.ts";
 import type { Category, Verdict } from "../../../protocols/smtp/replies/classify.ts";
 import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
 import type { Mail, Transmission } from "../../../protocols/smtp/transmit.ts";
 import type { Composed } from "../content/compose.ts";
-
-// The ways an email can leave: straight to the recipient's servers (direct-transport.ts) or by a relay
-// (relay-transport.ts). Which one an email takes is decided in email-delivery.ts and nowhere else.
 
 export interface Transport {
   /** To the recipient's own servers: what these accept is delivered, and what they refuse is said of the recipient. */

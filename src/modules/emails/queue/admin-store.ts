@@ -1,11 +1,11 @@
+// What the operator reads of the email queue. It may have a million rows: it is walked in slices, or read at its ends.
+
 import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, lanes, workspaces } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 import { type MessageCandidate, walkById, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
-
-// What the operator reads of the email queue. It may have a million rows: it is walked in slices, or read at its ends.
 
 /** Rows at the end of a lane among which the last reply is looked for. */
 const LAST_ROWS = 20;

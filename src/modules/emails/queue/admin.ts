@@ -1,3 +1,5 @@
+// The operator's side of the email queue: what waits by destination and why; drop, retry and trace.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
@@ -17,8 +19,6 @@ import type { EmailStore } from "../store/store.ts";
 import { countLanes, type EmailAdminStore, openEmailAdminStore } from "./admin-store.ts";
 import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "./store.ts";
-
-// The operator's side of the email queue: what waits by destination and why; drop, retry and trace.
 
 /** Destinations told apart while counting. */
 const MAX_DESTINATIONS = 20_000;

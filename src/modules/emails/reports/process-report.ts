@@ -1,3 +1,9 @@
+// Processes a report that came back by mail about an email. A permanent bounce or a complaint ends an email
+// that was delivered or sent in another way, and one that is still in the queue: its row is taken off,
+// waiting or in flight, so that no retry comes, and the end of an attempt that runs finds the row gone
+// and leaves the status as it is (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything
+// that is believed is noted for the timeline. Whether a report is genuine was decided before this.
+
 import type { Report } from "../../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../../platform/log.ts";
 import { organizationalDomain } from "../../../protocols/dns/organizational-domain.ts";
@@ -12,12 +18,6 @@ import type { ReportRow, ReportStore } from "./store.ts";
 import type { Bounce } from "../api/schema.ts";
 import type { EmailEnd, EmailRow, EmailState } from "../store/store.ts";
 import { type Suppression, suppressFor } from "../delivery/suppress.ts";
-
-// Processes a report that came back by mail about an email. A permanent bounce or a complaint ends an email
-// that was delivered or sent in another way, and one that is still in the queue: its row is taken off,
-// waiting or in flight, so that no retry comes, and the end of an attempt that runs finds the row gone
-// and leaves the status as it is (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything
-// that is believed is noted for the timeline. Whether a report is genuine was decided before this.
 
 const MAX_REASON = 512;
 const MAX_NAME = 255;

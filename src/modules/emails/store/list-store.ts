@@ -1,16 +1,16 @@
-import { and, asc, count, desc, eq, type SQL, sql, type SQLWrapper } from "drizzle-orm";
-import type { Db } from "../../../platform/db/open.ts";
-import { emailQueue, emails, emailTotals, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
-import { prepare } from "../../../platform/db/statement.ts";
-import type { Position } from "../../../platform/http/pagination.ts";
-import type { EmailStatus } from "../api/schema.ts";
-
 // The list of emails. Every question is a range of an index that is in the list's order: of a
 // workspace, a domain, a status, a state of the queue, an address. Ids come from the index only,
 // from whichever end is nearer; then the rows of one page are read. How many there are is counted as
 // it changes (email_total); of an address the newest 10,000 are looked at and no others. Where no
 // index has the whole question (an address and a status), the emails of the shorter range are read
 // one by one.
+
+import { and, asc, count, desc, eq, type SQL, sql, type SQLWrapper } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { emailQueue, emails, emailTotals, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
+import { prepare } from "../../../platform/db/statement.ts";
+import type { Position } from "../../../platform/http/pagination.ts";
+import type { EmailStatus } from "../api/schema.ts";
 
 /** Emails of an address that are looked at, the newest, and the most that are read one by one for its sake. */
 export const MAX_LOOKED_AT = 10_000;

@@ -1,3 +1,5 @@
+// The emails, their attempts and totals: how they are written, and read but for the list (list-store.ts).
+
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
@@ -7,8 +9,6 @@ import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
 import type { StoredBody } from "../content/body.ts";
 import { type EmailScope, openEmailLists } from "./list-store.ts";
-
-// The emails, their attempts and totals: how they are written, and read but for the list (list-store.ts).
 
 export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;

@@ -1,3 +1,7 @@
+// The certificate for STARTTLS: that of the configured files, or a self-signed one made at start. The files are looked
+// at once a minute, since tools that renew certificates only write them. A pair that cannot be used (one of the two is
+// written before the other) leaves the certificate as it was, and the next look finds the second file.
+
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type { Config } from "../../../config/config.ts";
@@ -5,10 +9,6 @@ import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
 import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import { type PemPair, selfSigned } from "./self-signed.ts";
-
-// The certificate for STARTTLS: that of the configured files, or a self-signed one made at start. The files are looked
-// at once a minute, since tools that renew certificates only write them. A pair that cannot be used (one of the two is
-// written before the other) leaves the certificate as it was, and the next look finds the second file.
 
 const LOOK_EVERY_MS = 60_000;
 const FILE_MAX_BYTES = 1_048_576;

@@ -1,3 +1,6 @@
+// One client's messages: RCPT is routed (recipients.ts) → the raw bytes are read (content.ts) → `receive`,
+// and 250 only when that has resolved, which is after the commit.
+
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
 import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
@@ -7,9 +10,6 @@ import type { Destination, InboundMessage, Receive } from "../inbound-message.ts
 import type { InboundLimits } from "./limits.ts";
 import { FAULTS, type InboundCounts, refusal, type Refusals } from "./refusals.ts";
 import { route, type RouteDeps } from "./recipients.ts";
-
-// One client's messages: RCPT is routed (recipients.ts) → the raw bytes are read (content.ts) → `receive`,
-// and 250 only when that has resolved, which is after the commit.
 
 export interface SessionDeps extends RouteDeps, Pick<Context, "clock" | "log"> {
   receive: Receive;

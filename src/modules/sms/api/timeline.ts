@@ -1,10 +1,10 @@
+// What happened to an SMS, oldest first, read from its own times and those of its segments: no row is written for it. A
+// segment keeps its last submission only, with the number of them.
+
 import { toIsoTime } from "../../../platform/http/times.ts";
 import type { MessageRow } from "../queue/message-store.ts";
 import type { SegmentRow } from "../queue/segment-read-store.ts";
 import type { SmsTimelineEntry } from "./schema.ts";
-
-// What happened to an SMS, oldest first, read from its own times and those of its segments: no row is written for it. A
-// segment keeps its last submission only, with the number of them.
 
 type Entry = typeof SmsTimelineEntry.static;
 

@@ -1,3 +1,5 @@
+// What the operator reads of SMS that wait. Counted up to a limit, or read at the ends of an index.
+
 import { and, asc, count, desc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
 import { lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
@@ -7,8 +9,6 @@ import { prepare } from "../../../platform/db/statement.ts";
 import type { MessageCandidate, QueueSlice, RowFilter, WalkPosition } from "../../../platform/queue/queue-admin.ts";
 import { IS_NOT_FINAL } from "./message-store.ts";
 import { IS_OPEN, IS_READY, IS_READY_WORK } from "./segment-read-store.ts";
-
-// What the operator reads of SMS that wait. Counted up to a limit, or read at the ends of an index.
 
 /** Segments that are counted at most. */
 export const MAX_COUNTED = 100_000;

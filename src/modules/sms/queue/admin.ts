@@ -1,3 +1,5 @@
+// The operator's side of the SMS queue: what waits by route and why; drop, retry and trace. Overview and depth count segments.
+
 import type { Db } from "../../../platform/db/open.ts";
 import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import {
@@ -12,8 +14,6 @@ import { withoutBody } from "../api/serialize.ts";
 import { MAX_COUNTED, openSmsAdminStore } from "./admin-store.ts";
 import type { ReadyWork, SegmentRow, ProviderWords } from "./segment-read-store.ts";
 import type { SegmentStore } from "./segment-store.ts";
-
-// The operator's side of the SMS queue: what waits by route and why; drop, retry and trace. Overview and depth count segments.
 
 const MAX_SHOWN = 100;
 /** Work looked at between two turns of the event loop. */

@@ -1,11 +1,11 @@
+// What the operator reads of webhook calls that wait, and of the events about a message.
+
 import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries, webhookJobs, webhooks, workspaces } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 import { walkById } from "../../../platform/queue/queue-admin.ts";
-
-// What the operator reads of webhook calls that wait, and of the events about a message.
 
 /** Calls of a webhook, or of all, that are counted at most. */
 export const MAX_COUNTED = 100_000;

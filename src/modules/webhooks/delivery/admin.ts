@@ -1,3 +1,5 @@
+// The operator's side of the webhook calls: what waits by webhook and why; drop, retry, and the events about a message.
+
 import type { Db } from "../../../platform/db/open.ts";
 import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import { type DropResult, type QueueAdmin, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
@@ -8,8 +10,6 @@ import type { WebhookStore } from "../store.ts";
 import { MAX_COUNTED, openWebhookAdminStore } from "./admin-store.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
-
-// The operator's side of the webhook calls: what waits by webhook and why; drop, retry, and the events about a message.
 
 const MAX_SHOWN = 100;
 /** Webhooks looked at between two turns of the event loop. */

@@ -1,3 +1,5 @@
+// The dependencies of the operator's routes about workspaces, and the errors that they share.
+
 import type { Context } from "../../../platform/context.ts";
 import type { ListPages } from "../../../platform/http/pagination.ts";
 import type { InstanceSettings } from "../../../platform/db/instance-settings.ts";
@@ -7,8 +9,6 @@ import type { UsageStore } from "../../plans/store.ts";
 import type { CreditStore } from "../credit-store.ts";
 import type { DeleteDeps } from "../purge.ts";
 import type { SenderIdStore } from "../sender-store.ts";
-
-// The dependencies of the operator's routes about workspaces, and the errors that they share.
 
 export interface OperatorWorkspaceDeps
   extends Omit<DeleteDeps, "clock">, Pick<Context, "commit" | "clock" | "random" | "log"> {

@@ -1,7 +1,7 @@
+// Reads of a database file that came from elsewhere, without migrating it.
+
 import { Database } from "bun:sqlite";
 import { computeFingerprint, MIGRATIONS } from "../schema/migrations.ts";
-
-// Reads of a database file that came from elsewhere, without migrating it.
 
 export type DatabaseContents = ReturnType<typeof readContents>;
 

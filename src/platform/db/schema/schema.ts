@@ -1,9 +1,9 @@
-import { sql } from "drizzle-orm";
-import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-
 // Every table, for queries and their types; those of SMS are in sms.ts.
 // migrations/*.sql make the tables with their keys, constraints and indexes, and say what each column means;
 // test/architecture/tidy-database.test.ts holds the columns equal.
+
+import { sql } from "drizzle-orm";
+import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 export const instance = sqliteTable("instance", {
   name: text().primaryKey(),

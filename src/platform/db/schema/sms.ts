@@ -1,7 +1,7 @@
+// The tables of SMS, as schema.ts has the others.
+
 import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { SMS_PRIORITIES } from "./schema.ts";
-
-// The tables of SMS, as schema.ts has the others.
 
 const CREDIT_KINDS = ["grant", "reservation", "refund", "writeoff"] as const;
 
