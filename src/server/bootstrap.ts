@@ -1,4 +1,4 @@
-// What a start does before there is a database: an update that was cut off is brought to its end, and a directory
+// The steps of a start before it has a database: an update that was cut off is brought to its end, and a directory
 // that was never set up is left as it is.
 
 import { findDamageAtStart } from "../platform/db/file/page-damage.ts";
@@ -54,7 +54,7 @@ async function open({ config, environment, updateId, replica }: InstanceOptions)
   return db;
 }
 
-/** What an earlier run left in the log is on the disk before anything is built on it. */
+/** Syncs the log that an earlier run left before anything is built on it. */
 function settleLog(db: Db, file: string): void {
   try {
     rewriteWal(db, file);

@@ -1,4 +1,4 @@
-// What the operator's status, queue and trace read and change, across all modules.
+// Connects the operator's status, queue and trace to all modules.
 
 import type { Replicator } from "../backup/replication.ts";
 import { createEmailQueueAdmin } from "../modules/emails/queue/admin.ts";

@@ -1,4 +1,4 @@
-// Who looks names up, in the composition root: each kind of work has a client of its own, so that names nobody
+// The DNS clients of the composition root: each kind of work has a client of its own, so that names nobody
 // answers for take no places from other work.
 
 import type { Environment } from "../platform/context.ts";

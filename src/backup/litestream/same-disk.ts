@@ -12,7 +12,7 @@ export function describeSameDisk(url: string, dataDir: string): string | null {
   return `The replica's folder ${url} is on the same disk as the database, and would be lost with it. Mount another disk there and start pombo again, or give [replication] url a place elsewhere.`;
 }
 
-/** Of the folder, or of the nearest one above that is there: what is missing is made there. */
+/** Stats of the folder, or of its nearest existing parent, where it would be made. */
 function findFirst(path: string): Stats | null {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? (path === dirname(path) ? null : findFirst(dirname(path)));

@@ -95,7 +95,7 @@ export function switchUser({ uid, gid }: Owner): void {
   if (isStill) throw new Error("this process did not become the owner of the data directory");
 }
 
-/** What is there of a path: its folder, or the one that it would be made in; or a link, to a folder or to nothing. */
+/** The part of a path that exists: its folder, or the one that it would be made in; or a link, to a folder or to nothing. */
 function nearest(path: string): { path: string; stats: Stats } {
   for (let at = path; ; at = dirname(at)) {
     const stats = readStats(at);

@@ -1,4 +1,4 @@
-// What the operator's commands share: finding the instance, the common options, output for people and for programs.
+// The parts that the operator's commands share: the search for the instance, the common options, the output.
 
 import { systemClock } from "../../platform/clock.ts";
 import type { Arguments, Command, Option, Terminal } from "../framework/definition.ts";

@@ -105,7 +105,7 @@ interface Answering {
   headers: Record<string, string | number>;
 }
 
-/** What a send's headers mean, for the API docs. */
+/** The headers of a send, for the API docs. */
 export const SEND_HEADERS = [
   {
     name: "Idempotency-Key",

@@ -2,7 +2,7 @@ import { getBodyHash } from "../../platform/http/body/read.ts";
 
 const KEPT_CHARACTERS = 255;
 
-/** What the headers of a send say of idempotency. */
+/** The idempotency headers of a send. */
 export interface IdempotencyRequest {
   key: string;
   /** SHA-256 of the body as it came. */

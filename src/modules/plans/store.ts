@@ -4,7 +4,7 @@ import { usage, usageReported } from "../../platform/db/schema/schema.ts";
 import { prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { Tally } from "../../platform/db/tally.ts";
 
-/** What may be reported by mail about an email. */
+/** The kinds of reports that arrive by mail about an email. */
 export type ReportedName = "hard_bounces" | "complaints";
 
 /**

@@ -1,4 +1,4 @@
-// Whom a suppression is about: an email address or a phone number, brought to the one form in which the
+// The address of a suppression: an email address or a phone number, brought to the one form in which the
 // list holds it. Accepting an email, a hard bounce, the routes and the operator's import all compare
 // by that form, so that what was suppressed in one spelling is suppressed in every other.
 

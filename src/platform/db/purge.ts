@@ -40,7 +40,7 @@ export function createWalkingPurge(
     clock,
     log,
     async run() {
-      // What was looked at counts once it is committed.
+      // The walk advances only once its batch is committed.
       const last = await commit(() => purge(after));
       after = last ?? 0;
       return last === null ? PURGE_EVERY_MS : PAUSE_MS;

@@ -38,7 +38,7 @@ export interface InterruptedJob {
 /** One attempt at a row: its number fences everything that ends it. */
 type Attempt = Pick<Job, "id" | "attempt">;
 
-/** What a worker needs of a queue. All of it is called inside a transaction. */
+/** The queue as a worker uses it. Every method runs inside a transaction. */
 export interface WorkerQueue<State = unknown> {
   /** The workspace of a lane; 0: none. */
   findWorkspace(laneId: number): number;

@@ -1,4 +1,4 @@
-// What an update has done so far, in a file of the data directory, so that whatever ends it (kill -9, a power cut)
+// Records the progress of an update in a file of the data directory, so that whatever ends it (kill -9, a power cut)
 // the next start knows what it finds. Written before each step that the words of its stage speak of.
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What a start does when it finds an update's journal. While the update lives it alone decides who may open the
+// Handles an update's journal that a start finds. While the update lives it alone decides who may open the
 // database: its own probe, and the new executable once it is to start. One that was cut off is settled here, by
 // what is certain: before the new executable was started for real nobody accepted or sent a thing, so the copy can
 // go back; after that the database itself says whether it was changed.

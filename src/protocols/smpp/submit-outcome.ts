@@ -1,4 +1,4 @@
-// What a command_status means for the segment it answers. Pure.
+// Maps a command_status to the next step for its segment. Pure.
 // A route's own entries come before the table in pdu/status-table.ts, since vendors differ.
 
 import { hex } from "./pdu/status.ts";

@@ -194,7 +194,7 @@ async function sendOver(attempt: Attempt, session: SmtpSession, policy: TlsPolic
   }
 }
 
-/** Of most messages nobody will ask: what was taken keeps none. */
+/** Accepted messages keep none: nobody asks about most of them. */
 function getDialogue(result: SendResult, session: SmtpSession): string | null {
   return result.kind === "accepted" ? null : session.dialogue;
 }

@@ -27,7 +27,7 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
   const { domain = "your-domain.example", phone = null } = options;
   const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null });
   const messages = guardedRoutes("sandbox")
-    // Who opens the printed API address in a browser wants to see something.
+    // A person who opens the printed API address in a browser wants to see something.
     .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))
     .get("/sandbox", () => answer(page, "text/html; charset=utf-8", PAGE_POLICY))
     .get("/sandbox/:file", ({ params }) => {

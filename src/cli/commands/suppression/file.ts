@@ -6,7 +6,7 @@ import { count } from "../../framework/text.ts";
 /** The columns, as export writes them. */
 export const CSV_HEADER = ["address", "channel", "reason", "suppressedAt"] as const;
 
-/** Of the exports of other services: what they call the address. */
+/** Other services' exports use these names for the address column. */
 const ADDRESS_NAMES = ["email", "e-mail", "email_address", "recipient"];
 
 function toColumn(field: string): string | null {

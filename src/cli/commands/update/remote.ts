@@ -12,7 +12,7 @@ import { getErrorMessage } from "../../../platform/errors.ts";
 /** Set for the process that stays root: the uid of the data directory's owner. */
 export const ACTIONS_FOR = "POMBO_UPDATE_FOR_UID";
 
-/** What may be requested. */
+/** The addresses that an update may request. */
 const ACTIONS = ["bring", "inspect", "adopt", "stop", "start", "hasFailed", "replace", "putBack"] as const;
 type Action = (typeof ACTIONS)[number];
 

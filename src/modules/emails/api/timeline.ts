@@ -1,4 +1,4 @@
-// What happened to an email, oldest first, read from its own times and its attempts: no row is
+// The timeline of an email, oldest first, read from its own times and its attempts: no row is
 // written for it. An attempt stands where it ended, as what the email came to by it; an end that no
 // attempt brought (canceled, expired, suppressed, bounced by mail) has an entry of its own. Reports
 // by mail have their own entries, beside the status that they led to.

@@ -1,4 +1,4 @@
-// What the results of deliveries say about this server itself: port 25 closed on the way out, a reputation that is lost.
+// Derives health issues from delivery results: outgoing port 25 is closed, or receivers distrust this server.
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { HealthIssue } from "../../../platform/health-issue.ts";

@@ -16,7 +16,7 @@ const MAX_WATCHED = 5_000;
 /** Suppressed recipients of one workspace at one site that are remembered for the window; the oldest go first. */
 const MAX_RECENT = 5_000;
 
-/** Whom a hard answer was about. */
+/** The recipient that a hard answer was about. */
 export interface RefusedRecipient {
   workspaceId: number;
   /** In the form compared. */

@@ -1,4 +1,4 @@
-// What the operator reads of the email queue. It may have a million rows: it is walked in slices, or read at its ends.
+// The operator's queries on the email queue. It may have a million rows, so they walk it in slices or read its ends.
 
 import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";

@@ -32,7 +32,7 @@ const DELAYED_COLUMNS = {
 };
 type Delayed = Pick<Row, keyof typeof DELAYED_COLUMNS>;
 
-/** What the queue keeps of an email between its attempts. */
+/** The queue's state of an email between its attempts. */
 export interface EmailState {
   /** Why the last attempt did not deliver. */
   lastReply: string | null;

@@ -21,7 +21,7 @@ export const INBOUND_LIMITS = {
   /** Refused clients that are being told so. */
   refusedAtOnce: 500,
   recipients: 5,
-  /** Of a session. */
+  /** Messages in one session. */
   messages: 100,
   commands: 1_000,
   errors: 20,

@@ -61,7 +61,7 @@ export interface Preview extends Cost {
   unitsLeft: number;
 }
 
-/** What a send of `body` by these rules would do. Throws RangeError for a body that `bodyFault` refuses. */
+/** Computes the segments and the cost of `body`. Throws RangeError for a body that `bodyFault` refuses. */
 export function preview(body: string, rules: TextRules): Preview {
   const sent = prepareText(body, rules);
   const folded = sent.isFolded ? sent : foldText(sent, { ...rules, folding: "portuguese" });

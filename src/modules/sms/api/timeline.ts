@@ -1,4 +1,4 @@
-// What happened to an SMS, oldest first, read from its own times and those of its segments: no row is written for it. A
+// The timeline of an SMS, oldest first, read from its own times and those of its segments: no row is written for it. A
 // segment keeps its last submission only, with the number of them.
 
 import { toIsoTime } from "../../../platform/http/times.ts";

@@ -1,4 +1,4 @@
-// What each event of a link means for the rows.
+// Applies each link event to the rows.
 
 import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
 import type { InboundDeps } from "../inbound/help.ts";

@@ -1,4 +1,4 @@
-// What links emit: the one kind of event that changes the rows of messages, and the link as its receivers see it.
+// Link events, the only input that changes message rows from a link, and the link as its receivers see it.
 
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import type { Origin } from "../../../protocols/smpp/session/events.ts";

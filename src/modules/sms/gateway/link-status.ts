@@ -1,4 +1,4 @@
-// What operators see of one link: its state, its last error, counts since the start, and its last PDUs.
+// The status of one link for operators: its state, its last error, counts since the start, and its last PDUs.
 // All of it is in memory; what happened to its connection is also kept in the database.
 
 import type { Clock } from "../../../platform/clock.ts";

@@ -1,4 +1,4 @@
-// What was learned of the SMSC of a route, and the last events of each link.
+// Stores the conventions learned of each route's SMSC, and the last events of each link.
 
 import { and, desc, eq, lte } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";

@@ -1,4 +1,4 @@
-// What goes over a link as one submit_sm: a segment, or all of a message where the route carries it whole (`payload`).
+// One submit_sm on a link: a segment, or all of a message where the route carries it whole (`payload`).
 
 import type { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Log } from "../../../platform/log.ts";

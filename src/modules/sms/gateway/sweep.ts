@@ -1,4 +1,4 @@
-// What happens only because time passes: messages whose lifetime is over, responses and receipts that are not waited for
+// Handles everything that only the passing of time causes: messages whose lifetime is over, responses and receipts that are not waited for
 // any longer, received messages that stay incomplete, and routes that are away for too long.
 
 import { BackgroundTask } from "../../../platform/background-task.ts";

@@ -1,4 +1,4 @@
-// What the operator reads of SMS that wait. Counted up to a limit, or read at the ends of an index.
+// The operator's queries on SMS that wait. They count up to a limit, or read the ends of an index.
 
 import { and, asc, count, desc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
 import { lastId } from "../../../platform/db/batches.ts";

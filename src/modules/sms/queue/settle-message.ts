@@ -19,7 +19,7 @@ export interface SettleDeps {
   counts: { changed: (status: MessageChange["status"]) => void; duplicated: () => void };
 }
 
-/** Of a message whose workspace was deleted nothing is left to settle. */
+/** A message of a deleted workspace has nothing left to settle. */
 export function settleMessage(messageId: number, deps: SettleDeps): void {
   const before = deps.messages.byId(messageId);
   if (before === undefined) return;

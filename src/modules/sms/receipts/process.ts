@@ -237,7 +237,7 @@ function senderIn({ source, destination }: ReceiptPdu): string {
   return (numberKey(source.address)?.length ?? 0) >= 9 ? destination.address : source.address;
 }
 
-/** Of the two addresses the one that is a phone number: our own name or code is shorter. */
+/** Returns whichever address is a phone number: our own name or code is shorter. */
 function subscriberIn({ source, destination }: ReceiptPdu): string {
   const full = [source, destination].find(({ address }) => (numberKey(address)?.length ?? 0) >= 9);
   return (full ?? source).address;

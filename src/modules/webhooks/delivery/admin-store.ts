@@ -1,4 +1,4 @@
-// What the operator reads of webhook calls that wait, and of the events about a message.
+// The operator's queries on webhook calls that wait, and on the events about a message.
 
 import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";

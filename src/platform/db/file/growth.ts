@@ -19,7 +19,7 @@ interface Sample {
 export interface DatabaseGrowthDeps extends Pick<Context, "commit" | "clock" | "log"> {
   db: Db;
   settings: Pick<InstanceSettings, "get" | "set">;
-  /** What the disk has free; null: that is not known. */
+  /** Free bytes on the disk; null: not known. */
   guard: { readonly freeBytes: number | null };
 }
 
@@ -27,7 +27,7 @@ export function createDatabaseGrowth({ db, settings, guard, commit, clock, log }
   const pageBytes = readPragma(db.sqlite, "page_size");
   const freePageBytes = () => readPragma(db.sqlite, "freelist_count") * pageBytes;
   const usedBytes = () => readPragma(db.sqlite, "page_count") * pageBytes - freePageBytes();
-  // Of a clock that was set back, later samples say nothing.
+  // Samples from the future mean that the clock was set back; they say nothing.
   const readSamples = (now: number): Sample[] =>
     (JSON.parse(settings.get("growth") ?? "[]") as Sample[]).filter(({ at }) => at <= now);
   let samples = readSamples(clock.now());

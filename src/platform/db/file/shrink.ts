@@ -7,7 +7,7 @@ import { type Db, readPragma } from "../open.ts";
 const LOOK_EVERY_MS = 10 * 60_000;
 /** Less than this is soon used again: the growth of a busy day. */
 const MIN_FREE_BYTES = 64 * 1024 * 1024;
-/** Of the file; it begins above the one and ends below the other, so that it does not begin again at once. */
+/** Shares of the file. Shrinking begins above the first and ends below the second, so it does not restart at once. */
 const BEGIN_SHARE = 0.25;
 const END_SHARE = 0.1;
 /** Pages of one step: each is moved from the file's end, with the pages that point to it; about 0.2 ms. */

@@ -1,4 +1,4 @@
-// What an SMSC reads of an ESME, and writes to it: the other side of pdu.ts, for the SMSC of the sandbox.
+// The SMSC's side of the PDUs in pdu.ts, for the sandbox's SMSC.
 
 import type { PDU } from "smpp";
 import type { Role } from "../session/bind.ts";

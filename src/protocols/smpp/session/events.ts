@@ -1,4 +1,4 @@
-// What a session needs, and what it emits.
+// The options of a session and the events that it emits.
 
 import type { Socket } from "node:net";
 import type { BindVerdict, Role } from "./bind.ts";

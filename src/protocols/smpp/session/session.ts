@@ -239,7 +239,7 @@ export class SmppSession {
     this.#answerUnbind();
   }
 
-  /** What was delivered is acknowledged before we part, or it would come again. */
+  /** Acknowledges deliveries before the session ends, or they would come again. */
   #answerUnbind(): void {
     if (this.#peerUnbind === null || this.#unacknowledged > 0 || this.#isOver) return;
     this.#wire.write(encodePlain("unbind_resp", this.#peerUnbind));
