@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { copyLiveDatabase } from "../../../src/platform/db/file/live-copy.ts";
@@ -53,6 +53,10 @@ describe("a copy of a database in use", () => {
     writeFileSync(taken, "kept");
     expect(() => copyLiveDatabase(file, taken)).toThrow("exists already");
     expect(await Bun.file(taken).text()).toBe("kept");
+    const beside = join(at.folder, "beside.db.new");
+    writeFileSync(beside, "somebody's");
+    copyLiveDatabase(file, join(at.folder, "beside.db"));
+    expect(await Bun.file(beside).text()).toBe("somebody's");
     const nowhere = join(at.folder, "missing/copy.db");
     expect(() => copyLiveDatabase(file, nowhere)).toThrow(/^No copy was made at .*ENOENT/);
     const foreign = join(at.folder, "foreign.db");
@@ -60,6 +64,6 @@ describe("a copy of a database in use", () => {
     expect(() => copyLiveDatabase(foreign, join(at.folder, "copy.db"))).toThrow(
       /^No copy was made at .*not a database/,
     );
-    expect(existsSync(join(at.folder, "copy.db.new"))).toBe(false);
+    expect(readdirSync(at.folder).toSorted()).toEqual(["beside.db", "beside.db.new", "foreign.db", "taken"]);
   });
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { anotherPort, sandboxLog } from "../../../src/cli/commands/dev/messages.ts";
+import { AppError } from "../../../src/platform/errors.ts";
+import { anotherPort, refusalLog, sandboxLog } from "../../../src/cli/commands/dev/messages.ts";
 
 const ID = "01a1fd60-a478-7fc3-8fd7-7499a9ff2c17";
 
@@ -19,4 +20,16 @@ test.each([
   [65_535, 65_534],
 ])("in place of port %d, %d is proposed", (taken, proposed) => {
   expect(anotherPort(taken)).toBe(proposed);
+});
+
+test.each([
+  ["http://127.0.0.1:8080/api/v1/x?y=1", ["GET /api/v1/x?y=1  404 NOT_FOUND: gone. Look again."]],
+  ["http://127.0.0.1:8080/sandbox", []],
+  // As the runtime gives it where the Host is malformed.
+  ["/api/v1/x", []],
+])("a refused request to %s is shown as %j", (url, shown) => {
+  const lines: unknown[] = [];
+  const refused = refusalLog({ event: (_, fields) => void lines.push(fields?.["detail"]) });
+  refused({ method: "GET", url } as Request, 404, new AppError("NOT_FOUND", "gone", { hint: "Look again." }));
+  expect(lines).toEqual(shown);
 });

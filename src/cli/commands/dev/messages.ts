@@ -24,7 +24,8 @@ export function sandboxLog(write: (line: string) => void): Log {
 /** A request that the API refused: one line for each of its errors. */
 export function refusalLog(log: Pick<Log, "event">): OnRefused {
   return ({ method, url }, status, error) => {
-    const { pathname, search } = new URL(url);
+    // Null: the request's Host was malformed.
+    const { pathname = "", search = "" } = URL.parse(url) ?? {};
     if (!pathname.startsWith("/api/")) return;
     for (const { message, path, hint } of errorBody(error).errors) {
       const words = [

@@ -11,10 +11,10 @@ import { syncFolder } from "./snapshot.ts";
  */
 export function copyLiveDatabase(file: string, copy: string): number {
   if (existsSync(copy)) throw new StartError(`${copy} exists already: name another file, or move that one away.`);
-  const draft = `${copy}.new`;
+  // Its own name: a file called like it may be somebody's.
+  const draft = `${copy}.${Bun.randomUUIDv7()}.new`;
   try {
     // Made here first: SQLite would make it with the umask, and it holds what people were sent.
-    rmSync(draft, { force: true });
     closeSync(openSync(draft, "wx", 0o600));
     // Read-only: the last connection of a stopped instance would otherwise empty its log, which Litestream needs.
     using sqlite = new Database(file, { readonly: true });
