@@ -3,7 +3,7 @@
 import { runCommand } from "./cli/command-table.ts";
 import { CommandError, type Terminal } from "./cli/framework/definition.ts";
 import { plainLines } from "./cli/framework/text.ts";
-import { FinalStartError, StartError } from "./platform/errors.ts";
+import { FatalError, FinalStartError, getErrorMessage, StartError } from "./platform/errors.ts";
 import { errorText } from "./platform/log.ts";
 
 interface Writer {
@@ -99,8 +99,8 @@ async function main(): Promise<void> {
   try {
     await runCommand([...terminal.args], terminal);
   } catch (error) {
-    const isForPeople = error instanceof StartError || error instanceof CommandError;
-    terminal.err(isForPeople ? error.message : errorText(error));
+    const isForPeople = [StartError, CommandError, FatalError].some((kind) => error instanceof kind);
+    terminal.err(isForPeople ? getErrorMessage(error) : errorText(error));
     process.exitCode =
       error instanceof CommandError ? error.exitCode : error instanceof FinalStartError ? FINAL_EXIT : 1;
   }

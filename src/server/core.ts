@@ -3,11 +3,12 @@
 
 import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
-import { Committer } from "../platform/db/group-commit.ts";
+import { Committer, type CommitterHooks } from "../platform/db/group-commit.ts";
+import type { LogSync } from "../platform/db/log-sync.ts";
 import { DiskGuard, createFreeSpaceReader } from "../platform/db/disk-guard.ts";
 import type { Db } from "../platform/db/open.ts";
 import { UpdateProbation } from "../platform/db/update-probation.ts";
-import { StartError } from "../platform/errors.ts";
+import { FatalError, getErrorMessage, StartError } from "../platform/errors.ts";
 import { createBodyBudget, getLargestBody, getPoolBytes } from "../platform/http/body/budget.ts";
 import type { BodyLimits } from "../platform/http/body/read.ts";
 import { type Keyring, openKeyring } from "../platform/keyring/keyring.ts";
@@ -35,6 +36,8 @@ export interface Core {
   guard: DiskGuard;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
+  /** Rejects with a FatalError when the instance cannot go on. */
+  failed: Promise<never>;
 }
 
 /** How large bodies of requests may be, and what they are read with: memory for the largest, and what else the machine has for them. */
@@ -51,8 +54,8 @@ export function openBodies({ http }: Config, { clock, steady = clock, memory = u
   return { bodyLimits, bodies: { clock: steady, budget } };
 }
 
-/** Throws StartError when the key is another one than that of the database, or there is none in it yet. */
-export function openCore({ config, instanceKey, environment }: CoreOptions, db: Db): Core {
+/** `logSync`: null: each COMMIT syncs the log. Throws StartError when the key is another one than that of the database, or there is none in it yet. */
+export function openCore({ config, instanceKey, environment }: CoreOptions, db: Db, logSync: LogSync | null): Core {
   const { clock, random, log } = environment;
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);
@@ -61,14 +64,23 @@ export function openCore({ config, instanceKey, environment }: CoreOptions, db: 
   // The first change after an update is the end of going back; last, since the other followers write too.
   if ((stores.settings.get("update_probation") ?? "") !== "")
     db.listeners.push(new UpdateProbation(db, stores.settings));
-  const committer: Committer = new Committer(db, {
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  // Nobody waits for it while it starts.
+  failed.catch(() => undefined);
+  const hooks: CommitterHooks = {
     committed: counters.commits.committed,
     failed: (error) => {
       counters.commits.failed();
       guard.raise(error);
     },
     internalError: (error) => log.error("committed", error),
-  });
+    syncFailed(error) {
+      counters.commits.failed();
+      log.event("disk.failed", { reason: getErrorMessage(error) }, "warn");
+      fail(new FatalError(describeFailedSync(error)));
+    },
+  };
+  const committer = new Committer(db, hooks, logSync);
   const guard = new DiskGuard({
     committer,
     probe: (padding) => stores.settings.set("last_write", `${clock.now()} ${padding}`),
@@ -85,7 +97,15 @@ export function openCore({ config, instanceKey, environment }: CoreOptions, db: 
     commit: committer.commit,
     clock,
   });
-  return { registry, counters, stores, keyring, committer, guard, pause };
+  return { registry, counters, stores, keyring, committer, guard, pause, failed };
+}
+
+function describeFailedSync(error: Error): string {
+  return (
+    `The disk did not sync the database's log (${getErrorMessage(error)}), so that what was stored last may not be on it. ` +
+    "pombo ends here: nothing of it was answered. The next start writes the log again and goes on when the disk syncs it. " +
+    "If it does not, look at the disk: dmesg says what the kernel saw."
+  );
 }
 
 export function notSetUp(dataDir: string): StartError {

@@ -85,7 +85,7 @@ async function unsealAndWrite(options: AppOptions): Promise<void> {
   const replicated = { isReplicated: isReplicated(options.config) };
   const db = openDatabase(databaseFile(options.config.dataDir), replicated);
   try {
-    const { stores, keyring, committer, guard } = openCore(options, db);
+    const { stores, keyring, committer, guard } = openCore(options, db, null);
     guard.stop();
     const [domain] = stores.domains.listEverywhere(null, null, 1);
     if (domain !== undefined) openKeychain(stores.domains, keyring).keysFor(domain);

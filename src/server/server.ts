@@ -5,6 +5,7 @@ import { createApi, createOperatorApi } from "../api/app.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
 import type { Component } from "../platform/context.ts";
+import { takeOverSync } from "../platform/db/log-sync.ts";
 import { closeDatabase, databaseFile } from "../platform/db/open.ts";
 import { PageCheck } from "../platform/db/file/page-check.ts";
 import { toStartError } from "../platform/db/file/unusable-file.ts";
@@ -71,8 +72,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     for (const each of closers.splice(0).toReversed()) await each();
   };
   try {
-    const core = { ...openCore(options, db), db };
-    const { stores, committer, guard, pause } = core;
+    const logSync = purpose === "instance" ? takeOverSync(db.sqlite) : null;
+    closers.push(() => logSync?.close());
+    const core = { ...openCore(options, db, logSync), db };
+    const { stores, committer, guard, pause, failed } = core;
     const { commit } = committer;
     closers.push(() => guard.stop());
     const resolvers = openResolvers(config, environment);
@@ -199,6 +202,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       sms,
       replicator,
       pause,
+      failed,
       stop,
     };
     return { kind: "instance", app };

@@ -46,7 +46,7 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
     hostname: config.hostname,
     pid: process.pid,
   });
-  const signal = await terminal.stopSignal();
+  const signal = await Promise.race([terminal.stopSignal(), app.failed]);
   log.event("pombo.stopping", { signal });
   await app.stop();
   log.event("pombo.stopped");

@@ -26,7 +26,7 @@ export class AfterCommit implements TransactionListener {
   }
 
   onCommit(): void {
-    // Functions that were added while other listeners wrote belong to no closure, and are as durable.
+    // Functions that were added while other listeners wrote belong to no closure, and share its fate.
     this.onRelease();
     for (const notify of this.#ofBatch.splice(0)) notify();
   }

@@ -6,7 +6,6 @@ import type { Clock } from "../clock.ts";
 import type { HealthIssue } from "../health-issue.ts";
 import type { Log } from "../log.ts";
 import type { Committer } from "./group-commit.ts";
-import type { StorageError } from "./storage-error.ts";
 import { getErrorMessage } from "../errors.ts";
 
 // While a commit fails nothing is accepted (503) and nothing is sent: an outcome that could not be recorded would be
@@ -19,6 +18,8 @@ const PROBE_EVERY_MS = 1_000;
  */
 const PROBE_BYTES = 256 * 1024;
 const LOOK_EVERY_MS = 5_000;
+/** A sync that takes longer: the disk or its network is away. */
+const STALLED_MS = 10_000;
 
 export interface DiskLimits {
   minFreeBytes: number;
@@ -111,8 +112,8 @@ export class DiskGuard {
     return issues;
   }
 
-  /** A commit failed: close until a write succeeds again. */
-  raise(error: StorageError): void {
+  /** A commit failed, or its sync takes too long: close until a write succeeds again. */
+  raise(error: Error): void {
     this.#isRaised = true;
     if (this.#failure === null) {
       this.#failedAt = this.#options.clock.now();
@@ -150,6 +151,9 @@ export class DiskGuard {
     const shortage = this.#findShortage();
     if (this.#shortage === null) this.#shortAt = this.#options.clock.now();
     this.#shortage = shortage;
+    const { unsyncedMs } = this.#options.committer;
+    if (unsyncedMs > STALLED_MS && this.#failure === null)
+      this.raise(new Error(`the disk has not synced the database's log for ${Math.floor(unsyncedMs / 1_000)} s`));
     this.#tell();
     return LOOK_EVERY_MS;
   }

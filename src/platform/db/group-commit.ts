@@ -1,11 +1,13 @@
 // Group commit: the only way to write to the database.
 
 import type { Database, Statement } from "bun:sqlite";
+import type { LogSync } from "./log-sync.ts";
 import type { Db, TransactionListener } from "./open.ts";
 import { isStorageError, StorageError } from "./storage-error.ts";
 
 // Closures handed to commit() in one turn of the event loop run in one BEGIN IMMEDIATE … COMMIT, and their promises
-// settle after the COMMIT: one fsync serves them all, and those of the next turns too while each brings more (for 5 ms).
+// settle when the log is synced: one sync serves them all, and those of the next turns too while each brings more (for
+// 5 ms). An instance syncs beside the event loop (log-sync.ts): the next transactions run meanwhile, and share the next sync.
 // A closure that throws is rolled back without its neighbours. A storage error (disk full, I/O, read-only) rejects the
 // whole batch, since nothing of it is durable; where the COMMIT itself failed, its StorageError may say that this is not
 // known. A listener that throws before the COMMIT shows an internal error of one of the closures: the batch is run again
@@ -42,13 +44,22 @@ interface Pending {
 
 type Ran = { kind: "done"; value: unknown } | { kind: "threw"; error: unknown };
 
+/** A transaction in the log. */
+interface Written {
+  batch: readonly Pending[];
+  results: readonly Ran[];
+  startedAt: number;
+}
+
 export interface CommitterHooks {
   /** A batch could not be made durable. */
   failed?(error: StorageError): void;
-  /** How long a batch's transaction took, COMMIT included. */
+  /** How long it took from a batch's BEGIN until it was durable. */
   committed?(durationMs: number, closures: number): void;
-  /** A listener threw after the COMMIT; the batch is durable nevertheless. */
+  /** A listener threw after the COMMIT; the batch is kept nevertheless. */
   internalError?(error: unknown): void;
+  /** The log could not be synced: nothing is settled or begun any more, and the process must end. */
+  syncFailed?(error: Error): void;
   /** Measures how long closures and transactions take, ms; default: the machine's steady clock. */
   now?: () => number;
 }
@@ -71,9 +82,21 @@ export class Committer {
   #guarded = 0;
   /** Closures in the next batch at the most: fewer while the one is looked for that makes a listener throw. */
   #limit = MAX_BATCH;
+  readonly #log: LogSync | null;
+  /** Transactions that the sync under way makes durable, and those after them. */
+  #syncing: Written[] = [];
+  #written: Written[] = [];
+  /** Why the log could not be synced. */
+  #lost: Error | null = null;
 
-  constructor({ sqlite, listeners }: Pick<Db, "sqlite" | "listeners">, hooks: CommitterHooks = {}) {
+  /** `log`: syncs the log; null: each COMMIT does. */
+  constructor(
+    { sqlite, listeners }: Pick<Db, "sqlite" | "listeners">,
+    hooks: CommitterHooks = {},
+    log: LogSync | null = null,
+  ) {
     this.#sqlite = sqlite;
+    this.#log = log;
     this.#listeners = listeners;
     this.#hooks = hooks;
     this.#now = hooks.now ?? (() => performance.now());
@@ -93,9 +116,25 @@ export class Committer {
   /** The same at the end of this turn, with all that is queued, and settled before the others: for a peer that sends nothing more until it is answered. */
   readonly commitSoon: Commit = (work) => this.#queue(work, true);
 
-  /** Commits what is waiting, now. */
+  /** Commits what is waiting, now. Throws when the log cannot be synced. */
   flush(): void {
+    if (this.#lost !== null) throw this.#lost;
     while (this.#pending.length > 0) this.#runBatch(this.#pending.splice(0, this.#limit));
+    if (this.#unsynced === undefined) return;
+    this.#log?.syncNow();
+    const settled = [...this.#syncing, ...this.#written];
+    this.#syncing = [];
+    this.#written = [];
+    for (const each of settled) this.#settle(each);
+  }
+
+  /** For how long a transaction has been waiting for its sync, ms; 0: none is. */
+  get unsyncedMs(): number {
+    return this.#unsynced === undefined ? 0 : this.#now() - this.#unsynced.startedAt;
+  }
+
+  get #unsynced(): Written | undefined {
+    return this.#syncing[0] ?? this.#written[0];
   }
 
   #queue<T>(work: () => Synchronous<T>, isSoon: boolean): Promise<T> {
@@ -125,7 +164,7 @@ export class Committer {
       const batch = this.#pending.splice(0, this.#limit);
       this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
       this.#schedule();
-      if (batch.length > 0) this.#runBatch(batch);
+      if (batch.length > 0 && this.#lost === null) this.#runBatch(batch);
     };
     setImmediate(look);
   }
@@ -151,6 +190,33 @@ export class Committer {
     // What was not begun in time comes first in the next transaction.
     this.#requeue(batch.splice(results.length));
     this.#runOnCommit();
+    const written = { batch, results, startedAt };
+    if (this.#log === null) return this.#settle(written);
+    this.#written.push(written);
+    if (this.#syncing.length === 0) this.#sync(this.#log);
+  }
+
+  #sync(log: LogSync): void {
+    const syncing = this.#written;
+    this.#syncing = syncing;
+    this.#written = [];
+    log.sync((error) => {
+      // A flush has settled them.
+      if (this.#syncing !== syncing) return;
+      if (error !== null) return this.#lose(error);
+      this.#syncing = [];
+      if (this.#written.length > 0) this.#sync(log);
+      for (const each of syncing) this.#settle(each);
+    });
+  }
+
+  /** What was written may never reach the disk, though every read shows it: nothing may be built on it. */
+  #lose(error: Error): void {
+    this.#lost = error;
+    this.#hooks.syncFailed?.(error);
+  }
+
+  #settle({ batch, results, startedAt }: Written): void {
     this.#hooks.committed?.(this.#now() - startedAt, batch.length);
     for (const isFirst of [true, false]) {
       for (const [index, { isSoon, resolve, reject }] of batch.entries()) {

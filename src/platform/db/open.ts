@@ -30,7 +30,7 @@ export interface TransactionListener {
   beforeCommit?(): void;
   /** The transaction was rolled back. */
   onRollback(): void;
-  /** The transaction is durable. */
+  /** The transaction stands in the log; its sync may be under way. */
   onCommit?(): void;
 }
 

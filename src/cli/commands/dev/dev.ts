@@ -70,7 +70,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
     };
     const isKept = data !== undefined;
     terminal.out(args.isSet("json") ? JSON.stringify(ready) : welcome(ready, { directory, isKept }));
-    await terminal.stopSignal();
+    await Promise.race([terminal.stopSignal(), app.failed]);
     const isBusy = app.worker.runningCount > 0;
     terminal.err(isBusy ? `Stopping … (running deliveries get up to ${STOP_GRACE_MS / 1_000} s)` : "Stopping …");
   } finally {
