@@ -291,7 +291,7 @@ CREATE TABLE suppression_held (
 -- subscribes to them. Webhooks and listeners are fed from them.
 CREATE TABLE event (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
-  uid          TEXT NOT NULL UNIQUE,            -- the webhook-id of its deliveries
+  uid          TEXT NOT NULL,                   -- the webhook-id of its deliveries; its time is created_at
   workspace_id INTEGER NOT NULL,
   type         TEXT NOT NULL,                   -- email.delivered, …: see src/modules/events/schema.ts
   resource     TEXT NOT NULL,                   -- the uid (of a suppression the address) of what it is about
@@ -300,7 +300,6 @@ CREATE TABLE event (
 ) STRICT;
 CREATE INDEX event_of_workspace ON event (workspace_id, id);
 CREATE INDEX event_since ON event (workspace_id, created_at, id);
-CREATE INDEX event_age ON event (created_at);
 CREATE INDEX event_resource ON event (resource, id);
 
 CREATE TABLE webhook (

@@ -57,6 +57,7 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
         webhooks: stores.webhooks,
         jobs: stores.webhookJobs,
         deliveries: stores.webhookDeliveries,
+        events: stores.events,
         worker: webhooks.worker,
         random,
       }),

@@ -1,8 +1,9 @@
-import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, lt, lte, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { events } from "../../platform/db/schema/schema.ts";
-import { removeOldest, prepareInsert } from "../../platform/db/batches.ts";
+import { events, workspaces } from "../../platform/db/schema/schema.ts";
+import { prepareInsert, PURGE_ROWS } from "../../platform/db/batches.ts";
 import { prepare } from "../../platform/db/statement.ts";
+import { idTime } from "../../platform/uuid.ts";
 
 export type EventRow = typeof events.$inferSelect;
 
@@ -34,18 +35,43 @@ export function openEventStore(db: Db) {
       .orderBy(desc(events.id))
       .limit(1),
   );
+  const selectOldest = prepare(
+    orm.select({ id: events.id, createdAt: events.createdAt }).from(events).orderBy(asc(events.id)).limit(PURGE_ROWS),
+  );
 
   return {
     /** Writes an event, inside the transaction that makes it true; its integer id. */
     insert: prepareInsert(orm, events),
     byId: (id: number): EventRow | undefined => selectById.get({ id }),
+    /** Its id holds its time, and the index of times begins with the workspace: an index of ids would cost every event. */
+    byUid: (uid: string): EventRow | undefined =>
+      orm
+        .select()
+        .from(events)
+        .where(
+          and(
+            inArray(events.workspaceId, orm.select({ id: workspaces.id }).from(workspaces)),
+            eq(events.createdAt, idTime(uid)),
+            eq(events.uid, uid),
+          ),
+        )
+        .get(),
     /** A workspace's events after an id (0: from the first that is stored), oldest first. */
     after: (workspaceId: number, after: number, limit: number): EventRow[] =>
       selectAfter.all({ workspaceId, after, limit }),
     /** The id of a workspace's last event; 0: it has none. */
     getLastId: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
 
-    /** Removes a batch of the events older than `notBefore`; true when there may be more. */
-    purge: (notBefore: number): boolean => removeOldest(orm, events, notBefore),
+    /** Removes those older than `notBefore` among the first thousand; true when there may be more. */
+    purge(notBefore: number): boolean {
+      const first = selectOldest.all();
+      const last = first.at(-1);
+      if (last === undefined || first.every(({ createdAt }) => createdAt >= notBefore)) return false;
+      orm
+        .delete(events)
+        .where(and(lte(events.id, last.id), lt(events.createdAt, notBefore)))
+        .run();
+      return first.length === PURGE_ROWS;
+    },
   };
 }

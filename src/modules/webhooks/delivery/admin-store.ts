@@ -86,36 +86,25 @@ export function openWebhookAdminStore({ orm }: Db) {
         .where(inArray(webhookJobs.id, ids))
         .orderBy(asc(webhookJobs.id))
         .all(),
-    /** The calls that wait about an event; null: there is no such event. */
-    callsAbout(eventUid: string): { id: number; isRunning: boolean }[] | null {
-      const event = orm.select().from(events).where(eq(events.uid, eventUid)).get();
-      if (event === undefined) return null;
-      return (
-        orm
-          .select({ id: webhookJobs.id, isRunning: webhookJobs.inFlight })
-          .from(webhookJobs)
-          // The index begins with the webhook.
-          .where(
-            and(inArray(webhookJobs.webhookId, idsOfWorkspace(event.workspaceId)), eq(webhookJobs.eventId, event.id)),
-          )
-          .all()
-      );
-    },
+    /** The calls that wait about an event. */
+    callsAbout: (event: { id: number; workspaceId: number }): { id: number; isRunning: boolean }[] =>
+      orm
+        .select({ id: webhookJobs.id, isRunning: webhookJobs.inFlight })
+        .from(webhookJobs)
+        // The index begins with the webhook.
+        .where(
+          and(inArray(webhookJobs.webhookId, idsOfWorkspace(event.workspaceId)), eq(webhookJobs.eventId, event.id)),
+        )
+        .all(),
 
-    /** The subject of an event, or of a call about one; null: there is neither. */
-    subject(uid: string): { type: string; resource: string } | null {
-      const about = { type: events.type, resource: events.resource };
-      const event = orm.select(about).from(events).where(eq(events.uid, uid)).get();
-      if (event !== undefined) return event;
-      return (
-        orm
-          .select(about)
-          .from(webhookDeliveries)
-          .innerJoin(events, eq(events.id, webhookDeliveries.eventId))
-          .where(eq(webhookDeliveries.uid, uid))
-          .get() ?? null
-      );
-    },
+    /** The subject of the event of a delivery. */
+    subjectOfDelivery: (uid: string): { type: string; resource: string } | undefined =>
+      orm
+        .select({ type: events.type, resource: events.resource })
+        .from(webhookDeliveries)
+        .innerJoin(events, eq(events.id, webhookDeliveries.eventId))
+        .where(eq(webhookDeliveries.uid, uid))
+        .get(),
     /** The events about a message, in the order in which they happened. */
     eventsAbout: (resource: string) =>
       orm.select().from(events).where(eq(events.resource, resource)).orderBy(asc(events.id)).limit(MAX_EVENTS).all(),

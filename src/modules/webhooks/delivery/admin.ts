@@ -5,6 +5,7 @@ import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import { type DropResult, type QueueAdmin, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
 import type { Random } from "../../../platform/random.ts";
 import { newId } from "../../../platform/uuid.ts";
+import type { EventStore } from "../../events/store.ts";
 import { showDelivery } from "../api/serialize.ts";
 import type { WebhookStore } from "../store.ts";
 import { MAX_COUNTED, openWebhookAdminStore } from "./admin-store.ts";
@@ -22,6 +23,7 @@ export interface WebhookAdminDeps {
   webhooks: WebhookStore;
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
+  events: Pick<EventStore, "byUid">;
   worker: { nudge(webhookId: number, dueAt: number): void };
   random: Random;
 }
@@ -67,7 +69,10 @@ export function createWebhookQueueAdmin(deps: WebhookAdminDeps): WebhookQueueAdm
         expiresAt: null,
         lastReply: job.attempts > 0 ? webhook.lastFailureReason : null,
       })),
-    find: (uid) => store.callsAbout(uid),
+    find(uid) {
+      const event = deps.events.byUid(uid);
+      return event === undefined ? null : store.callsAbout(event);
+    },
 
     drop: (id, end) => dropCall(id, end, deps),
     retry(id, now) {
@@ -76,7 +81,7 @@ export function createWebhookQueueAdmin(deps: WebhookAdminDeps): WebhookQueueAdm
     },
 
     trace: (resource) => traceEvents(resource, store),
-    subject: (uid) => store.subject(uid),
+    subject: (uid) => deps.events.byUid(uid) ?? store.subjectOfDelivery(uid) ?? null,
   };
 }
 
