@@ -1,7 +1,9 @@
 // The second entry of the executable: a thread that prepares emails when they are accepted
 // (src/modules/emails/content/prepare-thread.ts), composes and signs them when they are sent (src/modules/emails/content/compose.ts) or reads what
-// comes back about them (src/modules/inbound-mail/read-report.ts), or looks for damaged pages (src/platform/db/file/page-check.ts).
+// comes back about them (src/modules/inbound-mail/read-report.ts), looks for damaged pages (src/platform/db/file/page-check.ts), or
+// checkpoints the log (src/platform/db/checkpoints.ts).
 
+import { type CheckpointInput, checkpointLog } from "../platform/db/checkpoints.ts";
 import { findDamage } from "../platform/db/file/page-damage.ts";
 import { plainKeyReader } from "../protocols/dkim/keys.ts";
 import { openLibcrypto } from "../protocols/dkim/libcrypto.ts";
@@ -26,7 +28,8 @@ const readKeys = plainKeyReader();
 let signRsa: typeof poolSigner | null = null;
 let leftBehind = 0;
 
-function run(input: GivenContent | ComposeInput | GivenReport | { databaseFile: string }): unknown {
+function run(input: GivenContent | ComposeInput | GivenReport | { databaseFile: string } | CheckpointInput): unknown {
+  if ("checkpointed" in input) return checkpointLog(input.checkpointed);
   if ("databaseFile" in input) return findDamage(input.databaseFile);
   if ("bytes" in input) return parseReport(input.bytes, input.recipient);
   if (!("uid" in input)) {

@@ -6,6 +6,7 @@ import { isReplicated, type Replicator, startReplicator } from "../backup/replic
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
 import type { Component } from "../platform/context.ts";
 import { takeOverSync } from "../platform/db/log-sync.ts";
+import { Checkpoints } from "../platform/db/checkpoints.ts";
 import { closeDatabase, databaseFile } from "../platform/db/open.ts";
 import { PageCheck } from "../platform/db/file/page-check.ts";
 import { toStartError } from "../platform/db/file/unusable-file.ts";
@@ -76,6 +77,12 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => logSync?.close());
     const core = { ...openCore(options, db, logSync), db };
     const { stores, committer, guard, pause, failed } = core;
+    // Litestream checkpoints the log of a database that it replicates.
+    if (purpose === "instance" && !isReplicated(config)) {
+      const checkpoints = new Checkpoints({ sqlite: db.sqlite, databaseFile: file, openThread, log });
+      db.listeners.push(checkpoints);
+      closers.push(() => checkpoints.stop());
+    }
     const { commit } = committer;
     closers.push(() => guard.stop());
     const resolvers = openResolvers(config, environment);
