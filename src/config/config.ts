@@ -95,7 +95,7 @@ export const ConfigSchema = Type.Object({
     servers: list(
       text("dns_server", "One resolver."),
       [0, 8],
-      "DNS resolvers, in this order; none = the system's.",
+      "DNS resolvers, in this order; none = those of /etc/resolv.conf, which is read again when it changes.",
       [],
     ),
   }),
