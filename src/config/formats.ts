@@ -150,7 +150,7 @@ export const TEXT_FORMATS = {
   },
   number_pattern: {
     expected:
-      'the first digits of mobile numbers with + and country code, such as "+25884" or "+3519", or one x for each further digit, such as "+3519xxxxxxxx", 8 to 15 digits in all',
+      'the first digits of mobile numbers with + and country code, such as "+25884" or "+3519", or with an x for each further digit, such as "+3519xxxxxxxx", 8 to 15 digits in all',
     read: (text) => parsePattern(text) ?? undefined,
   },
   optional_host: {

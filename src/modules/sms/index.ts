@@ -102,6 +102,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
   } satisfies Component;
   return {
     ...component,
+    numbering: engine.acceptDeps.numbering,
     routes: () => smsRoutes({ ...engine.acceptDeps, pages: context.pages }),
     operatorRoutes: () => [linkRoutes({ overview }), linkTestRoutes({ tests, numbering: engine.acceptDeps.numbering })],
     /** There is work for a route's links. */

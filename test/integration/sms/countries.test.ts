@@ -49,6 +49,11 @@ test("of two countries both are delivered, and what is of neither is refused wit
   }
   const document = JSON.stringify((await world.instance.workspace.call("GET", "/api/v1/openapi.json")).body);
   expect(document).toContain(JSON.stringify(String.raw`^\+(?:3519\d{8}|55\d{2}9\d{8})$`));
+  // Its examples can be sent, and an error says the same there.
+  expect(document).toContain(JSON.stringify({ to: MARIA, body: "O seu código é 482913." }));
+  expect(document).toContain(`{\\"to\\": \\"${MARIA}\\"`);
+  expect(document).toContain("to must be a mobile number in E.164 that begins with +3519");
+  expect(document).not.toContain("+258841234567");
 });
 
 test("a receipt finds its message where the SMSC leaves the country code out", async () => {

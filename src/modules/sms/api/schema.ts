@@ -14,10 +14,7 @@ const MAX_FROM = 20;
 const MAX_NUMBER = 40;
 
 export function number(numbering: NumberingPlan, description: string) {
-  const { source: pattern, example, isMozambican } = numbering;
-  const expected = isMozambican
-    ? `a Mozambican mobile number in E.164: + and the country code, then only digits, like ${example}`
-    : `a mobile number in E.164 that begins with ${numbering.named}, like ${example}`;
+  const { source: pattern, example, expected } = numbering;
   const plain = text({ maxLength: MAX_NUMBER, pattern, description, examples: [example] }, (value) =>
     numbering.allows(value) ? null : `must be ${expected}`,
   );

@@ -39,7 +39,7 @@ function significantDigits(address: string): string {
 /** The numbers that can be texted, by `[sms] prefixes` (src/config/number-prefix.ts). */
 export class NumberingPlan {
   readonly #patterns: { text: string; numbers: RegExp; head: string }[];
-  readonly isMozambican: boolean;
+  readonly #isMozambican: boolean;
   /** The source of a regular expression for all of them, in E.164. */
   readonly source: string;
   /** One of them, in E.164. */
@@ -49,7 +49,7 @@ export class NumberingPlan {
     this.#patterns = prefixes.map((text) => {
       return { text, numbers: new RegExp(`^${buildPatternSource(text)}$`), head: text.replace(/x+$/, "") };
     });
-    this.isMozambican = prefixes.every((prefix) => prefix.startsWith(MOZAMBIQUE));
+    this.#isMozambican = prefixes.every((prefix) => prefix.startsWith(MOZAMBIQUE));
     this.source = buildSource(prefixes);
     this.example = buildExample(prefixes);
   }
@@ -66,15 +66,22 @@ export class NumberingPlan {
   toE164(address: string): string {
     if (!/^\+?\d+$/.test(address)) return address;
     const digits = address.replace(/^\+/, "").replace(/^00/, "");
-    if (this.isMozambican && digits.length === MOZAMBICAN_NATIONAL_DIGITS) return `+${MOZAMBIQUE}${digits}`;
+    if (this.#isMozambican && digits.length === MOZAMBICAN_NATIONAL_DIGITS) return `+${MOZAMBIQUE}${digits}`;
     const isInternational = digits !== address || this.#isAllowed(digits);
     const [first, second] = isInternational ? [] : this.#complete(digits.replace(/^0/, ""));
     if (second !== undefined) return address;
     return `+${first ?? digits}`;
   }
 
-  /** The prefixes in words: `+3519, +5511`. */
-  get named(): string {
+  /** In words, for an error: "must be …". */
+  get expected(): string {
+    if (this.#isMozambican)
+      return `a Mozambican mobile number in E.164: + and the country code, then only digits, like ${this.example}`;
+    return `a mobile number in E.164 that begins with ${this.#named}, like ${this.example}`;
+  }
+
+  /** The prefixes: `+3519, +5511`. */
+  get #named(): string {
     const named = this.#patterns.slice(0, MAX_NAMED).map(({ head }) => `+${head}`);
     const each = [...new Set(named)].join(", ");
     return `${each}${this.#patterns.length > MAX_NAMED ? ", …" : ""}${each.includes("x") ? " (x: any digit)" : ""}`;
@@ -95,7 +102,7 @@ export class NumberingPlan {
       const said = lengths.map(({ min, max }) => (min === max ? `${min}` : `${min} to ${max}`));
       return `It has ${digits.length} digits behind the +; such a number has ${[...new Set(said)].join(" or ")}.`;
     }
-    return `Numbers that can be texted begin with ${this.named}.`;
+    return `Numbers that can be texted begin with ${this.#named}.`;
   }
 
   #isAllowed(digits: string): boolean {
