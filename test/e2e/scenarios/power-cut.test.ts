@@ -11,10 +11,10 @@ import { within } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
 import { bugsOf, call, createWorld, DESTINATIONS, emailTo } from "./world.ts";
 
-const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
+const ROUNDS = Math.ceil(Number(process.env["ROUNDS"] ?? 5) / 3);
 const SENDERS = 16;
 const CONTENT_BYTES = 90_000;
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 setDefaultTimeout((ROUNDS + 1) * LIMIT_MS);
 
 const probe = mkdtempSync(join(tmpdir(), "pombo-cc-"));
