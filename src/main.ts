@@ -3,7 +3,7 @@
 import { runCommand } from "./cli/command-table.ts";
 import { CommandError, type Terminal } from "./cli/framework/definition.ts";
 import { plainLines } from "./cli/framework/text.ts";
-import { FatalError, FinalStartError, getErrorMessage, StartError } from "./platform/errors.ts";
+import { FinalStartError, StartError } from "./platform/errors.ts";
 import { errorText } from "./platform/log.ts";
 
 interface Writer {
@@ -77,6 +77,10 @@ async function main(): Promise<void> {
     width: process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : null,
     isInteractive: process.stdin.isTTY && process.stdout.isTTY,
     setExitCode: (exitCode) => (process.exitCode = exitCode),
+    fail(reason) {
+      terminal.err(reason);
+      void Promise.all([out.flushed(), err.flushed()]).then(() => process.exit(1));
+    },
     input: () => process.stdin as AsyncIterable<Uint8Array>,
     stopSignal,
     onUnhandledRejection: (given) => (report = given),
@@ -99,8 +103,8 @@ async function main(): Promise<void> {
   try {
     await runCommand([...terminal.args], terminal);
   } catch (error) {
-    const isForPeople = [StartError, CommandError, FatalError].some((kind) => error instanceof kind);
-    terminal.err(isForPeople ? getErrorMessage(error) : errorText(error));
+    const isForPeople = error instanceof StartError || error instanceof CommandError;
+    terminal.err(isForPeople ? error.message : errorText(error));
     process.exitCode =
       error instanceof CommandError ? error.exitCode : error instanceof FinalStartError ? FINAL_EXIT : 1;
   }

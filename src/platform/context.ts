@@ -22,6 +22,8 @@ export interface Environment {
   log: Log;
   /** Measures spans, and never jumps; default: `clock`. */
   steady?: Clock;
+  /** Ends the process at once, with the reason: the instance cannot go on, and no commit is settled any more. */
+  fatal?: (reason: string) => void;
   /** Free space of the data directory's file system; default: the real one. */
   readFree?: ReadFree;
   /** In bytes, for the bodies of requests and for messages in delivery; default: what the machine and its cgroup allow. */

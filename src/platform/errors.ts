@@ -87,11 +87,6 @@ export class FinalStartError extends StartError {
   override readonly name = "FinalStartError";
 }
 
-/** pombo cannot go on, and ends at once: the message says why and what to do. main prints it without a stack and exits with 1. */
-export class FatalError extends Error {
-  override readonly name = "FatalError";
-}
-
 export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -42,8 +42,6 @@ export interface App extends Pick<Modules, "webhooks" | "domains"> {
   replicator: Replicator;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
-  /** Rejects with a FatalError when the instance cannot go on: the process must end at once. */
-  failed: Promise<never>;
   /** Ends everything in order; sessions get up to `graceMs` to end, by default 22 s and the links to SMSCs 41. */
   stop(graceMs?: number): Promise<void>;
 }

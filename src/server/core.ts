@@ -8,7 +8,7 @@ import type { LogSync } from "../platform/db/log-sync.ts";
 import { DiskGuard, createFreeSpaceReader } from "../platform/db/disk-guard.ts";
 import type { Db } from "../platform/db/open.ts";
 import { UpdateProbation } from "../platform/db/update-probation.ts";
-import { FatalError, getErrorMessage, StartError } from "../platform/errors.ts";
+import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { createBodyBudget, getLargestBody, getPoolBytes } from "../platform/http/body/budget.ts";
 import type { BodyLimits } from "../platform/http/body/read.ts";
 import { type Keyring, openKeyring } from "../platform/keyring/keyring.ts";
@@ -36,8 +36,6 @@ export interface Core {
   guard: DiskGuard;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
-  /** Rejects with a FatalError when the instance cannot go on. */
-  failed: Promise<never>;
 }
 
 /** How large bodies of requests may be, and what they are read with: memory for the largest, and what else the machine has for them. */
@@ -64,9 +62,6 @@ export function openCore({ config, instanceKey, environment }: CoreOptions, db: 
   // The first change after an update is the end of going back; last, since the other followers write too.
   if ((stores.settings.get("update_probation") ?? "") !== "")
     db.listeners.push(new UpdateProbation(db, stores.settings));
-  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-  // Nobody waits for it while it starts.
-  failed.catch(() => undefined);
   const hooks: CommitterHooks = {
     committed: counters.commits.committed,
     failed: (error) => {
@@ -77,7 +72,7 @@ export function openCore({ config, instanceKey, environment }: CoreOptions, db: 
     syncFailed(error) {
       counters.commits.failed();
       log.event("disk.failed", { reason: getErrorMessage(error) }, "warn");
-      fail(new FatalError(describeFailedSync(error)));
+      environment.fatal?.(describeFailedSync(error));
     },
   };
   const committer = new Committer(db, hooks, logSync);
@@ -97,7 +92,7 @@ export function openCore({ config, instanceKey, environment }: CoreOptions, db: 
     commit: committer.commit,
     clock,
   });
-  return { registry, counters, stores, keyring, committer, guard, pause, failed };
+  return { registry, counters, stores, keyring, committer, guard, pause };
 }
 
 function describeFailedSync(error: Error): string {

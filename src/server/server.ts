@@ -76,7 +76,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const logSync = purpose === "instance" ? takeOverSync(db.sqlite) : null;
     closers.push(() => logSync?.close());
     const core = { ...openCore(options, db, logSync), db };
-    const { stores, committer, guard, pause, failed } = core;
+    const { stores, committer, guard, pause } = core;
     // Litestream checkpoints the log of a database that it replicates.
     if (purpose === "instance" && !isReplicated(config)) {
       const checkpoints = new Checkpoints({ sqlite: db.sqlite, databaseFile: file, openThread, log });
@@ -210,7 +210,6 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       sms,
       replicator,
       pause,
-      failed,
       stop,
     };
     return { kind: "instance", app };

@@ -129,9 +129,12 @@ export class MarkerWriter {
     const { changes, write, commit } = this.#deps;
     if (changes() !== this.#seen) {
       const next = { ...this.#mark, transaction: this.#mark.transaction + 1 };
-      await commit(() => write(JSON.stringify(next)));
+      const seen = await commit(() => {
+        write(JSON.stringify(next));
+        return changes();
+      });
       this.#mark = next;
-      this.#seen = changes();
+      this.#seen = seen;
       this.#writeFile();
     }
     return INTERVAL_MS;

@@ -35,7 +35,7 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
     addresses: config.log.addresses,
   });
   terminal.onUnhandledRejection((error) => log.error("an unhandled rejection", error));
-  const environment = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
+  const environment = { clock: systemClock, steady: steadyClock, random: systemRandom, log, fatal: terminal.fail };
   if (args.isSet("probe")) return probe({ config, instanceKey, environment }, terminal);
   const replica = { startEmpty: args.isSet("ignore-existing-backup"), takeOver: args.isSet("take-over") };
   const app = await startApp({ config, instanceKey, environment, replica });
@@ -46,7 +46,7 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
     hostname: config.hostname,
     pid: process.pid,
   });
-  const signal = await Promise.race([terminal.stopSignal(), app.failed]);
+  const signal = await terminal.stopSignal();
   log.event("pombo.stopping", { signal });
   await app.stop();
   log.event("pombo.stopped");

@@ -39,6 +39,8 @@ export interface Terminal {
   isInteractive: boolean;
   /** For a command that does not fail, and still ends with this code. */
   setExitCode: (exitCode: number) => void;
+  /** Ends the process at once, with 1 and the reason on standard error. */
+  fail: (reason: string) => void;
   input: () => AsyncIterable<Uint8Array>;
   /** Resolves with the signal that asks the process to end. */
   stopSignal: () => Promise<string>;

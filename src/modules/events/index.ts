@@ -18,7 +18,7 @@ export interface Events extends Recorder {
 }
 
 export function createEvents(
-  { clock, random }: Pick<Context, "clock" | "random">,
+  { clock, random, commit }: Pick<Context, "clock" | "random" | "commit">,
   stores: Pick<RecorderDeps, "events" | "workspaces">,
   { db, keyring }: { db: Db; keyring: Pick<Keyring, "hmacKey"> },
 ): Events {
@@ -28,7 +28,7 @@ export function createEvents(
   return {
     ...createRecorder(db, { ...stores, random, subscribers }),
     subscribe: (subscriber) => void subscribers.push(subscriber),
-    createRoutes: (verifyKey) => eventRoutes({ events: stores.events, listeners, cursors, verifyKey }),
+    createRoutes: (verifyKey) => eventRoutes({ events: stores.events, listeners, cursors, verifyKey, commit }),
     stop: () => listeners.close(),
   };
 }

@@ -4,6 +4,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { answers, describe, namedObject } from "../../platform/http/openapi.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
 import { badCursor, CursorMeta } from "../../platform/http/pagination.ts";
 import { integerText, text } from "../../platform/http/request-schemas.ts";
 import type { EventCursors } from "./cursor.ts";
@@ -23,6 +24,7 @@ export interface EventDeps {
   listeners: Listeners;
   cursors: EventCursors;
   verifyKey: VerifyKey;
+  commit: Commit;
 }
 
 const EventQuery = Type.Object({
@@ -63,17 +65,22 @@ export function eventRoutes(deps: EventDeps) {
     async ({ request, query }) => {
       const { workspaceId } = wholeWorkspaceCaller(request);
       const { events, listeners, cursors, verifyKey } = deps;
+      // A cursor must never stand on an event that a power cut can take back: what a transaction reads is synced with it.
+      const read = (after: number, limit: number) => {
+        const events = () => deps.events.after(workspaceId, after, limit);
+        return deps.commit(events).catch(events);
+      };
       listeners.note(workspaceId);
       const last = events.getLastId(workspaceId);
       // A restored database counts from further back: nobody must wait until it has caught up.
       const after = query.cursor === undefined ? last : Math.min(last, positionIn(query.cursor, workspaceId, cursors));
       const limit = Number(query.limit ?? DEFAULT_LIMIT);
-      let found = events.after(workspaceId, after, limit + 1);
+      let found = await read(after, limit + 1);
       if (found.length === 0 && Number(query.wait ?? 0) > 0) {
         await listeners.wait(workspaceId, Number(query.wait) * 1_000, request.signal);
         // The key may have been deleted meanwhile.
         requireStillValid(request, verifyKey);
-        found = events.after(workspaceId, after, limit + 1);
+        found = await read(after, limit + 1);
       }
       const page = found.slice(0, limit);
       const next = page.at(-1)?.id ?? after;

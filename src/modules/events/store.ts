@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events, workspaces } from "../../platform/db/schema/schema.ts";
 import { prepareInsert, PURGE_ROWS } from "../../platform/db/batches.ts";
@@ -35,8 +35,13 @@ export function openEventStore(db: Db) {
       .orderBy(desc(events.id))
       .limit(1),
   );
-  const selectOldest = prepare(
-    orm.select({ id: events.id, createdAt: events.createdAt }).from(events).orderBy(asc(events.id)).limit(PURGE_ROWS),
+  // By workspace, since the index of times begins with it.
+  const selectOld = prepare(
+    orm
+      .select({ id: events.id })
+      .from(workspaces)
+      .innerJoin(events, and(eq(events.workspaceId, workspaces.id), lt(events.createdAt, p("notBefore"))))
+      .limit(PURGE_ROWS),
   );
 
   return {
@@ -62,16 +67,11 @@ export function openEventStore(db: Db) {
     /** The id of a workspace's last event; 0: it has none. */
     getLastId: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
 
-    /** Removes those older than `notBefore` among the first thousand; true when there may be more. */
+    /** Removes a batch of the events older than `notBefore`; true when there may be more. */
     purge(notBefore: number): boolean {
-      const first = selectOldest.all();
-      const last = first.at(-1);
-      if (last === undefined || first.every(({ createdAt }) => createdAt >= notBefore)) return false;
-      orm
-        .delete(events)
-        .where(and(lte(events.id, last.id), lt(events.createdAt, notBefore)))
-        .run();
-      return first.length === PURGE_ROWS;
+      const ids = selectOld.all({ notBefore }).map(({ id }) => id);
+      if (ids.length > 0) orm.delete(events).where(inArray(events.id, ids)).run();
+      return ids.length === PURGE_ROWS;
     },
   };
 }

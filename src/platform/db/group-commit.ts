@@ -83,7 +83,7 @@ export class Committer {
   /** Closures in the next batch at the most: fewer while the one is looked for that makes a listener throw. */
   #limit = MAX_BATCH;
   readonly #log: LogSync | null;
-  /** Transactions that the sync under way makes durable, and those after them. */
+  /** Transactions that the sync under way makes durable (none: no sync is under way), and those after them. */
   #syncing: Written[] = [];
   #written: Written[] = [];
   /** Why the log could not be synced. */
@@ -116,25 +116,16 @@ export class Committer {
   /** The same at the end of this turn, with all that is queued, and settled before the others: for a peer that sends nothing more until it is answered. */
   readonly commitSoon: Commit = (work) => this.#queue(work, true);
 
-  /** Commits what is waiting, now. Throws when the log cannot be synced. */
-  flush(): void {
-    if (this.#lost !== null) throw this.#lost;
-    while (this.#pending.length > 0) this.#runBatch(this.#pending.splice(0, this.#limit));
-    if (this.#unsynced === undefined) return;
-    this.#log?.syncNow();
-    const settled = [...this.#syncing, ...this.#written];
-    this.#syncing = [];
-    this.#written = [];
-    for (const each of settled) this.#settle(each);
+  /** Resolves when all that is waiting is settled. */
+  async flush(): Promise<void> {
+    do await this.commit(() => undefined).catch(() => undefined);
+    while (this.#pending.length > 0);
   }
 
   /** For how long a transaction has been waiting for its sync, ms; 0: none is. */
   get unsyncedMs(): number {
-    return this.#unsynced === undefined ? 0 : this.#now() - this.#unsynced.startedAt;
-  }
-
-  get #unsynced(): Written | undefined {
-    return this.#syncing[0] ?? this.#written[0];
+    const [first] = this.#syncing;
+    return first === undefined ? 0 : this.#now() - first.startedAt;
   }
 
   #queue<T>(work: () => Synchronous<T>, isSoon: boolean): Promise<T> {
@@ -201,8 +192,6 @@ export class Committer {
     this.#syncing = syncing;
     this.#written = [];
     log.sync((error) => {
-      // A flush has settled them.
-      if (this.#syncing !== syncing) return;
       if (error !== null) return this.#lose(error);
       this.#syncing = [];
       if (this.#written.length > 0) this.#sync(log);

@@ -1,14 +1,12 @@
 // Syncs the write-ahead log in a thread of the runtime, so that the event loop does not wait for the disk.
 
 import type { Database } from "bun:sqlite";
-import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
+import { closeSync, fdatasync, openSync } from "node:fs";
 
 /** What was committed before a call is durable when it succeeds. After one that failed nothing is known: see docs/adr/017. */
 export interface LogSync {
   /** Calls `done` with null, or with why the log could not be synced. */
   sync(done: (error: Error | null) => void): void;
-  /** The same while the event loop waits. Throws when the log cannot be synced. */
-  syncNow(): void;
   close(): void;
 }
 
@@ -21,7 +19,6 @@ export function takeOverSync(sqlite: Database): LogSync {
   sqlite.run("PRAGMA synchronous = NORMAL");
   return {
     sync: (done) => fdatasync(descriptor, (error) => done(error ?? null)),
-    syncNow: () => fdatasyncSync(descriptor),
     close: () => closeSync(descriptor),
   };
 }

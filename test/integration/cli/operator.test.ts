@@ -168,4 +168,5 @@ const NOBODY = {
   isInteractive: false,
   setExitCode: () => undefined,
   outliveSession: () => undefined,
+    fail: () => undefined,
 };

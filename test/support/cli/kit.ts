@@ -108,6 +108,7 @@ export async function runHere(args: string[], options: Screen & { env?: Record<s
       stopSignal: () => options.stop ?? new Promise(() => undefined),
       onUnhandledRejection: () => undefined,
       outliveSession: () => undefined,
+    fail: () => undefined,
     });
     return { code, ...said };
   } catch (error) {

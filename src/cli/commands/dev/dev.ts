@@ -60,7 +60,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
   else makeDirectory(directory, "--data");
   const log = sandboxLog(terminal.err);
   try {
-    const { app, keys } = await startWorld({ directory, port, prefixes, log, closers });
+    const { app, keys } = await startWorld({ directory, port, prefixes, log, closers, fatal: terminal.fail });
     const { url, inbound } = app;
     const { apiKey, operatorKey, workspaceId } = keys;
     const ready = {
@@ -78,7 +78,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
         ? JSON.stringify(ready)
         : welcome(ready, { directory, isKept }, new NumberingPlan(prefixes).example),
     );
-    await Promise.race([terminal.stopSignal(), app.failed]);
+    await terminal.stopSignal();
     const isBusy = app.worker.runningCount > 0;
     terminal.err(isBusy ? `Stopping … (running deliveries get up to ${STOP_GRACE_MS / 1_000} s)` : "Stopping …");
   } finally {
@@ -99,10 +99,11 @@ interface WorldOptions {
   log: Log;
   /** Receives a function that closes each part, in the order of their start. */
   closers: (() => Promise<void> | void)[];
+  fatal: (reason: string) => void;
 }
 
 async function startWorld(options: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
-  const { directory, port, prefixes, log, closers } = options;
+  const { directory, port, prefixes, log, closers, fatal } = options;
   const isNew = claimDirectory(directory);
   const inbox = openInbox(inboxFile(directory));
   closers.push(() => inbox.close());
@@ -156,7 +157,7 @@ async function startWorld(options: WorldOptions): Promise<{ app: App; keys: Sand
   const app = await startApp({
     config,
     instanceKey,
-    environment: { clock: systemClock, random: systemRandom, log: withoutSetup(log, () => isSeeded) },
+    environment: { clock: systemClock, random: systemRandom, log: withoutSetup(log, () => isSeeded), fatal },
     isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone }),
     refused: refusalLog(log),

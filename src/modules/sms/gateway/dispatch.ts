@@ -43,6 +43,8 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #ready: ReadyQueue;
   readonly #claiming = new Map<DispatchTarget, Promise<boolean>>();
+  /** Links that a transaction under way claims for alongside: their places are taken, and not yet given to the segments. */
+  readonly #alongside = new Set<DispatchTarget>();
   readonly #timers = new Map<string, { at: number; cancel: () => void }>();
   /** Timers of links that look again for what other links had, or that failed to claim. */
   readonly #later = new Map<DispatchTarget, () => void>();
@@ -77,8 +79,8 @@ export class Dispatcher {
   }
 
   offer(link: DispatchTarget): void {
-    if (this.#isStopped || this.#claiming.has(link) || this.#countAllowed(link, link.free) < 1 || !this.#mayClaim)
-      return;
+    if (this.#isStopped || this.#claiming.has(link) || this.#alongside.has(link)) return;
+    if (this.#countAllowed(link, link.free) < 1 || !this.#mayClaim) return;
     const route = link.route.config.name;
     const now = this.#deps.clock.now();
     if (this.#ready.due(route, link.name, now).length === 0) return this.#wakeAt(link, now);
@@ -94,10 +96,11 @@ export class Dispatcher {
 
   /**
    * Inside a transaction that will free places of links: claims into them in the same one, which saves one. What it
-   * returns is called after the commit, when the places are given back.
+   * returns is called after the commit, when the places are given back. One transaction at a time; it may run again.
    */
   claimAlongside(freed: ReadonlyMap<DispatchTarget, number>): () => void {
     const claims: { link: DispatchTarget; claimed: Claimed }[] = [];
+    this.#alongside.clear();
     if (!this.#mayClaim) return () => undefined;
     for (const [link, settled] of freed) {
       // Its own claim is in this transaction or the next, and counts the same places.
@@ -105,8 +108,10 @@ export class Dispatcher {
       const free = this.#countAllowed(link, link.freeWith(settled));
       if (free < 1) continue;
       claims.push({ link, claimed: this.#claimNow(link, free) });
+      this.#alongside.add(link);
     }
     return () => {
+      this.#alongside.clear();
       for (const { link, claimed } of claims) {
         try {
           this.#handOver(link, claimed);
@@ -114,8 +119,16 @@ export class Dispatcher {
           // The others' submissions would be in flight for good.
           this.#deps.log.error("sms claim", error, { link: link.name });
         }
+        // Work that came meanwhile was not offered.
+        this.offer(link);
       }
     };
+  }
+
+  /** The transaction that claimed alongside was rolled back. */
+  forgetAlongside(): void {
+    this.#alongside.clear();
+    this.offerAll();
   }
 
   /** The clock jumped, so that the times of its timers are wrong. The caller nudges all work anew. */

@@ -25,7 +25,7 @@ export interface LinkEventQueueDeps extends Pick<Context, "commit" | "guard" | "
     apply(event: LinkEvent, now: number): ReadyWork[];
     markUncertain(submission: Submission, now: number): ReadyWork[];
   };
-  dispatcher: Pick<Dispatcher, "nudge" | "offer" | "claimAlongside">;
+  dispatcher: Pick<Dispatcher, "nudge" | "offer" | "claimAlongside" | "forgetAlongside">;
   failedWrites: Pick<FailedSmsWrites, "reportError" | "keepSegment">;
   links: Pick<Links, "pauseReading">;
 }
@@ -107,6 +107,7 @@ export class LinkEventQueue {
       for (const entry of taken) this.#finish(entry);
       this.#try(handOver);
     } catch (error) {
+      dispatcher.forgetAlongside();
       if (isStorageError(error)) {
         this.#refuseReceived();
         waitMs = RETRY_MS;

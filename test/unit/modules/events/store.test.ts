@@ -45,16 +45,17 @@ test("an event is found by its id, whichever workspace it is of, and without wal
 test("events older than the retention are removed a thousand at a time; the clock may have been wrong", () => {
   using of = temporaryDatabase();
   const { store, add } = setUp(of);
-  const future = add(1, NOW + 1_000_000);
+  const future: { uid: string }[] = [];
   of.db.sqlite.transaction(() => {
+    for (let nth = 0; nth < 1_001; nth++) future.push(add(1, NOW + 1_000_000));
     for (let nth = 0; nth < 2_500; nth++) add(1 + (nth % 3), NOW - 5_000 + nth);
   })();
   const young = add(2, NOW);
   let passes = 1;
   while (store.purge(NOW - 1_000)) passes += 1;
   expect(passes).toBe(3);
-  expect(store.byUid(future.uid)?.id).toBe(future.id);
+  expect(future.filter(({ uid }) => store.byUid(uid) === undefined)).toEqual([]);
   expect(store.byUid(young.uid)?.id).toBe(young.id);
-  expect(of.db.sqlite.query("SELECT COUNT(*) AS count FROM event").get()).toEqual({ count: 2 });
+  expect(of.db.sqlite.query("SELECT COUNT(*) AS count FROM event").get()).toEqual({ count: 1_002 });
   expect(store.purge(NOW - 1_000)).toBe(false);
 });

@@ -77,6 +77,7 @@ function listen(api: string, forward: string | undefined, json = false) {
     isInteractive: false,
     setExitCode: () => undefined,
     outliveSession: () => undefined,
+    fail: () => undefined,
   };
   const ended = listenToEvents({ api, key: "svc_x", forward, json }, terminal, clock);
   return {

@@ -46,6 +46,7 @@ function start({ sendFails = false, poisoned = "", isUncertainPoisoned = false }
     dispatcher: {
       nudge: () => undefined,
       offer: ({ name }) => void noted.push(`offer ${name}`),
+      forgetAlongside: () => undefined,
       claimAlongside(freed) {
         const places = freed.get(LINK) ?? 0;
         noted.push(`claim ${places}`);
