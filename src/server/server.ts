@@ -214,7 +214,8 @@ function reportUnrecorded(counts: { emails: number; webhooks: number; texts: num
   if (counts.emails + counts.webhooks + counts.texts === 0) return;
   const words =
     "The database could not be written: the outcome of these emails, webhook calls and SMS is not recorded. The next " +
-    "start continues with them. Emails that may have been delivered go out again, marked possibleDuplicate; calls are made again; " +
+    "start continues with them. Emails that a server has accepted are recorded then, and those that it may have accepted go out again, " +
+    "marked possibleDuplicate; calls are made again; " +
     "SMS are treated as if their responses were lost.";
   log.event("pombo.unrecorded", { ...counts, words }, "warn");
 }

@@ -16,7 +16,7 @@ import { NO_CONNECTION } from "./connection-attempts.ts";
 import type { EmailJob, EmailState } from "../queue/store.ts";
 import type { DeliveryHealth } from "./delivery-health.ts";
 import { formatExpiredReason } from "./held-queue-expiry.ts";
-import { type Attempt, type RecordResultDeps, toJobResult } from "./record-result.ts";
+import { type Attempt, recordOutcome, type RecordResultDeps, toJobResult } from "./record-result.ts";
 import type { DeliveryResult, FindTransport, OutgoingMessage, Refusal } from "./transport.ts";
 
 /** The failedReason of what was still queued from a deleted domain. */
@@ -61,6 +61,7 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
       deps.emails.setSentAt(job.id, job.uncertainSince);
       deps.emails.setPossibleDuplicate(job.id);
     },
+    recordOutcome: (outcome) => recordOutcome(outcome, deps),
     stateAfterError: ({ state }) => ({ ...state, lastReply: "pombo failed inside; see its log" }),
     getName: (id) => deps.emails.findStateById(id)?.email.uid ?? null,
   };

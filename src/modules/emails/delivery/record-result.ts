@@ -55,6 +55,16 @@ export interface Attempt {
 
 type EmailJobResult = JobResult<EmailState>;
 
+/** An acceptance in the journal of outcomes, as JSON: all of it but the dialogue. */
+interface StoredOutcome {
+  row: AttemptRow;
+  end: EmailEnd;
+  workspaceId: number;
+}
+
+/** Its place is small; a server's words are at most four bytes a character. */
+const MAX_OUTCOME_REPLY = 200;
+
 export function toJobResult(attempt: Attempt, result: DeliveryResult): EmailJobResult {
   switch (result.kind) {
     case "not_started":
@@ -103,6 +113,14 @@ function finish(attempt: Attempt, final: Final): EmailJobResult {
       suppression?.log();
     },
   };
+}
+
+/** Inside a transaction: an acceptance that an earlier run knew of and could not write. */
+export function recordOutcome(outcome: string, deps: RecordResultDeps): void {
+  const { row, end, workspaceId } = JSON.parse(outcome) as StoredOutcome;
+  deps.emails.insertAttempt(row);
+  endEmail(row.emailId, end, deps);
+  if (end.status === "delivered") deps.rates.answered(workspaceId, false);
 }
 
 /** The email waits for its next attempt. */
@@ -178,9 +196,11 @@ function fromAcceptance(attempt: Attempt, result: Transmitted): EmailJobResult {
   deps.reportedRefusals.noteReply(reportSite(email.recipientAddress), email.workspaceId, endedAt);
   // A relay has yet to deliver it.
   const status = isDirect ? "delivered" : "sent";
-  return finish(attempt, {
-    row: toRow(attempt, result, status, null),
-    end: { status, endedAt, sentAt: getSentAt(result), deliveredAt: isDirect ? endedAt : null },
+  const row = toRow(attempt, result, status, null);
+  const end = { status, endedAt, sentAt: getSentAt(result), deliveredAt: isDirect ? endedAt : null } as const;
+  const finished = finish(attempt, {
+    row,
+    end,
     isReached: true,
     detail: describeTransmission(transmission),
     write() {
@@ -190,6 +210,18 @@ function fromAcceptance(attempt: Attempt, result: Transmitted): EmailJobResult {
       if (isDirect && transmission.address !== null) deps.reporters.note(transmission.address);
     },
   });
+  return {
+    ...finished,
+    outcome() {
+      const reply = row.reply === null ? null : shorten(row.reply, MAX_OUTCOME_REPLY);
+      const stored: StoredOutcome = {
+        row: { ...row, reply, tries: null, dialogue: null },
+        end: { ...end, attempts: attempt.job.attempt },
+        workspaceId: email.workspaceId,
+      };
+      return JSON.stringify(stored);
+    },
+  };
 }
 
 function fromFailure(attempt: Attempt, result: Transmitted, failure: TransmissionFailure): EmailJobResult {
