@@ -39,7 +39,8 @@ export interface App extends Pick<Modules, "webhooks" | "domains"> {
   receive: Receive;
   smsStores: Stores["sms"];
   sms: Modules["sms"];
-  replicator: Replicator;
+  /** Null: it waits for room on the disk. */
+  replicator: Replicator | null;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
   /** Ends everything in order; sessions get up to `graceMs` to end, by default 22 s and the links to SMSCs 41. */
