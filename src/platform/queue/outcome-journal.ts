@@ -4,7 +4,18 @@
 // size from its first use on and is written in place, so it takes outcomes when the disk is full, and also when an internal
 // error keeps a row from being written. It only has those that are not recorded: mostly none.
 
-import { closeSync, constants, fdatasync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import type { Log } from "../log.ts";
 import type { InterruptedJob, Job } from "./job.ts";
 

@@ -24,7 +24,9 @@ const post = (served: Served, world: World, subject: string) =>
 async function listRecords(served: Served, world: World) {
   const { data } = (await call(served.url, world.key, { path: "/api/v1/emails?limit=100" })).body;
   const ids = (data as { id: string }[]).map(({ id }) => id);
-  const records = ids.map(async (id) => (await call(served.url, world.key, { path: `/api/v1/emails/${id}` })).body.data);
+  const records = ids.map(
+    async (id) => (await call(served.url, world.key, { path: `/api/v1/emails/${id}` })).body.data,
+  );
   return (await Promise.all(records)) as { status: string; attempts: number; possibleDuplicate: boolean }[];
 }
 
@@ -71,6 +73,43 @@ for (const minFree of ["0B", "4MiB"]) {
     },
   );
 }
+
+test.skipIf(!hasSmallDisks)("a start on a full disk that finds no room until its stop ends in time", async () => {
+  await using mx = await startCountingMx();
+  await using world = await createWorld({ mxPort: mx.port });
+  await using disk = await mountSmallDisk(world.dataDir, DISK_MIB);
+  disk.fill();
+  for (let start = 1; start <= 2; start += 1) {
+    await using served = await world.serve({ through: disk.enter });
+    expect((await call(served.url, world.key, { path: "/ready" })).status).toBe(503);
+    served.signal("SIGTERM");
+    expect(await within(10_000, "its end", served.ended)).toEqual({ code: 0, signal: null });
+    expect(bugsOf(served)).toEqual([]);
+  }
+});
+
+test.skipIf(!hasSmallDisks)("a replicated instance begins to replicate once there is room", async () => {
+  await using mx = await startCountingMx();
+  await using world = await createWorld({ mxPort: mx.port });
+  // The daemon's executable is in the data directory.
+  const config = world.writeConfig("replicated.toml", {
+    replication: { url: `file://${world.folder}/replica`, sync_interval: "200ms" },
+  });
+  await using disk = await mountSmallDisk(world.dataDir, 256);
+  {
+    await using served = await world.serve({ config, through: disk.enter });
+    served.signal("SIGTERM");
+    await within(LIMIT_MS, "its end", served.ended);
+  }
+  disk.fill();
+  await using served = await world.serve({ config, through: disk.enter });
+  await expectRefusesThenGoesOn(served, world, disk);
+  await waitUntil("it replicates", LIMIT_MS, async () => {
+    const { data } = (await call(served.url, world.operatorKey, { path: "/api/v1/operator/status" })).body;
+    return data.replication?.lastSyncAt !== null && data.replication !== null;
+  });
+  expect(bugsOf(served)).toEqual([]);
+});
 
 for (const end of ["SIGKILL", "SIGTERM"] as const) {
   test.skipIf(!hasSmallDisks)(

@@ -82,7 +82,11 @@ test("an email whose 250 cannot be written is not sent again, is told with its c
   cure(pombo);
   await held.restart();
   await minutes(60, held);
-  expect(await recordOf(pombo, ids.poisoned)).toMatchObject({ status: "delivered", attempts: 1, possibleDuplicate: false });
+  expect(await recordOf(pombo, ids.poisoned)).toMatchObject({
+    status: "delivered",
+    attempts: 1,
+    possibleDuplicate: false,
+  });
   expect(sentTo(pombo, POISON)).toBe(1);
   expect(await troublesOf(pombo)).toEqual([]);
   const shown = (await pombo.workspace.call("GET", `/api/v1/emails/${ids.poisoned}/events`)).body.data;

@@ -52,7 +52,10 @@ export interface EmailDelivery {
 }
 
 /** Nothing begins to act before the worker is started. Throws StartError. */
-export function createEmailDelivery({ email, hostname, site, relay, dataDir }: Config, deps: EmailDeliveryDeps): EmailDelivery {
+export function createEmailDelivery(
+  { email, hostname, site, relay, dataDir }: Config,
+  deps: EmailDeliveryDeps,
+): EmailDelivery {
   const { clock, steady, log, workspaces } = deps;
   requireSources(email);
   const rules = [...site.map(toSiteRules), ...PROVIDERS];
