@@ -3,7 +3,7 @@
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsInbound, smsInboundParts, smsSeen } from "../../../platform/db/schema/sms.ts";
-import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
+import { listIds } from "../../../platform/db/batches.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 
 export type InboundRow = typeof smsInbound.$inferSelect;
@@ -75,10 +75,13 @@ export function openInboundStore({ orm }: Db) {
         .as("old");
       return orm.selectDistinct().from(old).all();
     },
-    /** Removes messages that are no workspace's, some at a time; true when there may be more. */
-    purgeUnowned(notBefore: number): boolean {
+    /** Some of the messages that are no workspace's and came before `notBefore`. */
+    listOld(notBefore: number, limit: number): number[] {
       const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
-      return removeBatch(orm, smsInbound, isUnowned, PURGE_ROWS);
+      return listIds(orm, smsInbound, isUnowned, limit);
+    },
+    remove(id: number): void {
+      orm.delete(smsInbound).where(eq(smsInbound.id, id)).run();
     },
   };
 }

@@ -1,6 +1,6 @@
 // Segments as their rows have them, and how they are read: single messages, and the work that waits.
 
-import { and, asc, eq, gte, isNotNull, notInArray, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, isNotNull, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { prepare } from "../../../platform/db/statement.ts";
@@ -85,7 +85,7 @@ const MAX_PARTS = 4;
 export type SegmentCache = TransactionalCache<number, SegmentRow[]>;
 
 /** Nothing of a segment's message was taken by an SMSC, or may have been. */
-export const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
+const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
   WHERE other.message_id = sms_segment.message_id AND (other.state <> 'ready' OR other.resends > 0))`);
 
 /** How segments are read, and what a receipt without a known id may be about. */
@@ -198,6 +198,26 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
         .from(smsSegments)
         .where(and(IS_READY, eq(smsSegments.route, route), IS_UNTOUCHED))
         .orderBy(asc(smsSegments.messageId))
+        .limit(limit)
+        .all()
+        .map(({ id }) => id),
+
+    /** Messages of a route that wait for these links, and of which nothing was sent. */
+    pinned: (route: string, links: string[], limit: number): number[] =>
+      orm
+        .selectDistinct({ id: smsSegments.messageId })
+        .from(smsSegments)
+        .where(and(IS_READY, eq(smsSegments.route, route), inArray(smsSegments.link, links), IS_UNTOUCHED))
+        .limit(limit)
+        .all()
+        .map(({ id }) => id),
+
+    /** Messages that wait for links other than these. */
+    pinnedElsewhere: (links: string[], limit: number): number[] =>
+      orm
+        .selectDistinct({ id: smsSegments.messageId })
+        .from(smsSegments)
+        .where(and(IS_READY, isNotNull(smsSegments.link), notInArray(smsSegments.link, links)))
         .limit(limit)
         .all()
         .map(({ id }) => id),
