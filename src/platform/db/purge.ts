@@ -4,16 +4,19 @@ import type { SkippedRows } from "./skipped-rows.ts";
 import { isStorageError } from "./storage-error.ts";
 
 export const PURGE_EVERY_MS = 10 * 60_000;
-/** Begins with the first pass after ten minutes. */
+/** After a start mail goes first. */
+const FIRST_PASS_MS = 60_000;
+/** Begins with the first pass some time after its start. */
 export interface PurgeTask {
   start(): void;
   stop(): Promise<void>;
 }
 
-/** Between two batches of a table with millions of rows: others are served then. */
-const PAUSE_MS = 20;
 /** A batch has as many rows as take so long, outside of the COMMIT. */
 const BATCH_MS = 2;
+/** Between two batches of a table with millions of rows others are served: for at least so long, and 19 times as long as the batch took. */
+const MIN_PAUSE_MS = 20;
+const PAUSE_TIMES = 19;
 const MIN_ROWS = 5;
 const MAX_ROWS = 200;
 
@@ -83,20 +86,22 @@ export function createWalkingPurge<Row extends { id: number; createdAt: number }
     log,
     async run() {
       let last: number | null;
+      let pauseMs = MIN_PAUSE_MS;
       try {
         // The walk advances only once its batch is committed.
         const batch = await commit(purgeBatch);
         ({ last } = batch);
         limit = adjust(limit, batch.tookMs);
+        pauseMs = Math.max(pauseMs, PAUSE_TIMES * batch.tookMs);
       } catch (error) {
         if (isStorageError(error)) throw error;
         last = await purgeApart();
       }
       after = last ?? 0;
-      return last === null ? PURGE_EVERY_MS : PAUSE_MS;
+      return last === null ? PURGE_EVERY_MS : pauseMs;
     },
   });
-  return { start: () => task.start(PURGE_EVERY_MS), stop: () => task.stop() };
+  return { start: () => task.start(FIRST_PASS_MS), stop: () => task.stop() };
 }
 
 /** Quickly down, slowly up: one slow batch may be the disk's. */
