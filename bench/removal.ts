@@ -7,6 +7,7 @@ import type { Clock } from "../src/platform/clock.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { type Commit, Committer } from "../src/platform/db/group-commit.ts";
 import { closeDatabase, type Db, openDatabase, readPragma } from "../src/platform/db/open.ts";
+import { STEP_PAGES } from "../src/platform/db/file/shrink.ts";
 import { createWalkingPurge } from "../src/platform/db/purge.ts";
 import { SkippedRows } from "../src/platform/db/skipped-rows.ts";
 import { CHECKPOINT_PAGES, getWalBytes } from "../src/platform/db/wal.ts";
@@ -16,8 +17,6 @@ const RETENTION_MS = 400 * 86_400_000;
 /** Records and pages whose bytes in the log are counted. */
 const SAMPLE_RECORDS = 2_000;
 const SAMPLE_PAGES = 1_000;
-/** Of one step, as platform/db/file/shrink.ts has it. */
-const STEP_PAGES = 8;
 const FAST_STEP_PAGES = 2_000;
 
 /** In ms, from the begin of the closure until its COMMIT is through. */
@@ -31,31 +30,44 @@ export interface RemovalFigures {
   recordsPerSecond: number;
   walBytesPerRecord: number;
   bytesBefore: number;
-  /** Records gone, the room not given back; and with it given back. */
-  bytesAfter: number;
-  vacuum: { steps: Holds; walBytes: number; pages: number };
 }
 
-export async function measureRemoval(file: string, seconds: number, say: (line: string) => void): Promise<RemovalFigures> {
+export interface ShrinkFigures {
+  steps: Holds;
+  walBytes: number;
+  pages: number;
+  bytesAfter: number;
+}
+
+/** Removes old emails for so many seconds. */
+export async function measureRemoval(file: string, seconds: number): Promise<RemovalFigures> {
   const db = openDatabase(file);
   try {
     const bytesBefore = statSync(file).size;
-    const commit = new Committer(db).commit;
-    const walBytesPerRecord = (await countLogBytes(db, () => remove(db, commit, { records: SAMPLE_RECORDS }))) / SAMPLE_RECORDS;
+    const { commit } = new Committer(db);
+    const sampled = await countLogBytes(db, () => remove(db, commit, { records: SAMPLE_RECORDS }));
     const batches: Holds = { wall: [], cpu: [] };
     const startedAt = performance.now();
     const removed = await remove(db, timeCommits(commit, batches), { seconds });
     const recordsPerSecond = (1_000 * removed) / (performance.now() - startedAt);
-    say("removing the rest …");
+    return { batches, recordsPerSecond, walBytesPerRecord: sampled.bytes / sampled.value, bytesBefore };
+  } finally {
+    closeDatabase(db);
+  }
+}
+
+/** Removes what is left, and gives the room back. */
+export async function measureShrink(file: string): Promise<ShrinkFigures> {
+  const db = openDatabase(file);
+  try {
+    const { commit } = new Committer(db);
     await remove(db, commit, { pauseMs: 0 });
-    say("giving the room back …");
     const steps: Holds = { wall: [], cpu: [] };
     const timed = timeCommits(commit, steps);
-    const walBytes = await countLogBytes(db, () => vacuum(db, timed, STEP_PAGES, SAMPLE_PAGES));
+    const { bytes: walBytes } = await countLogBytes(db, () => vacuum(db, timed, STEP_PAGES, SAMPLE_PAGES));
     await vacuum(db, commit, FAST_STEP_PAGES, Infinity);
     db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
-    const bytesAfter = statSync(file).size;
-    return { batches, recordsPerSecond, walBytesPerRecord, bytesBefore, bytesAfter, vacuum: { steps, walBytes, pages: SAMPLE_PAGES } };
+    return { steps, walBytes, pages: SAMPLE_PAGES, bytesAfter: statSync(file).size };
   } finally {
     closeDatabase(db);
   }
@@ -95,7 +107,12 @@ async function remove(db: Db, commit: Commit, until: Until): Promise<number> {
       removed += rows.filter(({ endedAt }) => endedAt !== null && endedAt < notBefore).length;
     },
   };
-  const purge = createWalkingPurge({ commit, clock, steady, log, skipped }, "old emails", walk, () => Date.now() - RETENTION_MS);
+  const purge = createWalkingPurge(
+    { commit, clock, steady, log, skipped },
+    "old emails",
+    walk,
+    () => Date.now() - RETENTION_MS,
+  );
   purge.start();
   await ended;
   await purge.stop();
@@ -108,14 +125,14 @@ async function vacuum(db: Db, commit: Commit, stepPages: number, pages: number):
 }
 
 /** What `run` writes to the log, without checkpoints. */
-async function countLogBytes(db: Db, run: () => Promise<unknown>): Promise<number> {
+async function countLogBytes<T>(db: Db, run: () => Promise<T>): Promise<{ value: T; bytes: number }> {
   db.sqlite.run("PRAGMA wal_autocheckpoint = 0");
   db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
-  await run();
+  const value = await run();
   const bytes = getWalBytes(db.sqlite.filename);
   db.sqlite.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
-  return bytes;
+  return { value, bytes };
 }
 
 function timeCommits(commit: Commit, holds: Holds): Commit {

@@ -12,12 +12,13 @@ export interface PurgeTask {
   stop(): Promise<void>;
 }
 
-/** A batch has as many rows as take so long, outside of the COMMIT. */
-const BATCH_MS = 2;
+/** A batch has as many rows as take so long, outside of the COMMIT. More rows share more pages: fewer bytes go to the log (docs/adr/034). */
+const BATCH_MS = 3;
 /** Between two batches of a table with millions of rows others are served: for at least so long, and 19 times as long as the batch took. */
 const MIN_PAUSE_MS = 20;
 const PAUSE_TIMES = 19;
-const MIN_ROWS = 5;
+const FIRST_ROWS = 50;
+const MIN_ROWS = 10;
 const MAX_ROWS = 200;
 
 /**
@@ -69,7 +70,7 @@ export function createWalkingPurge<Row extends { id: number; createdAt: number }
   notBefore: () => number,
 ): PurgeTask {
   let after = 0;
-  let limit = MIN_ROWS;
+  let limit = FIRST_ROWS;
   const purgeBatch = () => {
     const startedAt = steady.now();
     const last = walkBatch(walk, { after, limit, notBefore: notBefore() });

@@ -53,11 +53,10 @@ test("the size of a batch follows the time that its rows take", async () => {
   on.begin();
   await on.pass(1_500);
   const sizes = on.batches.map(({ rows }) => rows);
-  expect(sizes[0]).toBe(5);
-  expect(sizes.slice(10).every((size) => size >= 20 && size <= 45)).toBe(true);
+  expect(sizes.slice(5).every((size) => size >= 30 && size <= 65)).toBe(true);
   rowMs = 1;
   await on.pass(3_000);
-  expect(on.batches.at(-1)?.rows).toBeLessThanOrEqual(10);
+  expect(on.batches.at(-1)?.rows).toBe(10);
 });
 
 test("the pause after a batch is 19 times as long as the batch took, and at least 20 ms", async () => {
@@ -65,7 +64,7 @@ test("the pause after a batch is 19 times as long as the batch took, and at leas
   slow.begin();
   await slow.pass(1_000, 1);
   const [first, second] = slow.batches;
-  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(19 * 5 * 0.4);
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(19 * 50 * 0.4);
   const quick = purging({ count: 1_000, rowMs: () => 0 });
   quick.begin();
   await quick.pass(200, 1);
