@@ -36,6 +36,8 @@ export interface ApiOptions extends AppOptions {
   planNames: string[];
   /** The domain that the examples of the API docs send from. */
   exampleDomain: string;
+  /** The path of the keys that requests are tried with there; null: readers type theirs. */
+  docsKeys: string | null;
   /** The current health issues; an instance with none is ready. */
   issues: () => HealthIssue[];
   /** Routes beside the API: the sandbox's. */
@@ -58,7 +60,7 @@ export function createApi(options: ApiOptions): AnyElysia {
   const documented: AnyElysia[] = [
     ...routes,
     instanceRoutes({ issues, document: () => (document ??= writeDocument()) }),
-    docsRoutes(),
+    docsRoutes(options.docsKeys),
   ];
   const trusted = parseRanges(options.trustedProxies);
   const limiter = createRateLimiter(options.rateLimits, {

@@ -1,6 +1,8 @@
 // A whole pombo with the sandbox's SMSC at its other end, as `pombo dev` joins them, on a clock that stands still.
 
+import { openInbox } from "../../../src/sandbox/mx/inbox.ts";
 import { sandboxRoutes } from "../../../src/sandbox/web/routes.ts";
+import { openSentStore, type SentStore } from "../../../src/sandbox/web/sent-store.ts";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../../src/cli/commands/dev/config.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { type SandboxSmsc, startSandboxSmsc } from "../../../src/sandbox/smsc/server.ts";
@@ -41,13 +43,18 @@ export async function startPhones(): Promise<PhoneWorld> {
     onEvent: (line) => void lines.push(line),
   });
   const { name, number } = SANDBOX_SENDERS;
+  let sent: SentStore | null = null;
   const instance = await startInstance({
     clock,
-    beside: sandboxRoutes(undefined as never, { phone: { texts, smsc, ownNumber: number } }),
+    beside: sandboxRoutes(openInbox(":memory:"), {
+      phone: { texts, smsc, ownNumber: number },
+      instance: () => (sent === null ? null : { sent, keys: { apiKey: "", operatorKey: "" } }),
+    }),
     configure(config) {
       config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password: PASSWORD }) };
     },
   });
+  sent = openSentStore(instance.app.db);
   const path = `/api/v1/operator/workspaces/${instance.workspace.id}`;
   for (const each of [name, number])
     await instance.operator.call("POST", `${path}/sender-ids`, { body: { name: each } });
