@@ -42,7 +42,7 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
   const getSent = () => instance()?.sent ?? null;
   const texts = phone?.texts ?? null;
   const deleteAll = () => inbox.clear(getSent()?.emails(1)[0]?.email.createdAt ?? 0);
-  const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null });
+  const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null, number: phone?.numbering.example });
   const messages = guardedRoutes("sandbox")
     // A person who opens the printed API address in a browser wants to see something.
     .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))

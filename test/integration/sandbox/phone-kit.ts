@@ -4,6 +4,8 @@ import { openInbox } from "../../../src/sandbox/mx/inbox.ts";
 import { sandboxRoutes } from "../../../src/sandbox/web/routes.ts";
 import { openSentStore, type SentStore } from "../../../src/sandbox/web/sent-store.ts";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../../src/cli/commands/dev/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../src/config/config.ts";
+import { NumberingPlan } from "../../../src/modules/sms/encoding/phone-number.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { type SandboxSmsc, startSandboxSmsc } from "../../../src/sandbox/smsc/server.ts";
 import { openTexts, type Texts } from "../../../src/sandbox/smsc/message-store.ts";
@@ -30,7 +32,7 @@ export interface PhoneWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function startPhones(): Promise<PhoneWorld> {
+export async function startPhones(prefixes = DEFAULT_SMS_PREFIXES): Promise<PhoneWorld> {
   const clock = fakeClock(Date.now());
   const texts = openTexts(":memory:");
   const lines: string[] = [];
@@ -43,15 +45,16 @@ export async function startPhones(): Promise<PhoneWorld> {
     onEvent: (line) => void lines.push(line),
   });
   const { name, number } = SANDBOX_SENDERS;
+  const numbering = new NumberingPlan(prefixes);
   let sent: SentStore | null = null;
   const instance = await startInstance({
     clock,
     beside: sandboxRoutes(openInbox(":memory:"), {
-      phone: { texts, smsc, ownNumber: number },
+      phone: { texts, smsc, ownNumber: number, numbering },
       instance: () => (sent === null ? null : { sent, keys: { apiKey: "", operatorKey: "" } }),
     }),
     configure(config) {
-      config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password: PASSWORD }) };
+      config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password: PASSWORD }, prefixes) };
     },
   });
   sent = openSentStore(instance.app.db);
