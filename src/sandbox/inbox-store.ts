@@ -35,6 +35,11 @@ export function openPlayDatabase(file: string, { version, table, make }: Layout)
   return database;
 }
 
+/** Rows that were written since it was opened. */
+export function countChanges(database: Database): number {
+  return database.query<{ count: number }, []>("SELECT total_changes() AS count").get()?.count ?? 0;
+}
+
 /** When the newest message was accepted that pombo had at the last "Delete all", in Unix milliseconds; 0: never. */
 export function openClearedUntil(database: Database) {
   return {

@@ -3,7 +3,7 @@
  * that `pombo dev --data DIR` still shows yesterday's mail.
  */
 import type { DkimVerdict } from "../../protocols/dkim/verify.ts";
-import { type Layout, openClearedUntil, openPlayDatabase } from "../inbox-store.ts";
+import { countChanges, type Layout, openClearedUntil, openPlayDatabase } from "../inbox-store.ts";
 
 /** Messages that one `list` gives when nothing else is asked. */
 export const DEFAULT_LIST_LIMIT = 100;
@@ -110,6 +110,8 @@ export function openInbox(file: string, limits = LIMITS) {
     },
 
     clearedUntil: clearedUntil.read,
+
+    countChanges: (): number => countChanges(database),
 
     close: (): void => database.close(),
   };

@@ -2,7 +2,7 @@
  * The texts of the sandbox's phones: what arrived at each number and what was written back from it, in a SQLite
  * file of their own beside the mail's inbox (sandbox/inbox-store.ts). The oldest make room.
  */
-import { type Layout, openClearedUntil, openPlayDatabase } from "../inbox-store.ts";
+import { countChanges, type Layout, openClearedUntil, openPlayDatabase } from "../inbox-store.ts";
 
 const MAX_TEXTS = 10_000;
 /** Texts that one `list` gives when nothing else is asked. */
@@ -72,6 +72,8 @@ export function openTexts(file: string, maxTexts: number = MAX_TEXTS) {
     },
 
     clearedUntil: clearedUntil.read,
+
+    countChanges: (): number => countChanges(database),
 
     close: (): void => database.close(),
   };

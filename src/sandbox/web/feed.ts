@@ -18,11 +18,25 @@ export interface FeedDeps {
   sent: SentStore | null;
 }
 
+/** The feed as JSON with its entity tag. It is made anew only when something was written: pages ask each second. */
+export function openFeed(): (deps: FeedDeps) => { body: string; tag: string } {
+  let made = { changes: "", body: "", tag: "" };
+  return (deps) => {
+    const counts = [deps.inbox, deps.texts, deps.sent].map((store) => store?.countChanges() ?? -1);
+    const changes = counts.join(" ");
+    if (changes !== made.changes) {
+      const body = JSON.stringify(readFeed(deps));
+      made = { changes, body, tag: `"${Bun.hash(body).toString(36)}"` };
+    }
+    return made;
+  };
+}
+
 /**
  * Newest first. `sent`: the record of the API; null: it is gone. `message` and `text`: what arrived; null: nothing did.
  * A record that was delivered, or that was there when everything was deleted, is shown only with what arrived.
  */
-export function readFeed({ inbox, texts, sent }: FeedDeps) {
+function readFeed({ inbox, texts, sent }: FeedDeps) {
   return { mail: readMail(inbox, sent), phones: texts === null ? [] : readPhones(texts, sent) };
 }
 

@@ -1,6 +1,6 @@
 // The sandbox's page: switches between mail and phones, asks for news every second, and knows the keys.
 
-import { byId, fetchText, pressOne, showSample } from "./dom.js";
+import { byId, pressOne, showSample } from "./dom.js";
 import {
   countFresh,
   deleteMail,
@@ -20,7 +20,8 @@ const POLL_MS = 1000;
 const HIDDEN_POLL_MS = 5000;
 const VIEWS = ["mail", "phones"];
 
-let feed = "";
+/** Of the newest feed. */
+let feedTag = "";
 
 for (const list of document.querySelectorAll("dl.tries")) list.append(byId("tries").content.cloneNode(true));
 
@@ -50,11 +51,12 @@ function drawBar() {
 async function poll() {
   const status = byId("status");
   try {
-    const text = await fetchText("/sandbox/feed");
+    const answer = await fetch("/sandbox/feed", { cache: "no-store", headers: { "if-none-match": feedTag } });
+    if (!answer.ok && answer.status !== 304) throw new Error(`status ${answer.status}`);
     status.classList.remove("lost");
-    if (text !== feed) {
-      feed = text;
-      const { mail, phones } = JSON.parse(text);
+    if (answer.ok) {
+      const { mail, phones } = await answer.json();
+      feedTag = answer.headers.get("etag");
       takeMail(mail);
       takePhones(phones);
     }

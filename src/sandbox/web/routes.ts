@@ -10,7 +10,7 @@ import type { Inbox, StoredMessage } from "../mx/inbox.ts";
 import { buildPage, findPageFile, PAGE_POLICY } from "./assets.ts";
 import { phoneRoutes, type PhoneDeps } from "./phone-routes.ts";
 import { readMessage, sourceText, withoutHints } from "../mx/parse.ts";
-import { readFeed } from "./feed.ts";
+import { openFeed } from "./feed.ts";
 import type { SentStore } from "./sent-store.ts";
 import { showInbox } from "./views.ts";
 
@@ -40,7 +40,7 @@ interface SandboxPageOptions {
 export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
   const { domain = "your-domain.example", phone = null, instance = () => null } = options;
   const getSent = () => instance()?.sent ?? null;
-  const texts = phone?.texts ?? null;
+  const readFeed = openFeed();
   const deleteAll = () => inbox.clear(getSent()?.emails(1)[0]?.email.createdAt ?? 0);
   const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null, number: phone?.numbering.example });
   const messages = guardedRoutes("sandbox")
@@ -52,9 +52,12 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
       if (file === null) return faultAnswer(404, { code: "NOT_FOUND", message: "The sandbox has no such page." });
       return answer(file.body, file.type, PAGE_POLICY);
     })
-    .get("/sandbox/feed", () =>
-      Response.json(readFeed({ inbox, texts, sent: getSent() }), { headers: GUARDING_HEADERS }),
-    )
+    .get("/sandbox/feed", ({ request }) => {
+      const { body, tag } = readFeed({ inbox, texts: phone?.texts ?? null, sent: getSent() });
+      const headers = { ...GUARDING_HEADERS, etag: tag, "content-type": "application/json" };
+      const isKnown = request.headers.get("if-none-match") === tag;
+      return new Response(isKnown ? null : body, { status: isKnown ? 304 : 200, headers });
+    })
     .get(KEYS_PATH, () => {
       const keys = instance()?.keys;
       if (keys === undefined) return faultAnswer(503, { code: "UNAVAILABLE", message: "The sandbox is starting." });

@@ -1,6 +1,6 @@
 // The newest emails and SMS of all workspaces, from pombo's own database, for the sandbox's page.
 
-import { and, desc, eq } from "drizzle-orm";
+import { and, desc, eq, sql } from "drizzle-orm";
 import type { EmailState } from "../../modules/emails/store/store.ts";
 import type { MessageRow } from "../../modules/sms/queue/message-store.ts";
 import type { Db } from "../../platform/db/open.ts";
@@ -18,6 +18,8 @@ export interface SentStore {
   emails(limit: number): EmailState[];
   /** Newest first. */
   sms(limit: number): SentSms[];
+  /** Rows that were written since the start: while it stays the same, so do the others. */
+  countChanges(): number;
 }
 
 export function openSentStore({ orm }: Pick<Db, "orm">): SentStore {
@@ -38,5 +40,6 @@ export function openSentStore({ orm }: Pick<Db, "orm">): SentStore {
         .orderBy(desc(smsMessages.id))
         .limit(limit)
         .all(),
+    countChanges: () => orm.get<[count: number]>(sql`SELECT total_changes()`)[0],
   };
 }

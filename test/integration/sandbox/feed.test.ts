@@ -67,6 +67,33 @@ test("an email that arrived has its record, as often as it came; one that bounce
   expect(phones).toEqual([]);
 });
 
+test("a page that has the feed gets it again only after a change", async () => {
+  const { instance, send, arrive } = await open();
+  await using _ = instance;
+  const ask = (tag: string) =>
+    instance.workspace.call("GET", "/sandbox/feed", { key: null, headers: { "if-none-match": tag } });
+  const { returnPath } = await send("maria@example.com");
+  const seen = new Set<string>();
+  const changes = [
+    () => undefined,
+    () => send("bounce@example.com"),
+    () => arrive(returnPath, "maria@example.com"),
+    () => instance.workspace.call("DELETE", "/sandbox/messages", { key: null }),
+  ];
+  let tag = "";
+  for (const change of changes) {
+    await change();
+    const answer = await ask(tag);
+    expect(answer.status).toBe(200);
+    tag = answer.headers.get("etag") ?? "";
+    const again = await ask(tag);
+    expect([again.status, again.text, again.headers.get("etag")]).toEqual([304, "", tag]);
+    seen.add(tag);
+  }
+  // Empty at first and at the end.
+  expect(seen.size).toBe(3);
+});
+
 test("the emails of every workspace are there", async () => {
   const { instance, send, feed } = await open();
   await using _ = instance;
