@@ -16,8 +16,9 @@ test("the page and all that it is made of come without a key, with a policy that
   expect((await get("/sandbox/keys")).status).toBe(404);
   const types: string[] = [];
   for (const path of ["/docs", "/docs/", ...parts, "/docs/swagger-ui-bundle.js.LICENSE.txt"]) {
-    const { status, headers } = await get(path);
+    const { status, headers, text } = await get(path);
     expect([path, status]).toEqual([path, 200]);
+    for (const { key } of [pombo.workspace, pombo.operator]) expect(text).not.toContain(key);
     expect(headers.get("x-request-id")).toMatch(UUID_V7);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     const policy = Object.fromEntries((headers.get("content-security-policy") ?? "").split("; ").map(split));
