@@ -75,6 +75,7 @@ export function formatRetention(figures: RetentionFigures): string {
   ].join("\n");
 }
 
+/** The lower one where two are in the middle. */
 function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 }
