@@ -1,7 +1,8 @@
 # The executable and what it needs of a system: no shell, no package manager, no root. From what script/build made:
 #   script/build && docker build -t pombo .
 #   script/build --target linux-arm64 && docker build --platform linux/arm64 --build-arg EXECUTABLE=dist/pombo-linux-arm64 -t pombo .
-# With Docker 23 or newer (before: DOCKER_BUILDKIT=1), or with buildah 1.29 or newer (before: --build-arg BUILDPLATFORM=linux/amd64).
+# With Docker 23 or newer (before: DOCKER_BUILDKIT=1), or with buildah
+# (1.28 needs --build-arg BUILDPLATFORM=linux/amd64 to make an image for arm64).
 # Set up:  docker run --rm -v pombo:/var/lib/pombo pombo init --config /var/lib/pombo/pombo.toml --hostname mail.example.net --listen 0.0.0.0:8080
 # Run:     docker run -d --name pombo --restart unless-stopped --stop-timeout 90 -p 25:25 -p 127.0.0.1:8080:8080 -v pombo:/var/lib/pombo pombo
 # In Compose: `stop_grace_period: 90s`. Docker's own ten seconds would end deliveries in the middle, and leave the replica behind.
