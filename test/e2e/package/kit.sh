@@ -4,6 +4,8 @@
 readonly SUITE=bookworm
 readonly MIRROR=${POMBO_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
+# What is put into a system or an image is read by other users there.
+umask 022
 work=$(mktemp -d /var/tmp/pombo-check.XXXXXX)
 system="" unshared=""
 # PID 1 of the namespaces: with it goes everything in them.
