@@ -9,12 +9,11 @@ import { say } from "../framework/text.ts";
 type Domain = typeof OperatorDomain.static;
 
 const COLUMNS: Column<Domain>[] = [
-  { title: "ID", of: ({ id }) => id },
-  { title: "WORKSPACE", of: ({ workspaceId }) => workspaceId },
-  { title: "STATUS", of: ({ status }) => status },
-  { title: "CREATED", of: ({ createdAt }) => createdAt, isTime: true },
-  { title: "VERIFIED", of: ({ verifiedAt }) => verifiedAt, isTime: true },
+  { title: "ID", of: ({ id }) => id, kind: "id" },
   { title: "DOMAIN", of: ({ domain }) => domain },
+  { title: "STATUS", of: ({ status }) => status, kind: "status" },
+  { title: "VERIFIED", of: ({ verifiedAt }) => verifiedAt, kind: "time" },
+  { title: "WORKSPACE", of: ({ workspaceId }) => workspaceId, kind: "id" },
 ];
 
 export const DOMAIN_COMMANDS: OperatorCommand[] = [

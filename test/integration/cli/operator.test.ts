@@ -158,6 +158,7 @@ const NOBODY = {
   args: [],
   env: {},
   out: () => undefined,
+  say: () => undefined,
   err: () => undefined,
   write: () => undefined,
   flushed: () => Promise.resolve(),

@@ -67,6 +67,7 @@ function listen(api: string, forward: string | undefined, json = false) {
     args: [],
     env: {},
     out: (text: string) => void said.out.push(text),
+    say: (text: string) => void said.out.push(text),
     err: (text: string) => void said.err.push(text),
     write: () => undefined,
     flushed: () => Promise.resolve(),
