@@ -8,7 +8,7 @@ import {
   type Terminal,
   UsageError,
 } from "./framework/definition.ts";
-import { DOMAIN_COMMANDS } from "./commands/domain.ts";
+import { DOMAIN_COMMANDS } from "./commands/domain/domain.ts";
 import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview, usage } from "./framework/help.ts";
 import { INBOX_COMMANDS } from "./commands/inbox.ts";

@@ -57,6 +57,20 @@ export async function findWorkspace(api: OperatorApi, wanted: string): Promise<s
   return choose(wanted, candidates, { what: "workspace", listBy: "pombo workspace list" });
 }
 
+/** Where no workspace is named. Throws CommandError unless there is exactly one. */
+export async function findOnlyWorkspace(api: OperatorApi): Promise<string> {
+  const all = await api.all<{ id: string; name: string }>("/operator/workspaces");
+  const [only] = all;
+  if (only === undefined)
+    throw new CommandError("There are no workspaces yet. Create one with pombo workspace create NAME.");
+  if (all.length === 1) return only.id;
+  const shown = all.slice(0, MAX_SHOWN).map(({ id, name }) => [id, plain(name)] as const);
+  const more = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more`] : [];
+  throw new CommandError(
+    ["There are several workspaces; choose one with --workspace:", labelledLines(shown), ...more].join("\n"),
+  );
+}
+
 /** `workspaceId`: only a domain of this workspace. */
 export async function findDomain(api: OperatorApi, wanted: string, workspaceId?: string): Promise<string> {
   if (isId(wanted)) return wanted.toLowerCase();

@@ -65,9 +65,8 @@ test("an email's trace has its attempts, the recipient's suppression, what was t
   const [event] = trace.events;
   const ofEvent = { id: event.id, kind: "event", from: "", to: id, status: "email.queued" };
   expect(await found(`${event.id.slice(0, 23)}&events=true`)).toEqual([expect.objectContaining(ofEvent)]);
-  expect((await found(`${id.slice(0, 8)}&events=true`)).map(({ kind }: Json) => kind)).toEqual([
-    ...["email", "event", "event"],
-  ]);
+  const [first, ...others] = (await found(`${id.slice(0, 8)}&events=true`)).map(({ kind }: Json) => kind);
+  expect([first, new Set(others)]).toEqual(["email", new Set(["event"])]);
   expect(await found(`${event.id.slice(0, 23)}`)).toEqual([]);
   const short = await runHere(["trace", event.id.slice(0, 23), "--data-dir", pombo.directory]);
   expect(short.out).toStartWith(`Email ${id}\n`);

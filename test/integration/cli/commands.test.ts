@@ -275,7 +275,7 @@ const LISTS: ListCase[] = [
       "01b1fd60-a478  loja.test  pending  -               01a1fd60-a478",
     ],
     piped: [`${ID}\tloja.test\tpending\t-\t${W}`],
-    empty: "This workspace has registered no domain (POST /api/v1/domains with its API key).",
+    empty: "This workspace has registered no domain. Register one with pombo domain add NAME.",
   },
 ];
 

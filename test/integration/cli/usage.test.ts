@@ -9,7 +9,7 @@ const GROUPS = {
   credits: ["grant", "deduct", "list"],
   sender: ["list", "add", "remove"],
   suppression: ["list", "import", "export", "held"],
-  domain: ["list", "suspend", "resume"],
+  domain: ["list", "add", "check", "suspend", "resume"],
 };
 
 test("help names every command, on standard output", async () => {
