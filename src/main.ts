@@ -74,7 +74,11 @@ async function main(): Promise<void> {
     say: (text) => out.write(layOut(text, screen)),
     write: (bytes) => out.writeBytes(bytes),
     // A reason may quote a file or a program that others control.
-    err: (text) => err.write(layOut(plainLines(text), errorScreen)),
+    err(text, colour) {
+      const [first = "", ...rest] = plainLines(text).split("\n\n");
+      const shown = [colour === undefined ? first : paint(first, colour), ...rest].join("\n\n");
+      err.write(layOut(shown, errorScreen));
+    },
     flushed: () => out.flushed(),
     width: screen.width,
     isInteractive: process.stdin.isTTY && process.stdout.isTTY,
@@ -102,8 +106,7 @@ async function main(): Promise<void> {
     await runCommand([...terminal.args], terminal);
   } catch (error) {
     const isForPeople = error instanceof StartError || error instanceof CommandError;
-    const [reason = "", ...rest] = plainLines(isForPeople ? error.message : errorText(error)).split("\n\n");
-    err.write(layOut([paint(reason, "red"), ...rest].join("\n\n"), errorScreen));
+    terminal.err(isForPeople ? error.message : errorText(error), "red");
     process.exitCode =
       error instanceof CommandError ? error.exitCode : error instanceof FinalStartError ? FINAL_EXIT : 1;
   }

@@ -1,6 +1,7 @@
 // A command: its definition, from which its arguments are parsed and its help is written, its terminal, its errors.
 
 import { parseArgs } from "node:util";
+import type { Colour } from "./screen.ts";
 import { nearest } from "../../config/closest-match.ts";
 
 /** 1: refused or failed, 2: wrong usage; help.ts lists the others. */
@@ -32,8 +33,8 @@ export interface Terminal {
   say: (text: string) => void;
   /** Bytes to standard output, as they are. */
   write: (bytes: Uint8Array) => void;
-  /** Lines to standard error. */
-  err: (text: string) => void;
+  /** Text to standard error, its first paragraph in a colour where that is a terminal with colours. */
+  err: (text: string, colour?: Colour) => void;
   /** Resolves when the output was read: a long list waits for its reader. */
   flushed: () => Promise<void>;
   /** Columns of the screen that standard output is; null: another program reads it. */

@@ -22,7 +22,7 @@ export function findScreen(
 export const DEFAULT_WIDTH = 80;
 
 const CODES = { red: 31, green: 32, yellow: 33 };
-type Colour = keyof typeof CODES;
+export type Colour = keyof typeof CODES;
 const COLOURS = ["red", "green", "yellow"] as const satisfies Colour[];
 
 /** `text` with a colour, which layOut() removes where the screen has none. */
@@ -37,10 +37,14 @@ const STATUS_WORDS: Record<Colour, string> = {
   red: "bounced failed complained suppressed suspended blocked refused not undelivered expired bad missing",
 };
 
-/** A status such as `bounced` or `email.bounced`, in its colour. */
-export function paintStatus(status: string): string {
+/** The colour of a status such as `bounced` or `email.bounced`; most have none. */
+export function findColour(status: string): Colour | undefined {
   const [, word = ""] = /^(?:\w+\.)?(\w+)/.exec(status) ?? [];
-  const colour = COLOURS.find((each) => STATUS_WORDS[each].split(" ").includes(word));
+  return COLOURS.find((each) => STATUS_WORDS[each].split(" ").includes(word));
+}
+
+export function paintStatus(status: string): string {
+  const colour = findColour(status);
   return colour === undefined ? status : paint(status, colour);
 }
 
@@ -62,12 +66,15 @@ export function layOut(text: string, { width, hasColour }: Screen): string {
 /** Indentation, and a label with two spaces or more behind it. */
 const LABEL = /^ *(?:[^ ]+(?: [^ ]+)* {2,})?/;
 
+/** A command on a line of its own: broken, it would no longer work as pasted. */
+const COMMAND = /^ +(?:sudo |pombo (?!.* {2}))/;
+
 /**
  * The lines of one line. They break at spaces, never inside a word, and go on under the text behind a label, else two
  * columns further in than an indented line begins.
  */
 export function wrap(line: string, width: number): string[] {
-  if (getWidth(line) <= width) return [line];
+  if (getWidth(line) <= width || COMMAND.test(line)) return [line];
   const [head = ""] = LABEL.exec(line) ?? [];
   const [indentation = ""] = /^ */.exec(line) ?? [];
   const isLabelled = head.length > indentation.length && getWidth(head) <= width / 2;

@@ -1,6 +1,6 @@
 // Text for people: where a line breaks, and when it has colours.
 import { expect, test } from "bun:test";
-import { findScreen, layOut, paint, paintStatus, wrap } from "../../../../src/cli/framework/screen.ts";
+import { findColour, findScreen, layOut, paint, paintStatus, wrap } from "../../../../src/cli/framework/screen.ts";
 
 const PIPE = { width: null, hasColour: false };
 
@@ -30,6 +30,12 @@ test("an indented line goes on two columns further in, and a labelled one under 
   expect(wrap("  a long label here  and text", 20)).toEqual(["  a long label here", "    and text"]);
 });
 
+test("a command to be pasted stays on its line", () => {
+  for (const command of ["  pombo workspace delete 01a2 --yes", "  sudo -u pombo pombo status", "  sudo edit  # a comment"])
+    expect(wrap(command, 20)).toEqual([command]);
+  expect(wrap("  pombo dev  Try pombo, a sandbox", 20)).toHaveLength(2);
+});
+
 test("a text for another program is left as it is, without colours", () => {
   const text = `${"word ".repeat(40)}\n${paint("failed", "red")}`;
   expect(layOut(text, PIPE)).toBe(`${"word ".repeat(40)}\nfailed`);
@@ -48,6 +54,8 @@ test("statuses have colours, also as an event's name and before a reason; other 
   expect(paintStatus("email.bounced")).toBe(paint("email.bounced", "red"));
   expect(paintStatus("refused, again at 08:16:00")).toStartWith("\u001b[31m");
   for (const word of ["queued", "", "-", "constructor", "toString"]) expect(paintStatus(word)).toBe(word);
+  expect(findColour("email.delivery_delayed")).toBe("yellow");
+  expect(findColour("mx")).toBeUndefined();
 });
 
 test("colours are for terminals, unless NO_COLOR is set or TERM is dumb; NO_COLOR= is not set", () => {
