@@ -36,7 +36,8 @@ export const QUEUE_COMMANDS: OperatorCommand[] = [
       ...KIND_OPTIONS,
       limit: { value: "N", about: `how many are shown (${DEFAULT_LIST})` },
     },
-    about: "List messages that wait, oldest first: emails, or others with --sms, --webhooks or a number.",
+    about:
+      "List messages that wait, oldest first: emails, or others with --sms, --webhooks or a number. Trace, retry and drop take the short ids that it shows.",
     run: listMessages,
   },
   {

@@ -31,7 +31,11 @@ test("an indented line goes on two columns further in, and a labelled one under 
 });
 
 test("a command to be pasted stays on its line", () => {
-  for (const command of ["  pombo workspace delete 01a2 --yes", "  sudo -u pombo pombo status", "  sudo edit  # a comment"])
+  for (const command of [
+    "  pombo workspace delete 01a2 --yes",
+    "  sudo -u pombo pombo status",
+    "  sudo edit  # a comment",
+  ])
     expect(wrap(command, 20)).toEqual([command]);
   expect(wrap("  pombo dev  Try pombo, a sandbox", 20)).toHaveLength(2);
 });
