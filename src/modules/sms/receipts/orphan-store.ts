@@ -23,7 +23,7 @@ export function openOrphanStore({ orm }: Db) {
     },
     /** By the id of an answer, in one of the forms that receipts may have it in; in the order in which they came. */
     bySmscId: (route: string, key: string): OrphanRow[] => selectById.all({ route, key }),
-    /** Of a number (its last nine digits), received from `since` on, the newest first: for an outcome that is unknown. */
+    /** Of numbers with this key (../encoding/phone-number.ts), received from `since` on, the newest first: for an outcome that is unknown. */
     byNumber: (route: string, numberKey: string, since: number): OrphanRow[] =>
       orm
         .select()
