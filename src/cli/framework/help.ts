@@ -10,7 +10,7 @@ export function overview(commands: readonly Command[]): string {
   const all = [...Map.groupBy(commands, ({ name }) => firstWord(name))];
   // `operator-key rotate` stands with the other operator commands.
   const isSingle = ([first, ...others]: Command[]) =>
-    others.length === 0 && !(first?.name.includes(" ") === true && "data-dir" in first.options);
+    others.length === 0 && !(first?.name.includes(" ") === true && isOperatorCommand(first));
   const single = all.flatMap(([, members]) => (isSingle(members) ? members : []));
   const groups = all.filter(([, members]) => !isSingle(members));
   const names = [...single.map(({ name }) => name), ...groups.map(([name]) => name)];
@@ -56,7 +56,7 @@ export function groupHelp(members: readonly Command[]): string {
       ...wrap(command.about, DEFAULT_WIDTH - 3 * INDENT.length).map((line) => INDENT.repeat(3) + line),
     ]),
     "",
-    `${INDENT}Each also takes --config FILE, --data-dir DIR, --json and --help.`,
+    `${INDENT}Each also takes ${members.every(isOperatorCommand) ? "--config FILE, --data-dir DIR, --json and " : ""}--help.`,
   ].join("\n");
 }
 
@@ -88,12 +88,12 @@ function shownOptions(command: Command) {
   );
 }
 
-/** The options of every operator's command, left out of a synopsis. */
-const EVERYWHERE = new Set(["config", "data-dir", "json"]);
+/** The options of every operator's command, left out of its synopsis. */
+const EVERYWHERE = ["config", "data-dir", "json"];
 
 /** `pombo workspace block WORKSPACE [--hold]`; further lines begin under the arguments. */
 function synopsis(start: string, command: Command): string[] {
-  const own = shownOptions(command).filter(([name]) => !EVERYWHERE.has(name));
+  const own = shownOptions(command).filter(([name]) => !isOperatorCommand(command) || !EVERYWHERE.includes(name));
   const head = `${start}pombo ${command.name} `;
   const rest = [...command.arguments, ...own.map((option) => `[${formatOption(option, TIED)}]`)].join(" ");
   return hang(head, wrap(rest, DEFAULT_WIDTH - head.length));
@@ -114,6 +114,10 @@ function hang(head: string, lines: readonly string[]): string[] {
 
 function fit(line: string): string[] {
   return wrap(line, DEFAULT_WIDTH);
+}
+
+function isOperatorCommand({ options }: Command): boolean {
+  return EVERYWHERE.every((name) => name in options);
 }
 
 /** A space at which no line ends. */

@@ -23,3 +23,18 @@ test("the overview and the exit codes", () => {
   for (const line of [...overview(COMMANDS).split("\n"), ...exitCodes().split("\n")])
     expect(line.length).toBeLessThanOrEqual(80);
 });
+
+test("a group names the options that each of its commands takes, and no others", () => {
+  const groups = Map.groupBy(
+    COMMANDS.filter(({ name }) => name.includes(" ")),
+    ({ name }) => name.split(" ")[0] ?? "",
+  );
+  for (const [first, members] of groups) {
+    const [, given = ""] = /Each also takes (.*)\.$/.exec(groupHelp(members)) ?? [];
+    const named = [...given.matchAll(/--([a-z-]+)/g)].map(([, name = ""]) => name);
+    expect(named).toContain("help");
+    for (const name of named.filter((each) => each !== "help"))
+      for (const { options } of members)
+        expect([first, Object.keys(options)]).toEqual([first, expect.arrayContaining([name])]);
+  }
+});
