@@ -46,9 +46,7 @@ export const trace: OperatorCommand = {
     const found = messages.length > 0 ? messages : all;
     const [only] = found;
     if (only === undefined)
-      throw new CommandError(
-        say`No message or event has an id that begins with ${wanted}, and no message this recipient.`,
-      );
+      throw new CommandError(say`No message went to ${wanted}, and no id of a message or event begins so.`);
     return found.length === 1 ? await show(only.id) : list(found, COLUMNS, "");
   },
 };
