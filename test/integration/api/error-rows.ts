@@ -164,7 +164,7 @@ export const ROWS: Record<string, Row> = {
     missing: () => ({ path: `/api/v1/operator/domains?workspaceId=${NO_ID}` }),
   },
   "POST /api/v1/operator/workspaces/{id}/domains": {
-    ...ofWorkspace("/domains", { domain: "new.test" }),
+    ...ofWorkspace("/domains", { domain: "newer.test" }),
     conflict: () => ({ body: { domain: "loja.test" }, code: "DOMAIN_ALREADY_EXISTS" }),
   },
   "POST /api/v1/operator/domains/{id}/verification-checks": {
