@@ -129,6 +129,8 @@ const SEEDS: Record<string, Seed> = {
   "POST /api/v1/operator/workspaces/{id}/keys": workspace,
   "GET /api/v1/operator/workspaces/{id}/suppressions": workspace,
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": workspace,
+  "POST /api/v1/operator/workspaces/{id}/domains": workspace,
+  "POST /api/v1/operator/domains/{id}/verification-checks": domain,
   "PATCH /api/v1/operator/domains/{id}": domain,
   "GET /api/v1/operator/trace/{id}": email,
   "GET /api/v1/operator/inbox/{id}": inboxMail,

@@ -172,6 +172,24 @@ function examplesFor(
     { route: "GET /api/v1/operator/domains", status: 200, options: key },
     { route: "GET /api/v1/operator/domains", status: 403 },
     {
+      route: "POST /api/v1/operator/workspaces/{id}/domains",
+      status: 201,
+      path: `/api/v1/operator/workspaces/${pombo.workspace.id}/domains`,
+      options: { body: { domain: "operators.test" }, ...key },
+    },
+    {
+      route: "POST /api/v1/operator/workspaces/{id}/domains",
+      status: 404,
+      path: `/api/v1/operator/workspaces/${UNKNOWN_ID}/domains`,
+      options: { body: { domain: "x.test" }, ...key },
+    },
+    {
+      route: "POST /api/v1/operator/domains/{id}/verification-checks",
+      status: 200,
+      path: `/api/v1/operator/domains/${domain}/verification-checks`,
+      options: key,
+    },
+    {
       route: "PATCH /api/v1/operator/domains/{id}",
       status: 200,
       path: `/api/v1/operator/domains/${domain}`,

@@ -55,6 +55,8 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/workspace/usage": ["200", "401", "403", "422"],
   "GET /api/v1/domains/{id}": ["200", "401", "403", "404", "422"],
   "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
+  "POST /api/v1/operator/workspaces/{id}/domains": ["201", "402", "409", ...OPERATOR_CHANGE_STATUSES],
+  "POST /api/v1/operator/domains/{id}/verification-checks": ["200", ...OPERATOR_CHANGE_STATUSES],
   "PATCH /api/v1/operator/domains/{id}": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
   "GET /api/v1/operator/status": ["200", "401", "403", "422", "503"],
   "GET /api/v1/operator/trace": ["200", "401", "403", "422"],

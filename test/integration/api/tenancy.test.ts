@@ -77,6 +77,11 @@ const CASES: Record<string, Case> = {
   },
   "GET /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "GET /api/v1/operator/domains": { kind: "operators", path: () => "/api/v1/operator/domains" },
+  "POST /api/v1/operator/workspaces/{id}/domains": operators("workspaces/{id}/domains", { domain: "new.test" }),
+  "POST /api/v1/operator/domains/{id}/verification-checks": {
+    kind: "operators",
+    path: ({ domainId }) => `/api/v1/operator/domains/${domainId}/verification-checks`,
+  },
   "PATCH /api/v1/operator/domains/{id}": {
     kind: "operators",
     path: ({ domainId }) => `/api/v1/operator/domains/${domainId}`,

@@ -1,17 +1,19 @@
 // The operator's queries on webhook calls that wait, and on the events about a message.
 
-import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries, webhookJobs, webhooks, workspaces } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
-import { walkById } from "../../../platform/queue/queue-admin.ts";
+import { type MessageCandidate, walkById } from "../../../platform/queue/queue-admin.ts";
 
 /** Calls of a webhook, or of all, that are counted at most. */
 export const MAX_COUNTED = 100_000;
 /** Events about one message, and calls about one event, that are shown. */
 const MAX_EVENTS = 200;
 const MAX_CALLS = 200;
+/** Sorts after every character that an id may have. */
+const PAST_HEX = "g";
 
 /** Prepares the statements; nothing is written here. */
 export function openWebhookAdminStore({ orm }: Db) {
@@ -102,6 +104,17 @@ export function openWebhookAdminStore({ orm }: Db) {
       );
     },
 
+    byIdPrefix: (prefix: string, limit: number): MessageCandidate[] =>
+      orm
+        .select()
+        .from(events)
+        .where(and(gte(events.uid, prefix), lt(events.uid, prefix + PAST_HEX)))
+        .orderBy(desc(events.uid))
+        .limit(limit)
+        .all()
+        .map(({ uid, workspaceId, type, resource, createdAt }) => {
+          return { uid, workspaceId, from: "", to: resource, status: type, createdAt };
+        }),
     /** The subject of an event, or of a call about one; null: there is neither. */
     subject(uid: string): { type: string; resource: string } | null {
       const about = { type: events.type, resource: events.resource };
