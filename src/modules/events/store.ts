@@ -3,6 +3,7 @@ import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/schema.ts";
 import { removeOldest, prepareInsert } from "../../platform/db/batches.ts";
 import { prepare } from "../../platform/db/statement.ts";
+import { eraseEventBody } from "./erase.ts";
 
 export type EventRow = typeof events.$inferSelect;
 
@@ -44,6 +45,29 @@ export function openEventStore(db: Db) {
       selectAfter.all({ workspaceId, after, limit }),
     /** The id of a workspace's last event; 0: it has none. */
     getLastId: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
+
+    /** A workspace's events about one resource, oldest first. */
+    listAbout: (workspaceId: number, resource: string, limit: number): EventRow[] =>
+      orm
+        .select()
+        .from(events)
+        .where(and(eq(events.resource, resource), eq(events.workspaceId, workspaceId)))
+        .orderBy(asc(events.id))
+        .limit(limit)
+        .all(),
+
+    /** Inside a transaction: replaces what events about a resource say of a person. `renamed`: the resource's name from now on. */
+    erase(workspaceId: number, resource: string, renamed = resource): number[] {
+      const isAbout = and(eq(events.resource, resource), eq(events.workspaceId, workspaceId));
+      const rows = orm.select({ id: events.id, body: events.body }).from(events).where(isAbout).all();
+      for (const { id, body } of rows)
+        orm
+          .update(events)
+          .set({ resource: renamed, body: eraseEventBody(body) })
+          .where(eq(events.id, id))
+          .run();
+      return rows.map(({ id }) => id);
+    },
 
     /** Removes a batch of the events older than `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean => removeOldest(orm, events, notBefore),

@@ -43,6 +43,10 @@ export function openOrphanStore({ orm }: Db) {
         .from(smsReceiptOrphans)
         .groupBy(smsReceiptOrphans.route)
         .all(),
+    /** Inside a transaction: removes those of a number (its last nine digits). */
+    removeOfNumber(numberKey: string): void {
+      orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.numberKey, numberKey)).run();
+    },
     remove(id: number): void {
       orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.id, id)).run();
     },

@@ -21,7 +21,7 @@ const parts: RouteDeps = {
 function sent({ recipient = "maria@example.com", host = HOST, at = NOW, key = KEY } = {}) {
   const uid = newId(at, systemRandom);
   const address = returnPath({ id: uid, recipient }, host, key);
-  emails.set(uid, { recipientAddress: recipient, returnPath: address });
+  emails.set(uid, { recipientAddress: recipient, isErased: false, returnPath: address });
   return { uid, address };
 }
 
