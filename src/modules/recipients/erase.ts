@@ -55,16 +55,26 @@ export interface ErasureScope {
 
 type Counts = Omit<typeof Erasure.static, "erasedAt" | "complete">;
 
+const NOTHING: Readonly<Counts> = {
+  emails: 0,
+  canceledEmails: 0,
+  sms: 0,
+  canceledSms: 0,
+  inFlight: 0,
+  inboundSms: 0,
+  events: 0,
+  webhookCalls: 0,
+  suppressions: 0,
+  inboxMails: 0,
+};
+
 export async function eraseRecipient(
   recipient: Recipient,
   scope: ErasureScope,
   deps: EraseDeps,
 ): Promise<typeof Erasure.static> {
   const until = deps.steady.now() + BUDGET_MS;
-  const counts: Counts = {
-    ...{ emails: 0, canceledEmails: 0, sms: 0, canceledSms: 0, inFlight: 0, inboundSms: 0 },
-    ...{ events: 0, webhookCalls: 0, suppressions: 0, inboxMails: 0 },
-  };
+  const counts: Counts = { ...NOTHING };
   let isComplete = true;
   for (const step of listSteps(recipient, scope, deps)) {
     for (let isMore = true; isMore && isComplete;) {

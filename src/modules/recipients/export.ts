@@ -35,6 +35,16 @@ export interface ExportDeps {
 
 type Item = typeof RecipientItem.static;
 
+const NO_MEMBERS = {
+  email: null,
+  sms: null,
+  inboundSms: null,
+  suppression: null,
+  held: false,
+  emailTimeline: [],
+  smsTimeline: [],
+};
+
 /** A row of one of the lists, at its place among all of them. */
 interface Found extends Position {
   /** Undefined: it is gone meanwhile. */
@@ -91,9 +101,16 @@ function emailSource({ workspaceId, address }: Owned, deps: ExportDeps): Source 
         show() {
           const found = emails.findRecord({ workspaceId, domainId: null }, uid);
           if (found === undefined) return undefined;
-          const timeline = showTimeline(found, emails.listAttempts(id, MAX_SHOWN_ATTEMPTS), reports.list(id));
+          const emailTimeline = showTimeline(found, emails.listAttempts(id, MAX_SHOWN_ATTEMPTS), reports.list(id));
           const events = listEvents(workspaceId, uid, deps);
-          return { kind: "email", at: toIsoTime(createdAt), email: showRecord(found), timeline, events };
+          return {
+            ...NO_MEMBERS,
+            kind: "email",
+            at: toIsoTime(createdAt),
+            email: showRecord(found),
+            emailTimeline,
+            events,
+          };
         },
       })),
   };
@@ -107,10 +124,11 @@ function smsSource({ workspaceId, address }: Owned, deps: ExportDeps): Source {
         createdAt: row.createdAt,
         id: row.id,
         show: () => ({
+          ...NO_MEMBERS,
           kind: "sms",
           at: toIsoTime(row.createdAt),
           sms: showMessage(row),
-          timeline: showSmsTimeline(row, segments.listByMessage(row.id)),
+          smsTimeline: showSmsTimeline(row, segments.listByMessage(row.id)),
           events: listEvents(workspaceId, row.uid, deps),
         }),
       })),
@@ -124,6 +142,7 @@ function inboundSource({ workspaceId, address }: Owned, deps: ExportDeps): Sourc
         createdAt: row.receivedAt,
         id: row.id,
         show: () => ({
+          ...NO_MEMBERS,
           kind: "inbound_sms",
           at: toIsoTime(row.receivedAt),
           inboundSms: showInbound(row),
@@ -153,6 +172,7 @@ function suppressionSource(owned: Owned, deps: ExportDeps): Source {
           createdAt: row.createdAt,
           id,
           show: () => ({
+            ...NO_MEMBERS,
             kind: "suppression",
             at: toIsoTime(row.createdAt),
             suppression: { ...showSuppression(row), address },

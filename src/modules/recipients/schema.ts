@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { dateTime } from "../../platform/http/answer-schemas.ts";
+import { dateTime, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 import { namedObject } from "../../platform/http/openapi.ts";
 import { integerText, uuid } from "../../platform/http/request-schemas.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
@@ -45,30 +45,18 @@ export const Erasure = namedObject("Erasure", {
   inboxMails: count("Mails to the operator that were erased; only where the operator erases in all workspaces."),
 });
 
-const at = dateTime("When it was accepted, received or suppressed.");
-const events = Type.Array(EventBody, { description: "What webhooks get or got about it; the first 100." });
+const KINDS = ["email", "sms", "inbound_sms", "suppression"] as const;
 
-export const RecipientItem = Type.Union([
-  namedObject("RecipientEmail", {
-    kind: Type.Literal("email"),
-    at,
-    email: EmailRecord,
-    timeline: Type.Array(TimelineEntry),
-    events,
-  }),
-  namedObject("RecipientSms", {
-    kind: Type.Literal("sms"),
-    at,
-    sms: SmsRecord,
-    timeline: Type.Array(SmsTimelineEntry),
-    events,
-  }),
-  namedObject("RecipientInboundSms", { kind: Type.Literal("inbound_sms"), at, inboundSms: InboundSms, events }),
-  namedObject("RecipientSuppression", {
-    kind: Type.Literal("suppression"),
-    at,
-    suppression: Suppression,
-    held: Type.Boolean({ description: "It waits for the operator, and does not block yet." }),
-    events,
-  }),
-]);
+/** The member of its kind is there, the others are null. */
+export const RecipientItem = namedObject("RecipientItem", {
+  kind: oneOf(KINDS, "Which of the members below is there; the others are null."),
+  at: dateTime("When it was accepted, received or suppressed."),
+  email: orNull(EmailRecord, "An email to the recipient, with its content."),
+  sms: orNull(SmsRecord, "An SMS to the recipient."),
+  inboundSms: orNull(InboundSms, "An SMS from the recipient."),
+  suppression: orNull(Suppression, "Why it gets no more messages."),
+  held: Type.Boolean({ description: "The suppression waits for the operator, and does not block yet." }),
+  emailTimeline: Type.Array(TimelineEntry, { description: "Of an email; else empty." }),
+  smsTimeline: Type.Array(SmsTimelineEntry, { description: "Of an SMS to the recipient; else empty." }),
+  events: Type.Array(EventBody, { description: "The events about it, as webhooks get them; the first 100." }),
+});
