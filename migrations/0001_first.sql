@@ -274,7 +274,7 @@ CREATE TABLE suppression (
   is_erased    INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1)),  -- address is a keyed hash of it
   UNIQUE (workspace_id, address, channel)
 ) STRICT;
-CREATE INDEX suppression_erased ON suppression (id) WHERE is_erased = 1;   -- whether there are any
+CREATE INDEX suppression_erased ON suppression (workspace_id) WHERE is_erased = 1;   -- who has any
 CREATE INDEX suppression_newest ON suppression (workspace_id, created_at, id);
 CREATE INDEX suppression_newest_of_channel ON suppression (workspace_id, channel, created_at, id);
 

@@ -54,24 +54,20 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
   const ofAll = { rest: selectPage(...isRest), older: selectPage(isOlder) };
   const ofChannel = { rest: selectPage(isOfChannel, ...isRest), older: selectPage(isOfChannel, isOlder) };
 
-  // Accepting an email asks for its recipient: until there is an erased one, by one statement.
+  // Accepting an email asks for its recipient: in a workspace without an erased one, by one statement.
   const selectErased = prepare(
-    orm
-      .select({ id: suppressions.id })
-      .from(suppressions)
-      .where(sql.raw("is_erased = 1")) // in the words of its index, or that is not used
-      .limit(1),
+    orm.selectDistinct({ id: suppressions.workspaceId }).from(suppressions).where(sql.raw("is_erased = 1")), // in the words of its index, or that is not used
   );
-  /** Null: not known yet. True after an erasure that was rolled back, too, which only costs time. */
-  let hasErased: boolean | null = null;
+  /** Workspaces with erased suppressions; null: not known yet. One too many only costs time. */
+  let withErased: Set<number> | null = null;
+  const listWithErased = () => (withErased ??= new Set(selectErased.all().map(({ id }) => id)));
   /** The same for one address, channel and workspace, and only there. */
   const hash = ({ workspaceId, channel, address }: SuppressionKey) =>
     createHmac("sha256", erasureKey).update(`${workspaceId} ${channel} ${address}`).digest("base64url");
   const find = (key: SuppressionKey): SuppressionRow | undefined => {
     const row = select.get({ ...key });
     if (row !== undefined) return row;
-    hasErased ??= selectErased.get() !== undefined;
-    return hasErased ? select.get({ ...key, address: hash(key) }) : undefined;
+    return listWithErased().has(key.workspaceId) ? select.get({ ...key, address: hash(key) }) : undefined;
   };
 
   /** Called for each change, inside its transaction. */
@@ -153,7 +149,7 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
       for (const row of rows) {
         const erased = { address: hash(row), isErased: true };
         orm.update(suppressions).set(erased).where(eq(suppressions.id, row.id)).run();
-        hasErased = true;
+        listWithErased().add(workspaceId);
       }
       const { workspaceId: owner, address: held } = heldSuppressions;
       const isHeld = and(eq(owner, workspaceId), eq(held, address));

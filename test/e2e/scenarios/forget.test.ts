@@ -145,7 +145,9 @@ test("a person is forgotten in answers and files, by mail and SMS; the suppressi
     expect(WORDS.filter((word) => after.includes(word))).toEqual([]);
     const refused = await ask("POST", "/api/v1/emails", emailTo(PERSON, "Again"));
     expect([refused.status, refused.body.errors[0].code]).toEqual([422, "RECIPIENT_SUPPRESSED"]);
-    expect((await ask("GET", PATH)).body.data).toMatchObject([{ kind: "suppression", suppression: { address: PERSON } }]);
+    expect((await ask("GET", PATH)).body.data).toMatchObject([
+      { kind: "suppression", suppression: { address: PERSON } },
+    ]);
     expect(mx.messages).toHaveLength(3);
     expect(bugsOf(served)).toEqual([]);
     served.signal("SIGTERM");
@@ -168,10 +170,18 @@ test("an erasure that is killed leaves each email as it was or erased, and is fi
     await using served = await world.serve();
     for (let batch = 0; batch < MANY / 1_000; batch += 1) {
       const emails = Array.from({ length: 1_000 }, () => ({ ...emailTo(PERSON, "SubjectOfZq"), text: "ContentOfZq" }));
-      const reply = await call(served.url, world.key, { method: "POST", path: "/api/v1/emails/batch", body: { emails } });
+      const reply = await call(served.url, world.key, {
+        method: "POST",
+        path: "/api/v1/emails/batch",
+        body: { emails },
+      });
       expect(reply.status).toBe(202);
     }
-    const other = await call(served.url, world.key, { method: "POST", path: "/api/v1/emails", body: emailTo("b@one.test", "B") });
+    const other = await call(served.url, world.key, {
+      method: "POST",
+      path: "/api/v1/emails",
+      body: emailTo("b@one.test", "B"),
+    });
     expect(other.status).toBe(202);
     await using forgetting = spawnPombo(["forget", PERSON, "--json", "--config", world.configFile]);
     await waitUntil("some are erased", LIMIT_MS, () => erased() > 0);
@@ -187,14 +197,22 @@ test("an erasure that is killed leaves each email as it was or erased, and is fi
   const left = "is_erased = 0 AND recipient_address = 'zq.person@one.test' AND subject = 'SubjectOfZq'";
   expect(half + count(world, `FROM email WHERE ${left}`)).toBe(MANY);
   expect(count(world, "FROM email JOIN email_body ON email_id = id WHERE is_erased = 1")).toBe(0);
-  expect(count(world, "FROM email e LEFT JOIN email_body ON email_id = id WHERE is_erased = 0 AND email_id IS NULL")).toBe(0);
+  expect(
+    count(world, "FROM email e LEFT JOIN email_body ON email_id = id WHERE is_erased = 0 AND email_id IS NULL"),
+  ).toBe(0);
   await using second = await world.serve();
   await waitUntil("all are canceled", LIMIT_MS, async () => {
     expect(await forget(world, PERSON)).toMatchObject({ complete: true });
     return count(world, "FROM email_queue") === 1;
   });
-  const totals = query<{ status: string; n: number }>(world, "SELECT status, SUM(count) AS n FROM email_total GROUP BY status");
-  const statuses = query<{ status: string; n: number }>(world, "SELECT status, COUNT(*) AS n FROM email GROUP BY status");
+  const totals = query<{ status: string; n: number }>(
+    world,
+    "SELECT status, SUM(count) AS n FROM email_total GROUP BY status",
+  );
+  const statuses = query<{ status: string; n: number }>(
+    world,
+    "SELECT status, COUNT(*) AS n FROM email GROUP BY status",
+  );
   const counted = Object.fromEntries(statuses.map(({ status, n }) => [status, n]));
   expect(counted).toEqual({ canceled: MANY, queued: 1 });
   const kept = Object.fromEntries(totals.filter(({ n }) => n > 0).map(({ status, n }) => [status, n]));

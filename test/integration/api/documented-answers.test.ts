@@ -92,7 +92,10 @@ function operatorExamples(
     at("POST /api/v1/operator/sms/trial", 422, { to: "+258841234567", route: "x" }),
     at("GET /api/v1/operator/sms/trial", 200),
     at("DELETE /api/v1/operator/sms/trial", 200),
-    { ...at("DELETE /api/v1/operator/recipients/{address}", 200), path: "/api/v1/operator/recipients/gone%40example.com" },
+    {
+      ...at("DELETE /api/v1/operator/recipients/{address}", 200),
+      path: "/api/v1/operator/recipients/gone%40example.com",
+    },
     { ...at("DELETE /api/v1/operator/recipients/{address}", 422), path: "/api/v1/operator/recipients/x" },
     at(`DELETE ${one}`, 200),
     at(`DELETE ${one}`, 404),

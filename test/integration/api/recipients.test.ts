@@ -1,4 +1,6 @@
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Instance, Json } from "../../support/fakes/instance.ts";
 import { findInFiles } from "../../support/api/erased.ts";
 import { expectErrors, type HeldInstance, startHeld } from "../../support/api/kit.ts";
@@ -6,6 +8,7 @@ import {
   attempted,
   gate,
   HOUR,
+  LATER,
   NOON,
   recordOf,
   restrictedKey,
@@ -87,15 +90,7 @@ async function readAll(pombo: Instance, ids: string[]): Promise<string> {
 /** Ends the instance for a moment, so that its files are whole. */
 async function findLeft(held: HeldInstance): Promise<string[]> {
   let found: string[] = ["the files were not looked at"];
-  const { pombo } = held;
-  const restarted = pombo.restart(() => (found = findInFiles(pombo.directory, WORDS)));
-  let isEnded = false;
-  void restarted.finally(() => (isEnded = true));
-  while (!isEnded) {
-    held.clock.advance(1);
-    await new Promise<void>((next) => setImmediate(next));
-  }
-  await restarted;
+  await held.restart(() => (found = findInFiles(held.pombo.directory, WORDS)));
   return found;
 }
 
@@ -366,4 +361,30 @@ test("the operator's inbox: mail from an address, or that quotes it, also encode
   const read = await Promise.all(list.map(({ id }) => pombo.operator.call("GET", `/api/v1/operator/inbox/${id}`)));
   const contents = read.map(({ body: mail }) => Buffer.from(mail.data.content, "base64").toString());
   expect(contents).toEqual([mails[2] ?? "", "[erased]", "[erased]"]);
+});
+
+test("a crash behind the final dot of an attempt whose recipient was erased: nothing is sent again, and it is marked", async () => {
+  await using held = await startHeld(NOON, { mx: { rcpt: LATER } });
+  const { pombo } = held;
+  const id = await attempted(pombo, toPerson());
+  pombo.mx.script = {};
+  // As a kill leaves it: in flight, with a dot; then `pombo forget` over the data.
+  await held.restart(() => {
+    using database = new Database(join(pombo.directory, "pombo.db"));
+    database.run("UPDATE email_queue SET in_flight = 1, attempts = 2, started_at = next_at, dot_at = next_at");
+    database.run("UPDATE email SET is_erased = 1, recipient = ?1, recipient_address = ?1, subject = '[erased]'", [
+      ERASED,
+    ]);
+    database.run("DELETE FROM email_body");
+  });
+  for (let hours = 0; hours < 80; hours += 1) await held.advance(HOUR);
+  await pombo.app.worker.idle();
+  expect(await recordOf(pombo, id)).toMatchObject({
+    status: "canceled",
+    possibleDuplicate: true,
+    attempts: 2,
+    html: null,
+  });
+  expect(pombo.mx.messages).toEqual([]);
+  expect(pombo.bugs).toEqual([]);
 });

@@ -3,8 +3,8 @@ import type { Db } from "../../../platform/db/open.ts";
 import { emailBodies, emails } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 
-/** Contents that one transaction looks at: each may have pages of its own. */
-const BATCH = 200;
+/** Contents that one transaction looks at: each may have pages of its own, which are overwritten. */
+const BATCH = 100;
 
 export type ContentStore = ReturnType<typeof openContentStore>;
 
