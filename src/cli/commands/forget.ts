@@ -42,9 +42,9 @@ async function eraseAll(path: string, api: OperatorApi): Promise<Receipt> {
 function describeReceipt(receipt: Receipt): string {
   const counts: [label: string, count: number][] = [
     ["Emails", receipt.emails],
-    ["  canceled", receipt.canceledEmails],
+    ["Emails canceled", receipt.canceledEmails],
     ["SMS", receipt.sms],
-    ["  canceled", receipt.canceledSms],
+    ["SMS canceled", receipt.canceledSms],
     ["In flight", receipt.inFlight],
     ["SMS received", receipt.inboundSms],
     ["Events", receipt.events],

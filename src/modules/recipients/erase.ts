@@ -77,17 +77,16 @@ export async function eraseRecipient(
   const counts: Counts = { ...NOTHING };
   let isComplete = true;
   for (const step of listSteps(recipient, scope, deps)) {
-    for (let isMore = true; isMore && isComplete;) {
-      if (!step.isNeeded()) break;
+    for (let isMore = step.isNeeded(); isMore && isComplete;) {
       const done = await deps.commit(step.run);
       for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += done.counts[name] ?? 0;
       isMore = done.isMore;
-      isComplete = !isMore || deps.steady.now() < until;
+      // Only after work that need not be done again: looking for it must not use up all of every request.
+      isComplete = deps.steady.now() < until;
     }
+    if (!isComplete) break;
     // Most workspaces know nobody of this address.
     await yieldToEventLoop();
-    if (deps.steady.now() >= until) isComplete = false;
-    if (!isComplete) break;
   }
   if (isComplete && scope.isInstance && recipient.channel === "email")
     counts.inboxMails = await eraseInbox(recipient.address, deps);

@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Instance, Json } from "../../support/fakes/instance.ts";
+import { fakeClock } from "../../support/fakes/clock.ts";
+import { type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
 import { findInFiles } from "../../support/api/erased.ts";
 import { expectErrors, type HeldInstance, startHeld } from "../../support/api/kit.ts";
 import {
@@ -387,4 +388,57 @@ test("a crash behind the final dot of an attempt whose recipient was erased: not
   });
   expect(pombo.mx.messages).toEqual([]);
   expect(pombo.bugs).toEqual([]);
+});
+
+test("what does not fit into one request is left, said, and done by the next ones", async () => {
+  const clock = fakeClock(NOON);
+  let passing = 0;
+  const steady = { now: () => (passing += isSlow ? 3_000 : 0), after: clock.after };
+  let isSlow = false;
+  await using pombo = await startInstance({ clock, steady, mx: { rcpt: LATER } });
+  const emails = Array.from({ length: 50 }, () => pombo.email(toPerson()));
+  await pombo.workspace.call("POST", "/api/v1/emails/batch", { body: { emails } });
+  await pombo.app.worker.idle();
+  isSlow = true;
+  const receipts: Json[] = [];
+  while (receipts.at(-1)?.complete !== true) receipts.push(await erase(pombo));
+  isSlow = false;
+  expect(receipts.length).toBeGreaterThan(1);
+  expect(receipts[0]).toMatchObject({ complete: false });
+  const sum = (name: string) => receipts.reduce((total, receipt) => total + receipt[name], 0);
+  expect([sum("emails"), sum("canceledEmails"), sum("inFlight")]).toEqual([50, 50, 0]);
+  const { kept, counted } = totalsOf(pombo);
+  expect([kept, counted]).toEqual([{ canceled: 50 }, { canceled: 50 }]);
+});
+
+test("an export is read page by page, in one order, whatever its kinds: each item once", async () => {
+  await using held = await startHeld(NOON);
+  const { pombo, clock } = held;
+  await pombo.enableSms(pombo.workspace, 100);
+  const { inbound } = pombo.app.smsStores;
+  const { id: workspaceId } = pombo.app.db.sqlite
+    .query<{ id: number }, [string]>("SELECT id FROM workspace WHERE uid = ?")
+    .get(pombo.workspace.id) ?? { id: 0 };
+  for (let nth = 0; nth < 9; nth += 1) {
+    await pombo.workspace.call("POST", "/api/v1/sms", { body: text({ to: NUMBER, body: `out ${nth}` }) });
+    await pombo.app.committer.commit(() =>
+      inbound.insert({
+        ...{ uid: `0198a5a0-0000-7000-8000-00000000000${nth}`, workspaceId, route: "test", sender: NUMBER },
+        ...{ recipient: "84000", body: `in ${nth}`, isWhole: true, raw: null, receivedAt: clock.now() },
+      }),
+    );
+    // Three of a kind in each millisecond.
+    if (nth % 3 === 2) clock.advance(1);
+  }
+  await pombo.workspace.call("POST", "/api/v1/suppressions", { body: { address: NUMBER } });
+  const items = await exported(pombo, NUMBER_PATH);
+  const bodies = items.map((item) => item.sms?.body ?? item.inboundSms?.body ?? item.suppression.address);
+  expect(bodies.toSorted()).toEqual(
+    [...Array.from({ length: 9 }, (_, nth) => [`in ${nth}`, `out ${nth}`]).flat(), NUMBER].toSorted(),
+  );
+  const times = items.map(({ at }) => at as string);
+  expect(times).toEqual(times.toSorted().toReversed());
+  const first = (await pombo.workspace.call("GET", `${NUMBER_PATH}?limit=2`)).body.meta.next_cursor;
+  const foreign = await pombo.workspace.call("GET", `${PATH}?cursor=${encodeURIComponent(first)}`);
+  expectErrors(foreign, 422, [{ code: "VALIDATION_ERROR", field: "cursor" }]);
 });
