@@ -1,112 +1,30 @@
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { join } from "node:path";
-import { fakeClock } from "../../support/fakes/clock.ts";
-import { type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
-import { findInFiles } from "../../support/api/erased.ts";
-import { expectErrors, type HeldInstance, startHeld } from "../../support/api/kit.ts";
+import type { Json } from "../../support/fakes/instance.ts";
 import {
-  attempted,
-  gate,
-  HOUR,
-  LATER,
-  NOON,
-  recordOf,
-  restrictedKey,
-  send,
-  timelineOf,
-  totalsOf,
-} from "../../support/api/one-email.ts";
-import { allowLoopback } from "../../support/api/webhook-kit.ts";
-import { type Receiver, startReceiver } from "../../support/fakes/receiver.ts";
+  erase,
+  ERASED,
+  exported,
+  findLeft,
+  NOTHING,
+  NUMBER,
+  NUMBER_PATH,
+  PATH,
+  PERSON,
+  readAll,
+  startTold,
+  toPerson,
+  WORDS,
+} from "../../support/api/erased.ts";
+import { expectErrors, startHeld } from "../../support/api/kit.ts";
+import { attempted, HOUR, NOON, recordOf, restrictedKey, timelineOf, totalsOf } from "../../support/api/one-email.ts";
+import { startReceiver } from "../../support/fakes/receiver.ts";
 import { text } from "./texts.ts";
-
-const PERSON = "zq.person@example.com";
-const PATH = "/api/v1/recipients/zq.person%40example.com";
-const NUMBER = "+258847654321";
-const NUMBER_PATH = "/api/v1/recipients/%2B258847654321";
-/** Plain, so that they are found in the files; no word of any other record. */
-const WORDS = ["zq.person", "Zq.Person", "SubjectOfZq", "ContentOfZq", "847654321", "TextOfZq"];
-const ERASED = "erased@erased.invalid";
-const NOTHING = {
-  ...{ complete: true, emails: 0, canceledEmails: 0, sms: 0, canceledSms: 0, inFlight: 0, inboundSms: 0, events: 0 },
-  ...{ webhookCalls: 0, suppressions: 0, inboxMails: 0 },
-};
-
-const toPerson = (changes: Record<string, unknown> = {}) => ({
-  to: "Zq.Person@Example.com",
-  subject: "SubjectOfZq",
-  text: "ContentOfZq",
-  ...changes,
-});
-
-async function erase(pombo: Instance, path = PATH): Promise<Json> {
-  const answer = await pombo.workspace.call("DELETE", path);
-  expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
-  return answer.body.data;
-}
-
-async function exported(pombo: Instance, path = PATH): Promise<Json[]> {
-  const items: Json[] = [];
-  for (let cursor: string | null = ""; cursor !== null;) {
-    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const { status, body } = await pombo.workspace.call("GET", `${path}?limit=2${query}`);
-    expect(status).toBe(200);
-    items.push(...body.data);
-    cursor = body.meta.next_cursor;
-  }
-  return items;
-}
-
-/** Everything that the workspace and the operator can read. */
-async function readAll(pombo: Instance, ids: string[]): Promise<string> {
-  const webhooks = (await pombo.workspace.call("GET", "/api/v1/webhooks")).body.data as Json[];
-  const own = [
-    ...[
-      "/api/v1/emails?include=status",
-      "/api/v1/sms",
-      "/api/v1/sms/inbound",
-      "/api/v1/suppressions",
-      "/api/v1/webhooks",
-    ],
-    ...ids.flatMap((id) => [
-      `/api/v1/emails/${id}`,
-      `/api/v1/emails/${id}/events`,
-      `/api/v1/sms/${id}`,
-      `/api/v1/sms/${id}/events`,
-    ]),
-    ...webhooks.map(({ id }) => `/api/v1/webhooks/${id}/deliveries?limit=100`),
-  ];
-  const operators = [
-    ...["/queue/messages", "/queue/messages?kind=sms", "/queue", "/inbox", "/trace"],
-    ...ids.map((id) => `/trace/${id}`),
-  ].map((path) => `/api/v1/operator${path}`);
-  const answers = await Promise.all([
-    ...own.map((path) => pombo.workspace.call("GET", path)),
-    ...operators.map((path) => pombo.operator.call("GET", path)),
-  ]);
-  return answers.map((answer) => answer.text).join("\n");
-}
-
-/** Ends the instance for a moment, so that its files are whole. */
-async function findLeft(held: HeldInstance): Promise<string[]> {
-  let found: string[] = ["the files were not looked at"];
-  await held.restart(() => (found = findInFiles(held.pombo.directory, WORDS)));
-  return found;
-}
 
 const reply = (line: string) => {
   if (line.includes("other@")) return "250 Ok";
   if (line.includes("bounce")) return "550 5.7.1 <Zq.Person@Example.com>: SubjectOfZq is refused";
   return "450 4.2.0 <Zq.Person@Example.com> is busy with SubjectOfZq";
 };
-
-async function startTold(receiver: Receiver, mx = {}): Promise<HeldInstance> {
-  const held = await startHeld(NOON, { mx, configure: allowLoopback });
-  const body = { url: receiver.url, events: ["*"] };
-  await held.pombo.workspace.call("POST", "/api/v1/webhooks", { body });
-  return held;
-}
 
 test("nothing of a person is left: records, replies, events, webhook calls, and no byte in the files", async () => {
   await using receiver = startReceiver();
@@ -203,37 +121,6 @@ test("a suppression blocks by its hash, after a restart too, is not made twice, 
   expect((await other.call("DELETE", "/api/v1/suppressions/zq.person%40example.com")).status).toBe(404);
   expect((await workspace.call("DELETE", "/api/v1/suppressions/zq.person%40example.com")).status).toBe(200);
   expect((await workspace.call("POST", "/api/v1/emails", { body: pombo.email({ to: PERSON }) })).status).toBe(202);
-});
-
-test.each([
-  ["delivered", "250 2.0.0 Ok, Zq.Person@Example.com", { status: "delivered", failedReason: null }],
-  ["delayed", "451 4.2.0 <zq.person@example.com> SubjectOfZq", { status: "canceled", failedReason: null }],
-  ["bounced", "550 5.1.1 <zq.person@example.com> is unknown", { status: "bounced", failedReason: "[erased]" }],
-])("an attempt that runs is erased with the others: %s", async (_, answer, expected) => {
-  await using receiver = startReceiver();
-  const atRcpt = gate();
-  await using held = await startTold(receiver, { rcpt: atRcpt.step });
-  const { pombo } = held;
-  const id = await send(pombo, toPerson());
-  await atRcpt.reached;
-  const receipt = await erase(pombo);
-  expect(receipt).toMatchObject({ emails: 1, canceledEmails: 0, inFlight: 1 });
-  expect(await recordOf(pombo, id)).toMatchObject({ to: ERASED, status: "sending" });
-  atRcpt.open(answer);
-  await pombo.app.worker.idle();
-  expect(await recordOf(pombo, id)).toMatchObject({ to: ERASED, subject: "[erased]", attempts: 1, ...expected });
-  // What was said is what went out.
-  const wasDelivered = expected.status === "delivered";
-  expect(pombo.mx.messages.map(({ to }) => to)).toEqual(wasDelivered ? [["Zq.Person@example.com"]] : []);
-  await held.advance(80 * HOUR);
-  await pombo.app.worker.idle();
-  expect(pombo.mx.messages.length).toBe(wasDelivered ? 1 : 0);
-  expect(pombo.app.db.sqlite.query("SELECT * FROM suppression").all()).toEqual([]);
-  const { kept, counted } = totalsOf(pombo);
-  expect(kept).toEqual(counted);
-  await pombo.app.webhooks.worker.idle();
-  expect(await findLeft(held)).toEqual([]);
-  expect(pombo.bugs).toEqual([]);
 });
 
 test("SMS: what waits is not sent and its credits come back; what is in flight ends, and its receipt still counts", async () => {
@@ -362,83 +249,4 @@ test("the operator's inbox: mail from an address, or that quotes it, also encode
   const read = await Promise.all(list.map(({ id }) => pombo.operator.call("GET", `/api/v1/operator/inbox/${id}`)));
   const contents = read.map(({ body: mail }) => Buffer.from(mail.data.content, "base64").toString());
   expect(contents).toEqual([mails[2] ?? "", "[erased]", "[erased]"]);
-});
-
-test("a crash behind the final dot of an attempt whose recipient was erased: nothing is sent again, and it is marked", async () => {
-  await using held = await startHeld(NOON, { mx: { rcpt: LATER } });
-  const { pombo } = held;
-  const id = await attempted(pombo, toPerson());
-  pombo.mx.script = {};
-  // As a kill leaves it: in flight, with a dot; then `pombo forget` over the data.
-  await held.restart(() => {
-    using database = new Database(join(pombo.directory, "pombo.db"));
-    database.run("UPDATE email_queue SET in_flight = 1, attempts = 2, started_at = next_at, dot_at = next_at");
-    database.run("UPDATE email SET is_erased = 1, recipient = ?1, recipient_address = ?1, subject = '[erased]'", [
-      ERASED,
-    ]);
-    database.run("DELETE FROM email_body");
-  });
-  for (let hours = 0; hours < 80; hours += 1) await held.advance(HOUR);
-  await pombo.app.worker.idle();
-  expect(await recordOf(pombo, id)).toMatchObject({
-    status: "canceled",
-    possibleDuplicate: true,
-    attempts: 2,
-    html: null,
-  });
-  expect(pombo.mx.messages).toEqual([]);
-  expect(pombo.bugs).toEqual([]);
-});
-
-test("what does not fit into one request is left, said, and done by the next ones", async () => {
-  const clock = fakeClock(NOON);
-  let passing = 0;
-  const steady = { now: () => (passing += isSlow ? 3_000 : 0), after: clock.after };
-  let isSlow = false;
-  await using pombo = await startInstance({ clock, steady, mx: { rcpt: LATER } });
-  const emails = Array.from({ length: 50 }, () => pombo.email(toPerson()));
-  await pombo.workspace.call("POST", "/api/v1/emails/batch", { body: { emails } });
-  await pombo.app.worker.idle();
-  isSlow = true;
-  const receipts: Json[] = [];
-  while (receipts.at(-1)?.complete !== true) receipts.push(await erase(pombo));
-  isSlow = false;
-  expect(receipts.length).toBeGreaterThan(1);
-  expect(receipts[0]).toMatchObject({ complete: false });
-  const sum = (name: string) => receipts.reduce((total, receipt) => total + receipt[name], 0);
-  expect([sum("emails"), sum("canceledEmails"), sum("inFlight")]).toEqual([50, 50, 0]);
-  const { kept, counted } = totalsOf(pombo);
-  expect([kept, counted]).toEqual([{ canceled: 50 }, { canceled: 50 }]);
-});
-
-test("an export is read page by page, in one order, whatever its kinds: each item once", async () => {
-  await using held = await startHeld(NOON);
-  const { pombo, clock } = held;
-  await pombo.enableSms(pombo.workspace, 100);
-  const { inbound } = pombo.app.smsStores;
-  const { id: workspaceId } = pombo.app.db.sqlite
-    .query<{ id: number }, [string]>("SELECT id FROM workspace WHERE uid = ?")
-    .get(pombo.workspace.id) ?? { id: 0 };
-  for (let nth = 0; nth < 9; nth += 1) {
-    await pombo.workspace.call("POST", "/api/v1/sms", { body: text({ to: NUMBER, body: `out ${nth}` }) });
-    await pombo.app.committer.commit(() =>
-      inbound.insert({
-        ...{ uid: `0198a5a0-0000-7000-8000-00000000000${nth}`, workspaceId, route: "test", sender: NUMBER },
-        ...{ recipient: "84000", body: `in ${nth}`, isWhole: true, raw: null, receivedAt: clock.now() },
-      }),
-    );
-    // Three of a kind in each millisecond.
-    if (nth % 3 === 2) clock.advance(1);
-  }
-  await pombo.workspace.call("POST", "/api/v1/suppressions", { body: { address: NUMBER } });
-  const items = await exported(pombo, NUMBER_PATH);
-  const bodies = items.map((item) => item.sms?.body ?? item.inboundSms?.body ?? item.suppression.address);
-  expect(bodies.toSorted()).toEqual(
-    [...Array.from({ length: 9 }, (_, nth) => [`in ${nth}`, `out ${nth}`]).flat(), NUMBER].toSorted(),
-  );
-  const times = items.map(({ at }) => at as string);
-  expect(times).toEqual(times.toSorted().toReversed());
-  const first = (await pombo.workspace.call("GET", `${NUMBER_PATH}?limit=2`)).body.meta.next_cursor;
-  const foreign = await pombo.workspace.call("GET", `${PATH}?cursor=${encodeURIComponent(first)}`);
-  expectErrors(foreign, 422, [{ code: "VALIDATION_ERROR", field: "cursor" }]);
 });
