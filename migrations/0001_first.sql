@@ -463,7 +463,7 @@ CREATE TABLE sms_receipt_orphan (
   route         TEXT NOT NULL,
   smsc_id       TEXT,                           -- as it came; null: none
   smsc_id_key   TEXT,                           -- in the form compared
-  number_key    TEXT,                           -- the last nine digits of the destination; null: none
+  number_key    TEXT,                           -- the last seven digits of the subscriber's number; null: none
   umr           INTEGER,                        -- user_message_reference, where it is echoed
   receipt_state TEXT NOT NULL,
   receipt       TEXT NOT NULL,                  -- JSON of what was read from it (src/modules/sms/receipts/parse.ts)

@@ -2,6 +2,7 @@
 
 import { type AnyElysia, Elysia } from "elysia";
 import type { Config } from "../config/config.ts";
+import type { NumberingPlan } from "../modules/sms/encoding/phone-number.ts";
 import { WORKSPACES_PATH } from "../modules/workspaces/routes.ts";
 import type { Context } from "../platform/context.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
@@ -36,6 +37,8 @@ export interface ApiOptions extends AppOptions {
   planNames: string[];
   /** The domain that the examples of the API docs send from. */
   exampleDomain: string;
+  /** Of the numbers in those examples. */
+  numbering: NumberingPlan;
   /** The current health issues; an instance with none is ready. */
   issues: () => HealthIssue[];
   /** Routes beside the API: the sandbox's. */
@@ -44,13 +47,15 @@ export interface ApiOptions extends AppOptions {
 
 /** For everybody, over the network. */
 export function createApi(options: ApiOptions): AnyElysia {
-  const { routes, clock, verifyKey, creation, planNames, exampleDomain, bodyLimits, issues, beside } = options;
+  const { routes, clock, verifyKey, creation, planNames, exampleDomain, numbering, bodyLimits, issues, beside } =
+    options;
   const isForOperator = (path: string) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS);
   let document: Promise<unknown> | null = null;
   // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
   const writeDocument = async () =>
     (await import("./docs/document.ts")).writeDocument(documented, {
       exampleDomain,
+      numbering,
       planNames,
       bodyLimits,
       isForOperator,

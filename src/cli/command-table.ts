@@ -42,6 +42,7 @@ const COMMANDS: readonly Command[] = [
     options: {
       port: { value: "N", about: "the API's port (8080)" },
       data: { value: "DIR", about: "keep the data there between runs" },
+      prefixes: { value: "LIST", about: "the numbers that can be texted, as +3519,+55119 (Mozambique's)" },
       json: JSON_OPTION,
     },
     about: "Try pombo: a sandbox with its own DNS, mail server and SMSC. Nothing leaves this machine.",

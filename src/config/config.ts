@@ -95,7 +95,7 @@ export const ConfigSchema = Type.Object({
     servers: list(
       text("dns_server", "One resolver."),
       [0, 8],
-      "DNS resolvers, in this order; none = the system's.",
+      "DNS resolvers, in this order; none = those of /etc/resolv.conf, which is read again when it changes.",
       [],
     ),
   }),
@@ -229,7 +229,8 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
 
 export type { RelayConfig } from "./relays.ts";
 export type { ReplicationConfig } from "./replication.ts";
-export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./sms.ts";
+export { DEFAULT_SMS_PREFIXES } from "./number-prefix.ts";
+export { type SmsRouteConfig } from "./sms.ts";
 export { parseHostPort, readReplicaUrl } from "./formats.ts";
 
 /** Where the text came from: the file's path and the process's environment. */

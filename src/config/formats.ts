@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { isAbsolute, normalize } from "node:path";
+import { parsePattern, parsePrefix } from "./number-prefix.ts";
 import type { HostPort } from "../platform/ip/address.ts";
 
 /** How a text value of the file is read: `read` gives the value, or undefined when the text is not one. */
@@ -143,10 +144,15 @@ export const TEXT_FORMATS = {
     /^[a-z0-9][a-z0-9_-]{0,39}$/,
     'a name of 1 to 40 lower-case letters, digits, - and _, such as "vodacom-1"',
   ),
-  number_prefix: matching(
-    /^2588\d{0,8}$/,
-    'the first digits of numbers with country code and without +, such as "25884"',
-  ),
+  number_prefix: {
+    expected: 'the first digits of mobile numbers with + and country code, such as "+25884" or "+3519"',
+    read: (text) => parsePrefix(text) ?? undefined,
+  },
+  number_pattern: {
+    expected:
+      'the first digits of mobile numbers with + and country code, such as "+25884" or "+3519", or with an x for each further digit, such as "+3519xxxxxxxx", 8 to 15 digits in all',
+    read: (text) => parsePattern(text) ?? undefined,
+  },
   optional_host: {
     expected: 'a host name such as "smsc.example.net", or "" for none',
     read: (text) => (text === "" ? null : readRelayHost(text)),

@@ -1,5 +1,6 @@
 // Checks the tables of `[sms]` against each other. A value may be undefined here: its own error was recorded.
 
+import { canBothBegin, isCovered } from "./number-prefix.ts";
 import type { SmsConfig, SmsLinkConfig, SmsRouteConfig } from "./sms.ts";
 import type { ConfigError } from "./toml.ts";
 
@@ -44,6 +45,7 @@ export function checkSms(sms: SmsConfig | undefined, errors: ConfigError[]): voi
   checkUnique(prefixes, { a: "a prefix", other: "route" }, errors);
   const allowed = listEntries(sms?.prefixes).map(([, prefix]) => prefix);
   for (const prefix of prefixes) checkReach(prefix, allowed, errors);
+  checkCovered(sms?.prefixes, errors);
   checkTakesOthers(routes, errors);
   for (const route of routes) {
     const { value, key } = route;
@@ -103,9 +105,23 @@ function checkUnique(
 
 /** A prefix that no allowed number has is a typing error. */
 function checkReach({ key, value }: { key: string; value: string }, allowed: string[], errors: ConfigError[]): void {
-  if (allowed.some((prefix) => value.startsWith(prefix) || prefix.startsWith(value))) return;
-  const expected = `the beginning of numbers that sms.prefixes allows (${allowed.join(", ")})`;
+  if (allowed.some((prefix) => canBothBegin(value, prefix))) return;
+  const named = allowed.map((prefix) => `+${prefix}`).join(", ");
+  const expected = `the beginning of numbers that sms.prefixes allows (${named})`;
   errors.push({ key, found: JSON.stringify(value), expected });
+}
+
+/** An entry that changes nothing was meant to narrow another, which it does not. */
+function checkCovered(prefixes: SmsConfig["prefixes"] | undefined, errors: ConfigError[]): void {
+  const entries = listEntries(prefixes);
+  for (const [at, prefix] of entries) {
+    const wider = entries.find(
+      ([other, each]) => other !== at && isCovered(prefix, each) && (other < at || !isCovered(each, prefix)),
+    );
+    if (wider === undefined) continue;
+    const expected = `numbers that no other entry has: sms.prefixes[${wider[0]}] (+${wider[1]}) allows these too, remove one of the two`;
+    errors.push({ key: `sms.prefixes[${at}]`, found: `"+${prefix}"`, expected });
+  }
 }
 
 function checkTakesOthers(routes: Placed<Found<SmsRouteConfig>>[], errors: ConfigError[]): void {

@@ -3,15 +3,13 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { REFUSAL_CATEGORIES } from "../protocols/smpp/pdu/status-table.ts";
+import { DEFAULT_SMS_PREFIXES } from "./number-prefix.ts";
 import { choice, duration, integer, list, secret, special, tables, text } from "./fields.ts";
 
 const ROUTES_MAX = 50;
 const LINKS_MAX = 20;
 const RULES_MAX = 200;
 const PREFIXES_MAX = 200;
-
-/** Mobile numbers of Mozambique: +258 8, a digit from 2 to 7, and seven digits. */
-export const DEFAULT_SMS_PREFIXES = ["25882", "25883", "25884", "25885", "25886", "25887"];
 
 /** With those of the network's errors, see src/modules/sms/receipts/failure.ts. */
 const NETWORK_ERRORS = [
@@ -80,7 +78,7 @@ export const RouteSchema = Type.Object({
   prefixes: list(
     text("number_prefix", "One prefix."),
     [0, PREFIXES_MAX],
-    "The numbers of this route, by their first digits with country code; none = all others.",
+    "The numbers of this route, by their first digits; none = all others.",
     [],
   ),
   failover: list(
@@ -173,10 +171,10 @@ export const RouteSchema = Type.Object({
 
 export const SmsSchema = Type.Object({
   prefixes: list(
-    text("number_prefix", "One prefix."),
+    text("number_pattern", "One prefix."),
     [1, PREFIXES_MAX],
-    "The numbers that SMS can be sent to, by their first digits with country code.",
-    DEFAULT_SMS_PREFIXES,
+    "The numbers that SMS can be sent to, by their first digits; with x for each further digit also by their length.",
+    DEFAULT_SMS_PREFIXES.map((prefix) => `+${prefix}`),
   ),
   otpLifetimeMs: duration(["1m", "7d"], "How long an SMS with the priority otp may wait to be sent.", "10m"),
   transactionalLifetimeMs: duration(["1m", "7d"], "The same with the priority transactional.", "24h"),

@@ -3,8 +3,9 @@
 
 import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
-import { createResolver, type DnsClient, systemServers } from "../protocols/dns/client.ts";
+import { createResolver, type DnsClient } from "../protocols/dns/client.ts";
 import { createWatchedResolver } from "../protocols/dns/resolver-health.ts";
+import { openSystemServers, type SystemServersOptions } from "../protocols/dns/system-servers.ts";
 import { limitLookups } from "../protocols/smtp/mx-lookup.ts";
 import { CALL_DNS } from "../modules/webhooks/delivery/concurrency-limiter.ts";
 
@@ -20,9 +21,15 @@ export interface Resolvers {
   close(): void;
 }
 
-export function openResolvers(config: Config, environment: Environment): Resolvers {
-  const { clock, random } = environment;
-  const servers = config.dns.servers.length > 0 ? config.dns.servers : systemServers();
+/** `system`: where the system's servers stand, used if the configuration names none. */
+export function openResolvers(
+  config: Config,
+  environment: Environment,
+  system: Pick<SystemServersOptions, "file" | "port"> = {},
+): Resolvers {
+  const { clock, random, log, steady = clock } = environment;
+  const servers =
+    config.dns.servers.length > 0 ? config.dns.servers : openSystemServers({ clock: steady, log, ...system });
   const { resolver, watch } = createWatchedResolver({
     servers,
     witness: config.hostname,

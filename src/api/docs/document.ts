@@ -2,6 +2,8 @@
 
 import { swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
+import { DEFAULT_SMS_PREFIXES } from "../../config/config.ts";
+import { NumberingPlan } from "../../modules/sms/encoding/phone-number.ts";
 import type { BodyLimits } from "../../platform/http/body/read.ts";
 import { ANSWER_HEADERS } from "../../platform/http/openapi.ts";
 import { addDescriptions } from "./descriptions.ts";
@@ -21,6 +23,8 @@ import { simplifySchemas } from "./schemas.ts";
 export interface DocumentOptions {
   /** Stands in the examples where the routes' schemas say example.com: a domain that the reader can send from. */
   exampleDomain: string;
+  /** Of the numbers in the examples. */
+  numbering: Pick<NumberingPlan, "example" | "expected">;
   /** What a request's `plan` may be. */
   planNames: string[];
   /** Largest bodies, in bytes. */
@@ -29,8 +33,9 @@ export interface DocumentOptions {
   isForOperator(path: string): boolean;
 }
 
-/** As the routes' schemas say it. */
+/** As the routes' schemas say them. */
 const EXAMPLE_DOMAIN = "example.com";
+const EXAMPLE_NUMBERING = new NumberingPlan(DEFAULT_SMS_PREFIXES);
 const METHODS = new Set(["get", "put", "post", "delete", "patch"]);
 
 const SPEC_PATH = "/openapi.json";
@@ -56,6 +61,7 @@ async function readRoutes(routes: AnyElysia[]): Promise<Members> {
 }
 
 export async function writeDocument(routes: AnyElysia[], options: DocumentOptions): Promise<Json> {
+  const { exampleDomain, numbering } = options;
   const document = getMembers(addDescriptions(simplifySchemas(await readRoutes(routes))));
   const operations = listOperations(document);
   const tags = new Set<Json>([EVENT_TAG]);
@@ -82,7 +88,11 @@ export async function writeDocument(routes: AnyElysia[], options: DocumentOption
   );
   const whole = {
     ...document,
-    info: { ...getMembers(document["info"]), ...INFO, description: DESCRIPTION },
+    info: {
+      ...getMembers(document["info"]),
+      ...INFO,
+      description: DESCRIPTION.replaceAll(EXAMPLE_NUMBERING.example, numbering.example),
+    },
     servers: [{ url: "/", description: "This instance" }],
     tags: TAGS.filter(({ name }) => tags.has(name)).map((tag) => ({ ...tag })),
     components: {
@@ -93,7 +103,11 @@ export async function writeDocument(routes: AnyElysia[], options: DocumentOption
     paths: paths ?? {},
     webhooks: named ?? {},
   };
-  return replaceDomain(whole, options.exampleDomain);
+  return replaceInExamples(whole, [
+    [EXAMPLE_DOMAIN, exampleDomain],
+    [EXAMPLE_NUMBERING.expected, numbering.expected],
+    [EXAMPLE_NUMBERING.example, numbering.example],
+  ]);
 }
 
 function listOperations(document: Members): Operation[] {
@@ -177,9 +191,10 @@ function moveNamedSchemas(value: Json, schemas: Members): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-function replaceDomain(value: Json, domain: string, isInExample = false): Json {
-  if (typeof value === "string") return isInExample ? value.replaceAll(EXAMPLE_DOMAIN, domain) : value;
-  if (Array.isArray(value)) return value.map((item) => replaceDomain(item, domain, isInExample));
+function replaceInExamples(value: Json, words: [said: string, meant: string][], isInExample = false): Json {
+  if (typeof value === "string")
+    return isInExample ? words.reduce((text, [said, meant]) => text.replaceAll(said, meant), value) : value;
+  if (Array.isArray(value)) return value.map((item) => replaceInExamples(item, words, isInExample));
   if (!isMembers(value)) return value;
-  return mapMembers(value, (member, name) => replaceDomain(member, domain, isInExample || isExample(name)));
+  return mapMembers(value, (member, name) => replaceInExamples(member, words, isInExample || isExample(name)));
 }

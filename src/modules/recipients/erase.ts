@@ -15,7 +15,8 @@ import type { EventStore } from "../events/store.ts";
 import { eraseInbox, type EraseInboxDeps } from "./erase-inbox.ts";
 import { NEWEST } from "../../platform/db/batches.ts";
 import { dropMessage } from "../sms/queue/admin.ts";
-import { numberKey } from "../sms/encoding/phone-number.ts";
+import { isSameNumber, numberKey } from "../sms/encoding/phone-number.ts";
+import { isReceiptTo } from "../sms/receipts/match-uncertain.ts";
 import type { SmsStores } from "../sms/stores.ts";
 import type { Channel } from "../suppressions/address.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
@@ -207,13 +208,16 @@ function stepInbound({ workspaceId, address }: Recipient & { workspaceId: number
 
 /** What belongs to no workspace: of the receipts and parts that wait for their message nobody knows yet whose they are. */
 function stepNumber(number: string, isInstance: boolean, { sms }: EraseDeps): Step {
-  const key = isInstance ? numberKey(number) : null;
+  const { references, orphans, inbound } = sms;
   return {
     isNeeded: () => true,
     run() {
-      sms.references.forget(number);
-      if (key !== null) sms.orphans.removeOfNumber(key);
-      if (key !== null) sms.inbound.removePartsFrom(key);
+      references.forget(number);
+      if (!isInstance) return { counts: {}, isMore: false };
+      const receipts = orphans.listOfNumber(numberKey(number) ?? "").filter((each) => isReceiptTo(each, number));
+      for (const { id } of receipts) orphans.remove(id);
+      const sources = inbound.listPartSources().filter((source) => isSameNumber(source, number));
+      for (const source of sources) inbound.removePartsFrom(source);
       return { counts: {}, isMore: false };
     },
   };

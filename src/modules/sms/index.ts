@@ -17,6 +17,7 @@ import { createLinkOverview } from "./api/link-overview.ts";
 import { linkRoutes, linkTestRoutes } from "./api/operator-routes.ts";
 import { smsRoutes } from "./api/routes.ts";
 import { createRouting } from "./api/routing.ts";
+import { NumberingPlan } from "./encoding/phone-number.ts";
 import { CircuitBreaker } from "./gateway/circuit-breaker.ts";
 import { Dispatcher } from "./gateway/dispatch.ts";
 import { Backlog, findUnboundRoutes, WaitingCount } from "./gateway/route-health.ts";
@@ -101,8 +102,9 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
   } satisfies Component;
   return {
     ...component,
+    numbering: engine.acceptDeps.numbering,
     routes: () => smsRoutes({ ...engine.acceptDeps, pages: context.pages }),
-    operatorRoutes: () => [linkRoutes({ overview }), linkTestRoutes({ tests, prefixes: config.sms.prefixes })],
+    operatorRoutes: () => [linkRoutes({ overview }), linkTestRoutes({ tests, numbering: engine.acceptDeps.numbering })],
     /** There is work for a route's links. */
     nudge: (work: ReadyWork) => dispatcher.nudge(work),
     /** What the operator held may go. */
@@ -144,7 +146,8 @@ function createEngine(
 ) {
   const { commit, steady, random, log, guard, pause, resolver, record, findPlan } = context;
   const { sms, suppressions, workspaces } = stores;
-  const { lostResponseWaitMs, receiptGraceMs, helpText, prefixes } = config.sms;
+  const { lostResponseWaitMs, receiptGraceMs, helpText } = config.sms;
+  const numbering = new NumberingPlan(config.sms.prefixes);
   const clock = new MessageClock(context.clock, steady);
   const routing = createRouting(config.sms.routes);
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
@@ -153,10 +156,10 @@ function createEngine(
   const breaker = new CircuitBreaker({ routes, steady, log, links });
   const isThere = (workspaceId: number) => workspaces.byId(workspaceId) !== undefined;
   const numbers = new InvalidNumbers({ refusals: new RefusalWatch(), suppressions, isThere, commit, log });
-  const receipts = new Receipts({ sms, routes, onLastWord: (word) => numbers.note(word) });
+  const receipts = new Receipts({ sms, routes, numbering, onLastWord: (word) => numbers.note(word) });
   const responses = new SubmitResponses({ sms, routes, receipts, breaker, links, lostResponseWaitMs, log });
   const duplicates = new DuplicateFilter({ duplicates: sms.duplicates, clock, steady });
-  const inbound = { ...stores, routes, random, log, record, findPlan, helpText, prefixes, settings };
+  const inbound = { ...stores, routes, random, log, record, findPlan, helpText, numbering, settings };
   const reduced = { responses, receipts, inbound, duplicates, history: sms.links };
   const reducer: LinkEventQueueDeps["reducer"] = {
     apply: (event, now) => applyEvent(event, now, reduced),

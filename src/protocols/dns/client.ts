@@ -17,7 +17,6 @@ import { CNAME_LIMIT, isAskable, normalizeName } from "./wire-format.ts";
 import type { QueryType } from "./wire-format.ts";
 
 export type { Lookup, MxRecord, Resolver } from "./lookup.ts";
-export { systemServers } from "./servers.ts";
 
 const TIMEOUT_MS = 5000;
 /** A second round only for servers that were silent: a lost datagram is the common fault. */
@@ -42,8 +41,8 @@ export interface DnsClient extends Resolver {
 }
 
 export interface ResolverOptions {
-  /** `ip:port` or `[v6]:port`, 1 to 8, the preferred one first. */
-  servers: string[];
+  /** `ip:port` or `[v6]:port`, 1 to 8, the preferred one first; or a function that gives them, asked for each question. */
+  servers: string[] | (() => readonly Server[]);
   clock: Clock;
   random: Random;
   /** How long one server may take for one try; 5,000 unless told. */
@@ -56,13 +55,10 @@ export interface ResolverOptions {
 
 /** Throws a sentence when a server is not an address. Holds nothing open while nothing is asked. */
 export function createResolver(options: ResolverOptions): DnsClient {
-  const servers = options.servers.map(parseServer);
-  if (servers.length === 0 || servers.length > SERVERS_LIMIT) {
-    throw new Error(`Name 1 to ${SERVERS_LIMIT} DNS servers; ${servers.length} were given.`);
-  }
+  const getServers = typeof options.servers === "function" ? options.servers : fixServers(options.servers);
   const cache = new LookupCache(options.clock);
   let isClosed = false;
-  const walk = createWalk(servers, options);
+  const walk = createWalk(getServers, options);
   const slots = new Slots({ perSite: () => Infinity, total: options.lookupsAtOnce ?? LOOKUPS_AT_ONCE });
   const underWay = new Map<string | symbol, Shared>();
 
@@ -109,19 +105,26 @@ export function createResolver(options: ResolverOptions): DnsClient {
   };
   const forOwner = (owner: Owner) => ({
     ...createLookups((type, name, signal) => find(type, name, { preferred: null, signal, owner })),
-    serverCount: servers.length,
+    get serverCount() {
+      return getServers().length;
+    },
     fresh: (preferred: number) => createLookups((type, name, signal) => find(type, name, { preferred, signal, owner })),
   });
 
-  return {
-    ...forOwner(OURSELVES),
-    forOwner,
-    close() {
-      isClosed = true;
-      for (const shared of Array.from(underWay.values())) shared.giveUp();
-      cache.clear();
-    },
+  const close = () => {
+    isClosed = true;
+    for (const shared of Array.from(underWay.values())) shared.giveUp();
+    cache.clear();
   };
+  return Object.assign(forOwner(OURSELVES), { forOwner, close });
+}
+
+function fixServers(addresses: string[]): () => readonly Server[] {
+  const servers = addresses.map(parseServer);
+  if (servers.length === 0 || servers.length > SERVERS_LIMIT) {
+    throw new Error(`Name 1 to ${SERVERS_LIMIT} DNS servers; ${servers.length} were given.`);
+  }
+  return () => servers;
 }
 
 /** How a question is put to the servers: beginning with which, and until when. */
@@ -181,8 +184,8 @@ interface ResolvedLookup {
   ttlS: number;
 }
 
-function createWalk(servers: Server[], options: ResolverOptions) {
-  const askServers = createRounds(servers, options);
+function createWalk(getServers: () => readonly Server[], options: ResolverOptions) {
+  const askServers = createRounds(getServers, options);
   return async (type: QueryType, name: string, asking: Asking): Promise<ResolvedLookup> => {
     const seen = new Set([name]);
     let target = name;
@@ -213,13 +216,16 @@ function failed(reason: string): ResolvedLookup {
   return { lookup: { kind: "failed", reason }, ttlS: 0 };
 }
 
-function createRounds(servers: Server[], options: ResolverOptions) {
+function createRounds(getServers: () => readonly Server[], options: ResolverOptions) {
   const { clock, random, timeoutMs = TIMEOUT_MS } = options;
   // Moves on to whoever answered when the first was silent, so that one dead server costs its
   // timeout once and not with every lookup.
-  let usualFirst = 0;
+  let usualFirst: Server | null = null;
   return async (type: QueryType, name: string, { preferred, signal }: Asking) => {
-    const first = (preferred ?? usualFirst) % servers.length;
+    const servers = getServers();
+    // At the beginning if the servers are others now.
+    const usual = usualFirst === null ? 0 : Math.max(0, servers.indexOf(usualFirst));
+    const first = (preferred ?? usual) % servers.length;
     let candidates = [...servers.slice(first), ...servers.slice(0, first)];
     const reasons = new Map<Server, string>();
     for (let round = 0; round < ROUNDS && candidates.length > 0; round += 1) {
@@ -228,7 +234,7 @@ function createRounds(servers: Server[], options: ResolverOptions) {
         const id = Buffer.from(random.bytes(2)).readUInt16BE(0);
         const outcome = await askServer(server, { id, name, type, hasEdns: true }, { clock, timeoutMs, signal });
         if (outcome.kind !== "unanswered") {
-          if (preferred === null && silent.length > 0) usualFirst = servers.indexOf(server);
+          if (preferred === null && silent.length > 0) usualFirst = server;
           return { outcome, server: server.label };
         }
         reasons.set(server, outcome.reason);

@@ -3,7 +3,6 @@
  * text whose parts do not all arrive nothing is shown, as on most phones, and it is forgotten after a while.
  */
 import type { Clock } from "../../platform/clock.ts";
-import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { type InboundPart, readPart, reassemble, textKey } from "../../modules/sms/encoding/reassemble.ts";
 import { putLast } from "../../platform/put-last.ts";
 import type { Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
@@ -31,7 +30,7 @@ export class Handsets {
     this.#clock = clock;
   }
 
-  /** A segment arrives at its phone. */
+  /** A segment arrives at its phone, whose number is in E.164 without `+`. */
   arrive(submit: Submit): void {
     const { esmClass, dataCoding, message, sar, destination } = submit;
     const part = readPart({ esmClass, dataCoding, message, sar });
@@ -42,7 +41,7 @@ export class Handsets {
     const octets = parts.reduce((sum, { userData }) => sum + userData.length, 0);
     this.#texts.add({
       from: formatSender(submit),
-      to: toE164(destination),
+      to: `+${destination}`,
       body: text.text ?? `(${octets} octets that are no text)`,
       segments: part.place?.total ?? countSegments(octets, encoding),
       encoding,

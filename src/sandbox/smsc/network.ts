@@ -5,7 +5,6 @@
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
-import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { readPart } from "../../modules/sms/encoding/reassemble.ts";
 import type { Handsets } from "./handset.ts";
 import { findBehaviour, DELIVERED, type Step, WRITES_BACK_MS } from "./magic-numbers.ts";
@@ -129,7 +128,7 @@ export class Network {
     if (findPlace(submit).seq > 1) return;
     if (!NUMBER.test(submit.source))
       return this.#tell(submit, `nothing is written back: "${submit.source}" is a name, which no phone can answer`);
-    const message = { from: toE164(submit.destination), to: submit.source, body };
+    const message = { from: `+${submit.destination}`, to: submit.source, body };
     this.#later(WRITES_BACK_MS, () => this.#deps.writeBack(message));
   }
 
@@ -151,7 +150,7 @@ export class Network {
   #tell(submit: Submit, what: string): void {
     const { seq, total } = findPlace(submit);
     const part = total > 1 ? ` (${seq} of ${total})` : "";
-    this.#deps.onEvent(`${what}  ${toE164(submit.destination)}${part}`);
+    this.#deps.onEvent(`${what}  +${submit.destination}${part}`);
   }
 }
 

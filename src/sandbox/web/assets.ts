@@ -40,16 +40,28 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** `domain`: the sender of the sample request. `ownNumber`: what phones can write to; null: there are no phones. */
-export function buildPage({ domain, ownNumber }: { domain: string; ownNumber: string | null }): string {
+interface PageWords {
+  /** The sender of the sample request. */
+  domain: string;
+  /** What phones can write to; null: there are no phones. */
+  ownNumber: string | null;
+  /** A phone's number. */
+  number?: string | undefined;
+}
+
+export function buildPage({ domain, ownNumber, number = "+258841234567" }: PageWords): string {
   // The types of Bun know no import of html as text.
   return (markup as unknown as string)
     .replaceAll("{{domain}}", Bun.escapeHTML(domain))
     .replaceAll("{{ownNumber}}", Bun.escapeHTML(ownNumber ?? ""))
+    .replaceAll("{{number}}", Bun.escapeHTML(number))
     .replaceAll("{{phonesHidden}}", ownNumber === null ? " hidden" : "")
-    .replaceAll("{{magicNumbers}}", `<dl class="endings">${MAGIC_NUMBERS.map(describeNumber).join("")}</dl>`);
+    .replaceAll(
+      "{{magicNumbers}}",
+      `<dl class="endings">${MAGIC_NUMBERS.map((row) => describeNumber(row, number)).join("")}</dl>`,
+    );
 }
 
-function describeNumber(row: MagicNumber): string {
-  return `<dt>${buildNumber(row)}</dt><dd>${Bun.escapeHTML(row.told)} <span class="end">→ ${Bun.escapeHTML(findEnd(row))}</span></dd>`;
+function describeNumber(row: MagicNumber, number: string): string {
+  return `<dt>${buildNumber(row, number)}</dt><dd>${Bun.escapeHTML(row.told)} <span class="end">→ ${Bun.escapeHTML(findEnd(row))}</span></dd>`;
 }

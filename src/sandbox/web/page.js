@@ -98,7 +98,7 @@ const email = {
   subject: "First flight",
   html: "<h1>It flies</h1><p>Sent with pombo.</p>",
 };
-const sms = { to: "+258841234567", body: "O seu código é 482913." };
+const sms = { to: document.documentElement.dataset.recipient, body: "O seu código é 482913." };
 showSample({ sample: "sample", button: "copy", path: "/api/v1/emails", body: JSON.stringify(email, null, 2) });
 showSample({ sample: "phone-sample", button: "phone-copy", path: "/api/v1/sms", body: JSON.stringify(sms) });
 

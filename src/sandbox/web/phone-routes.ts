@@ -2,16 +2,14 @@
  * The sandbox's phones over HTTP: what arrived at them, for the page and for test suites, and a way to write back
  * as one of them. Guarded as the inbox is, and like it mounted by `pombo dev` only.
  */
-import { DEFAULT_SMS_PREFIXES } from "../../config/config.ts";
 import { bodyFault } from "../../modules/sms/encoding/encoding.ts";
-import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
+import type { NumberingPlan } from "../../modules/sms/encoding/phone-number.ts";
 import { faultAnswer, type Fault, guardedRoutes, GUARDING_HEADERS, readLimit } from "./guard.ts";
 import type { SandboxSmsc } from "../smsc/server.ts";
 import { DEFAULT_TEXT_LIMIT, type StoredText, type Texts } from "../smsc/message-store.ts";
 
 const MAX_LIMIT = 1_000;
 const MAX_BODY = 1_600;
-const SUBSCRIBER = new RegExp(`^\\+(?:${DEFAULT_SMS_PREFIXES.join("|")})\\d{7}$`);
 const ANSWERABLE = /^\+?\d{3,15}$/;
 
 export interface PhoneDeps {
@@ -19,25 +17,26 @@ export interface PhoneDeps {
   smsc: Pick<SandboxSmsc, "writeBack">;
   /** The workspace's number, which texts go back to unless another is named. */
   ownNumber: string;
+  /** The numbers that phones have. */
+  numbering: NumberingPlan;
 }
 
 export function phoneRoutes(deps: PhoneDeps) {
-  const { texts } = deps;
   return guardedRoutes("sandbox phones")
-    .get("/sandbox/texts", ({ request }) => listTexts(texts, new URL(request.url)))
+    .get("/sandbox/texts", ({ request }) => listTexts(deps, new URL(request.url)))
     .post("/sandbox/texts", ({ body }) => writeBack(body, deps), { parse: "json" })
-    .delete("/sandbox/texts", () => Response.json({ deleted: texts.clear() }, { headers: GUARDING_HEADERS }), {
+    .delete("/sandbox/texts", () => Response.json({ deleted: deps.texts.clear() }, { headers: GUARDING_HEADERS }), {
       parse: "none",
     });
 }
 
-function listTexts(texts: Texts, url: URL): Response {
+function listTexts({ texts, numbering }: PhoneDeps, url: URL): Response {
   const limit = readLimit(url, DEFAULT_TEXT_LIMIT, MAX_LIMIT);
   if (limit instanceof Response) return limit;
   // A plus typed by hand is read as a space in a query.
   const to = url.searchParams.get("to")?.trim();
   const withOut = url.searchParams.get("include") === "sent";
-  const listed = texts.list({ phone: to === undefined ? undefined : toE164(to), limit, withOut });
+  const listed = texts.list({ phone: to === undefined ? undefined : numbering.toE164(to), limit, withOut });
   return Response.json(
     listed.map((text) => (withOut ? { ...toView(text), direction: text.direction } : toView(text))),
     { headers: GUARDING_HEADERS },
@@ -48,13 +47,13 @@ function toView({ id, from, to, body, segments, encoding, receivedAt }: StoredTe
   return { id, from, to, body, segments, encoding, receivedAt: new Date(receivedAt).toISOString() };
 }
 
-async function writeBack(given: unknown, { smsc, ownNumber }: PhoneDeps): Promise<Response> {
+async function writeBack(given: unknown, { smsc, ownNumber, numbering }: PhoneDeps): Promise<Response> {
   if (!isObject(given)) {
-    const message = 'The body must be JSON, such as {"from": "+258841234567", "body": "Olá"}';
+    const message = `The body must be JSON, such as {"from": "${numbering.example}", "body": "Olá"}`;
     return faultAnswer(400, { code: "BAD_REQUEST", message });
   }
   const { from, to = ownNumber, body } = given;
-  const faults = findFaults({ from, to, body });
+  const faults = findFaults({ from, to, body }, numbering);
   if (typeof from !== "string" || typeof to !== "string" || typeof body !== "string" || faults.length > 0)
     return faultAnswer(422, ...faults);
   switch (await smsc.writeBack({ from, to, body })) {
@@ -75,11 +74,14 @@ function isObject(given: unknown): given is { from?: unknown; to?: unknown; body
   return typeof given === "object" && given !== null && !Array.isArray(given);
 }
 
-function findFaults({ from, to, body }: { from: unknown; to: unknown; body: unknown }): Fault[] {
+function findFaults(
+  { from, to, body }: { from: unknown; to: unknown; body: unknown },
+  numbering: NumberingPlan,
+): Fault[] {
   const faults: Fault[] = [];
   const note = (field: string, message: string) => faults.push({ code: "VALIDATION_ERROR", message, field });
-  if (typeof from !== "string" || !SUBSCRIBER.test(from))
-    note("from", "from must be the phone's number in E.164, such as +258841234567");
+  if (typeof from !== "string" || !numbering.allows(from))
+    note("from", `from must be the phone's number in E.164, such as ${numbering.example}`);
   if (typeof to !== "string" || !ANSWERABLE.test(to))
     note("to", "to must be a number or short code that sends texts: a name cannot be answered from a phone");
   if (typeof body !== "string" || body === "" || [...body].length > MAX_BODY)

@@ -25,7 +25,7 @@ interface SandboxPageOptions {
 /** The routes under /sandbox, and the way there from /, to be mounted by `pombo dev` only. */
 export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
   const { domain = "your-domain.example", phone = null } = options;
-  const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null });
+  const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null, number: phone?.numbering.example });
   const messages = guardedRoutes("sandbox")
     // A person who opens the printed API address in a browser wants to see something.
     .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))

@@ -77,6 +77,7 @@ export const PURE = [
   "modules/sms/encoding/transliterate.ts",
   "modules/sms/encoding/user-data-header.ts",
   "modules/sms/inbound/keywords.ts",
+  "config/number-prefix.ts",
   "modules/sms/encoding/phone-number.ts",
   "modules/sms/api/pdu-text.ts",
   "modules/sms/api/prepare.ts",

@@ -179,6 +179,32 @@ test("numbers end as they say, a dropped connection marks only its own text, and
   expect(performance.now() - stopped).toBeLessThan(5_000);
 });
 
+test("with --prefixes numbers of other countries are texted, and only those", async () => {
+  await using dev = await startDev(["--prefixes", "+3519xxxxxxxx,+5511"]);
+  const [maria, joao] = ["+351912345678", "+5511987654321"];
+  for (const to of [maria, joao]) {
+    const end = await dev.until(
+      await dev.text({ to, body: "O seu código é 482913." }),
+      ({ status }) => status === "delivered",
+    );
+    expect(end).toMatchObject({ to, deliveryState: "delivered", providerStatus: "DELIVRD", segments: 1 });
+    expect(await dev.texts(`?to=${to}`)).toMatchObject([{ to, body: "O seu código é 482913." }]);
+  }
+  const refused = await dev.ask("POST", "/api/v1/sms", { to: ONE, body: "Olá" });
+  expect([refused.status, refused.body.errors[0].message]).toEqual([
+    422,
+    `to must be a mobile number in E.164 that begins with +3519, +5511, like ${maria}`,
+  ]);
+  expect((await dev.ask("POST", "/sandbox/texts", { from: maria, body: "PARAR" })).status).toBe(201);
+  const list = (await dev.ask("GET", "/api/v1/suppressions?channel=sms")).body.data as Json[];
+  expect(list).toMatchObject([{ address: maria, reason: "opt_out" }]);
+  await interrupt(dev);
+
+  await using wrong = spawnPombo(["dev", "--prefixes", "+3519,84"], {});
+  expect((await within(LIMIT_MS, "the end", wrong.ended)).code).toBe(2);
+  expect(wrong.stderr()).toContain("--prefixes: 84 must be the first digits of mobile numbers with + and country code");
+});
+
 test("with --data the phones' texts are there again at the next run, whose SMSC has another port", async () => {
   const folder = mkdtempSync(join(tmpdir(), "pombo-phones-kept-"));
   try {

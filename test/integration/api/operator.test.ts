@@ -115,7 +115,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
   const none = {} as never;
   const config = { email: {}, inbound: {}, plans: {} } as never;
-  const sms = { operatorRoutes: () => [linkRoutes(none), linkTestRoutes({ tests: none, prefixes: ["25884"] })] };
+  const sms = { operatorRoutes: () => [linkRoutes(none), linkTestRoutes({ tests: none, numbering: none })] };
   const inboundMail = createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never);
   const domains = createDomains(none, none, config, none);
   const workspaces = createWorkspaces(none, none, config, none);

@@ -250,3 +250,40 @@ test("the operator's inbox: mail from an address, or that quotes it, also encode
   const contents = read.map(({ body: mail }) => Buffer.from(mail.data.content, "base64").toString());
   expect(contents).toEqual([mails[2] ?? "", "[erased]", "[erased]"]);
 });
+
+test("a number: the operator's erasure takes what belongs to no workspace, and of nobody else's number", async () => {
+  await using held = await startHeld(NOON);
+  const { pombo } = held;
+  const { sqlite } = pombo.app.db;
+  // The last seven digits, by which they are found, are those of both.
+  for (const number of ["258847654321", "351917654321"]) {
+    sqlite.run("INSERT INTO sms_reference VALUES (?, 3)", [`+${number}`]);
+    sqlite.run(
+      `INSERT INTO sms_receipt_orphan (route, smsc_id, smsc_id_key, number_key, receipt_state, receipt, raw, received_at)
+       VALUES ('test', 'a', 'a', '7654321', 'delivered', ?, ?, 0)`,
+      [JSON.stringify({ subscriber: number, sender: "Loja" }), Buffer.from(number)],
+    );
+    sqlite.run("INSERT INTO sms_inbound_part VALUES ('test', ?, '84000', 'udh8', 1, 2, 1, 0, 'gsm', ?, ?)", [
+      ...[number, Buffer.from(`${number} TextOfZq`), NOON],
+    ]);
+    sqlite.run(
+      `INSERT INTO sms_inbound (uid, workspace_id, route, sender, recipient, body, is_whole, received_at)
+       VALUES (?, NULL, 'test', ?, '84000', 'TextOfZq', 1, 0)`,
+      [`of ${number.slice(0, 3)}`, `+${number}`],
+    );
+  }
+  const left = () =>
+    ["sms_reference", "sms_receipt_orphan", "sms_inbound_part"].map(
+      (table) => sqlite.query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM ${table}`).get()?.n,
+    );
+  expect(await erase(pombo, NUMBER_PATH)).toMatchObject(NOTHING);
+  expect(left()).toEqual([1, 2, 2]);
+  const path = `/api/v1/operator${NUMBER_PATH.slice("/api/v1".length)}`;
+  expect((await pombo.operator.call("DELETE", path)).body.data).toMatchObject({ ...NOTHING, inboundSms: 1 });
+  expect(left()).toEqual([1, 1, 1]);
+  expect(sqlite.query("SELECT sender, body FROM sms_inbound ORDER BY id").all()).toEqual([
+    { sender: "+99900000000", body: "[erased]" },
+    { sender: "+351917654321", body: "TextOfZq" },
+  ]);
+  expect((await findLeft(held)).includes("847654321")).toBe(false);
+});

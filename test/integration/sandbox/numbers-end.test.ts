@@ -100,3 +100,39 @@ test("a text that was refused twice and taken is counted anew the next time", as
     expect(world.lines.filter((line) => line.startsWith("refused with 0x58"))).toHaveLength(2 * nth);
   }
 });
+
+test("in another country a phone gets its text and writes back, and the numbers that behave on purpose have its prefix", async () => {
+  await using world = await startPhones(["3519xxxxxxxx"]);
+  const { workspace, app } = world.instance;
+  const maria = "+351961234567";
+  const ids = [await world.text({ to: maria, body: "Olá, Maria", from: "84000" })];
+  for (const ending of ["01", "13"])
+    ids.push(await world.text({ to: buildNumber({ ending }, maria), body: `to ${ending}`, from: "84000" }));
+  const ends = async () => {
+    const all = await world.messages();
+    return ids.map((id) => all.find((each) => each.id === id).status as string);
+  };
+  await world.until(
+    "all have ended",
+    20_000,
+    async () => !(await ends()).some((end) => /queued|sending|sent/.test(end)),
+  );
+  expect(await ends()).toEqual(["delivered", "undelivered", "delivered"]);
+  expect(world.texts.list({ phone: maria }).map(({ body }) => body)).toEqual(["Olá, Maria"]);
+  const write = (from: string) =>
+    fetch(`${app.url}/sandbox/texts`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ from, body: "STOP" }),
+    });
+  expect((await write(maria)).status).toBe(201);
+  const refused = await write("+258841234567");
+  const message = "from must be the phone's number in E.164, such as +351912345678";
+  expect([refused.status, ((await refused.json()) as Json).errors[0].message]).toEqual([422, message]);
+  const again = await workspace.call("POST", "/api/v1/sms", { body: { to: maria, body: "Mais" } });
+  expect([again.status, again.body.errors[0].code]).toEqual([422, "RECIPIENT_SUPPRESSED"]);
+  const html = await (await fetch(`${app.url}/sandbox`)).text();
+  expect(html).toContain('data-recipient="+351912345678"');
+  expect(html).toContain("<dt>+351910000001</dt>");
+  expect(html).not.toContain("+258");
+});

@@ -2,6 +2,8 @@
 
 import { sandboxRoutes } from "../../../src/sandbox/web/routes.ts";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../../src/cli/commands/dev/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../src/config/config.ts";
+import { NumberingPlan } from "../../../src/modules/sms/encoding/phone-number.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { type SandboxSmsc, startSandboxSmsc } from "../../../src/sandbox/smsc/server.ts";
 import { openTexts, type Texts } from "../../../src/sandbox/smsc/message-store.ts";
@@ -28,7 +30,7 @@ export interface PhoneWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function startPhones(): Promise<PhoneWorld> {
+export async function startPhones(prefixes = DEFAULT_SMS_PREFIXES): Promise<PhoneWorld> {
   const clock = fakeClock(Date.now());
   const texts = openTexts(":memory:");
   const lines: string[] = [];
@@ -41,11 +43,12 @@ export async function startPhones(): Promise<PhoneWorld> {
     onEvent: (line) => void lines.push(line),
   });
   const { name, number } = SANDBOX_SENDERS;
+  const numbering = new NumberingPlan(prefixes);
   const instance = await startInstance({
     clock,
-    beside: sandboxRoutes(undefined as never, { phone: { texts, smsc, ownNumber: number } }),
+    beside: sandboxRoutes(undefined as never, { phone: { texts, smsc, ownNumber: number, numbering } }),
     configure(config) {
-      config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password: PASSWORD }) };
+      config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password: PASSWORD }, prefixes) };
     },
   });
   const path = `/api/v1/operator/workspaces/${instance.workspace.id}`;

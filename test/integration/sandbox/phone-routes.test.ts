@@ -6,6 +6,7 @@ import { sandboxRoutes } from "../../../src/sandbox/web/routes.ts";
 import type { WrittenBack } from "../../../src/sandbox/smsc/server.ts";
 import { openTexts, type PhoneText } from "../../../src/sandbox/smsc/message-store.ts";
 import type { Json } from "../../support/fakes/instance.ts";
+import { NUMBERING } from "../../support/sms/rows.ts";
 import { startPhones } from "./phone-kit.ts";
 
 const NOON = Date.UTC(2026, 2, 1, 12);
@@ -26,7 +27,7 @@ function open(outcome: WrittenBack, ...kept: PhoneText[]) {
       return Promise.resolve(outcome);
     },
   };
-  const phone = { texts, smsc, ownNumber: "84000" };
+  const phone = { texts, smsc, ownNumber: "84000", numbering: NUMBERING };
   const app = new Elysia({ aot: false }).use(sandboxRoutes(openInbox(":memory:"), { phone }));
   const ask = (path: string, init: RequestInit = {}) => app.handle(new Request(`http://localhost${path}`, init));
   const write = (body: unknown, headers: Record<string, string> = {}) =>

@@ -1,3 +1,5 @@
+import { DEFAULT_SMS_PREFIXES } from "../../../src/config/config.ts";
+import { NumberingPlan } from "../../../src/modules/sms/encoding/phone-number.ts";
 import type { Db } from "../../../src/platform/db/open.ts";
 import type { NewMessage } from "../../../src/modules/sms/queue/message-store.ts";
 import { openSmsStores, type SmsStores } from "../../../src/modules/sms/stores.ts";
@@ -6,6 +8,8 @@ import { openWorkspaceStore } from "../../../src/modules/workspaces/store.ts";
 import type { NewSegment } from "../../../src/modules/sms/queue/segment-read-store.ts";
 
 // Messages and segments as acceptance would write them, for tests of the stores and of what moves them.
+
+export const NUMBERING = new NumberingPlan(DEFAULT_SMS_PREFIXES);
 
 export type Ledger = ReturnType<typeof openLedger>;
 

@@ -124,9 +124,45 @@ test("one link's password may come from the environment", () => {
   ]);
 });
 
+test("other countries are configuration: with or without the length of their numbers", () => {
+  const prefixes = (text: string) => configOf(`[sms]\nprefixes = [${text}]`).prefixes;
+  expect(prefixes('"+3519", "+5511"')).toEqual(["3519", "5511"]);
+  expect(prefixes('"+3519xxxxxxxx", "+55xx9xxxxxxxx"')).toEqual(["3519xxxxxxxx", "55xx9xxxxxxxx"]);
+  expect(prefixes('"25884", "+25885", "+35191", "+35192"')).toEqual(["25884", "25885", "35191", "35192"]);
+  // Landlines, and mobiles with their ninth digit.
+  expect(prefixes('"+55xxxxxxxxxx", "+55xxxxxxxxxxx"')).toHaveLength(2);
+  const text = `[sms]\nprefixes = ["+3519xxxxxxxx", "+55xx9xxxxxxxx"]\n${route("a", 'prefixes = ["+35191", "+5511"]')}`;
+  expect(configOf(text).routes[0]?.prefixes).toEqual(["35191", "5511"]);
+});
+
+for (const bad of [
+  "3519",
+  "00351",
+  "+0351",
+  "+",
+  "",
+  "+351 9",
+  "+3519X",
+  "+3519xxx",
+  "+3519xxxxxxxxxxxx",
+  "+1234567890123456",
+  "+258",
+  "+25821",
+  "+25884xxxxxxxx",
+  "+25884xxxxxx",
+  "+2588412345678",
+  "+x",
+]) {
+  test(`prefixes = ["${bad}"] is refused, with what it must be`, () => {
+    const errors = mistakesOf(`[sms]\nprefixes = ["${bad}"]`);
+    expect(errors.map(({ key, found }) => [key, found])).toEqual([["sms.prefixes[0]", `"${bad}"`]]);
+    expect(errors[0]?.expected).toContain('"+3519xxxxxxxx", 8 to 15 digits');
+  });
+}
+
 // Each row: the text, where the mistake is, what was found, and a part of what is expected.
 const MISTAKES: [text: string, key: string, found: string, expected: string][] = [
-  ['[sms]\nprefixes = ["84"]', "sms.prefixes[0]", '"84"', "with country code and without +"],
+  ['[sms]\nprefixes = ["84"]', "sms.prefixes[0]", '"84"', 'with + and country code, such as "+25884"'],
   ["[sms]\nprefixes = []", "sms.prefixes", "an empty list", "a list of 1 to 200"],
   ['[sms]\nhelp_text = "a\\nb"', "sms.help_text", '"a\\nb"', "without control characters"],
   [route("Vodacom", "", [link("a")]), "sms.routes[0].name", '"Vodacom"', "lower-case letters"],
@@ -134,7 +170,18 @@ const MISTAKES: [text: string, key: string, found: string, expected: string][] =
   [route("a", "", []), "sms.routes[0].links", "none", "[[sms.routes.links]]"],
   [route("a") + route("b"), "sms.routes[1].prefixes", "none", "sms.routes[0] has none as well"],
   [route("a", 'prefixes = ["25884", "25884"]'), "sms.routes[0].prefixes[1]", '"25884"', "sms.routes[0].prefixes[0]"],
-  [route("a", 'prefixes = ["25889"]'), "sms.routes[0].prefixes[0]", '"25889"', "that sms.prefixes allows"],
+  [route("a", 'prefixes = ["25889"]'), "sms.routes[0].prefixes[0]", '"25889"', "that sms.prefixes allows (+25882, "],
+  [route("a", 'prefixes = ["+3519xxxxxxxx"]'), "sms.routes[0].prefixes[0]", '"+3519xxxxxxxx"', '"+3519"'],
+  [
+    `[sms]\nprefixes = ["+55xx9xxxxxxxx"]\n${route("a", 'prefixes = ["+55113"]')}`,
+    "sms.routes[0].prefixes[0]",
+    '"55113"',
+    "that sms.prefixes allows (+55xx9xxxxxxxx)",
+  ],
+  ['[sms]\nprefixes = ["+351", "+3519"]', "sms.prefixes[1]", '"+3519"', "sms.prefixes[0] (+351) allows these too"],
+  ['[sms]\nprefixes = ["+3519xxxxxxxx", "+3519"]', "sms.prefixes[0]", '"+3519xxxxxxxx"', "sms.prefixes[1] (+3519)"],
+  ['[sms]\nprefixes = ["25884", "+25884"]', "sms.prefixes[1]", '"+25884"', "sms.prefixes[0] (+25884)"],
+  ['[sms]\nprefixes = ["+5511xxxxxxxxx", "+55xxxxxxxxxxx"]', "sms.prefixes[0]", '"+5511xxxxxxxxx"', "sms.prefixes[1]"],
   [route("a", 'failover = ["b"]'), "sms.routes[0].failover[0]", '"b"', "another [[sms.routes]]"],
   [route("a", 'failover = ["a"]'), "sms.routes[0].failover[0]", '"a"', "another [[sms.routes]]"],
   [

@@ -7,6 +7,7 @@ import {
   defaultSmsRoute,
   NO_RATE_LIMITS,
 } from "../../../config/config.ts";
+import { NumberingPlan } from "../../../modules/sms/encoding/phone-number.ts";
 import { MAGIC_NUMBERS, type MagicNumber, buildNumber, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";
 
@@ -41,10 +42,15 @@ export function sandboxConfig(directory: string, port: number, dnsServer: string
 }
 
 /** The `[sms]` settings for the sandbox's SMSC: one route for all, and one for each number that would disturb the others. */
-export function textingConfig(smsc: { port: number; password: string }): Partial<Config["sms"]> {
+export function textingConfig(
+  smsc: { port: number; password: string },
+  prefixes: string[] = DEFAULT_SMS_PREFIXES,
+): Partial<Config["sms"]> {
   const { lifetimeMs, receiptGraceMs, lostResponseWaitMs } = SANDBOX_TIMES;
   const apart = MAGIC_NUMBERS.filter(({ isApart }) => isApart);
+  const examples = prefixes.map((prefix) => new NumberingPlan([prefix]).example);
   return {
+    prefixes,
     otpLifetimeMs: lifetimeMs,
     transactionalLifetimeMs: lifetimeMs,
     bulkLifetimeMs: lifetimeMs,
@@ -53,8 +59,8 @@ export function textingConfig(smsc: { port: number; password: string }): Partial
     routes: [
       route(MAIN_ACCOUNT, [], smsc),
       ...apart.map((each) => {
-        const prefixes = DEFAULT_SMS_PREFIXES.map((prefix) => buildNumber(each, prefix).slice(1));
-        return route(toAccount(each), prefixes, smsc);
+        const numbers = examples.map((example) => buildNumber(each, example).slice(1));
+        return route(toAccount(each), numbers, smsc);
       }),
     ],
   };

@@ -5,12 +5,15 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
+import { DEFAULT_SMS_PREFIXES, parsePattern } from "../../../config/number-prefix.ts";
+import { TEXT_FORMATS } from "../../../config/formats.ts";
 import { startApp } from "../../../server/server.ts";
 import type { App } from "../../../server/app.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { createResolver } from "../../../protocols/dns/client.ts";
 import { createKey, type NewKey } from "../../../modules/api-keys/key.ts";
+import { NumberingPlan } from "../../../modules/sms/encoding/phone-number.ts";
 import { type DomainStore, openDomainStore } from "../../../modules/domains/store.ts";
 import { getErrorMessage, StartError } from "../../../platform/errors.ts";
 import { loadInstanceKey } from "../../../platform/keyring/key-file.ts";
@@ -47,6 +50,7 @@ const LINK_EVENTS = ["smpp.bound", "smpp.unbound", "smpp.throttled"];
 
 export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
   const port = readPort(args.text("port"));
+  const prefixes = readPrefixes(args.text("prefixes"));
   // Undefined: a temporary directory.
   const data = args.text("data");
   if (data !== undefined) becomeOwner(data);
@@ -56,7 +60,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
   else makeDirectory(directory, "--data");
   const log = sandboxLog(terminal.err);
   try {
-    const { app, keys } = await startWorld({ directory, port, log, closers });
+    const { app, keys } = await startWorld({ directory, port, prefixes, log, closers });
     const { url, inbound } = app;
     const { apiKey, operatorKey, workspaceId } = keys;
     const ready = {
@@ -69,7 +73,11 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
       inbound,
     };
     const isKept = data !== undefined;
-    terminal.out(args.isSet("json") ? JSON.stringify(ready) : welcome(ready, { directory, isKept }));
+    terminal.out(
+      args.isSet("json")
+        ? JSON.stringify(ready)
+        : welcome(ready, { directory, isKept }, new NumberingPlan(prefixes).example),
+    );
     await terminal.stopSignal();
     const isBusy = app.worker.runningCount > 0;
     terminal.err(isBusy ? `Stopping … (running deliveries get up to ${STOP_GRACE_MS / 1_000} s)` : "Stopping …");
@@ -86,12 +94,15 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
 interface WorldOptions {
   directory: string;
   port: number;
+  /** Of the numbers that can be texted. */
+  prefixes: string[];
   log: Log;
   /** Receives a function that closes each part, in the order of their start. */
   closers: (() => Promise<void> | void)[];
 }
 
-async function startWorld({ directory, port, log, closers }: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
+async function startWorld(options: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
+  const { directory, port, prefixes, log, closers } = options;
   const isNew = claimDirectory(directory);
   const inbox = openInbox(inboxFile(directory));
   closers.push(() => inbox.close());
@@ -111,7 +122,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   });
   closers.push(() => smsc.close());
   const config = sandboxConfig(directory, port, dns.address);
-  config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password }) };
+  config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password }, prefixes) };
 
   const setUp = { random: systemRandom, now: systemClock.now(), givenKey: undefined };
   const operatorKey = isNew ? setUpInstance(config, setUp).operatorKey : null;
@@ -140,13 +151,14 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   closers.push(() => mx.close());
   config.email.destinationPort = mx.port;
 
+  const phone = { texts, smsc, ownNumber: SANDBOX_SENDERS.number, numbering: new NumberingPlan(prefixes) };
   let isSeeded = false;
   const app = await startApp({
     config,
     instanceKey,
     environment: { clock: systemClock, random: systemRandom, log: withoutSetup(log, () => isSeeded) },
     isRateBlocking: false,
-    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone: { texts, smsc, ownNumber: SANDBOX_SENDERS.number } }),
+    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone }),
     refused: refusalLog(log),
     exampleDomain: SANDBOX_DOMAIN,
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
@@ -194,6 +206,15 @@ function readPort(text: string | undefined): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw new UsageError(`--port must be a number from 0 to 65535, not ${plain(text)}.`);
+}
+
+function readPrefixes(text: string | undefined): string[] {
+  if (text === undefined) return DEFAULT_SMS_PREFIXES;
+  return text.split(",").map((each) => {
+    const prefix = parsePattern(each.trim());
+    if (prefix !== null) return prefix;
+    throw new UsageError(`--prefixes: ${plain(each)} must be ${TEXT_FORMATS.number_pattern.expected}.`);
+  });
 }
 
 function makeTemporary(): string {

@@ -49,10 +49,11 @@ function formatField(key: string, value: string | number | boolean | null): stri
 /** The magic numbers that people try first. */
 const SHOWN = MAGIC_NUMBERS.filter(({ ending }) => ["01", "07", "10", "19"].includes(ending));
 
-/** The welcome text; its commands work as pasted. */
+/** The welcome text; its commands work as pasted. `number`: one that can be texted. */
 export function welcome(
   ready: { url: string; apiKey: string; operatorKey: string; domain: string; inboxUrl: string },
   place: { directory: string; isKept: boolean },
+  number: string,
 ): string {
   const { url, apiKey, domain } = ready;
   return `
@@ -84,11 +85,11 @@ Send an SMS; it arrives on the phone at ${ready.inboxUrl}#phones, where you can 
 
   curl -s -w '\\n' ${url}/api/v1/sms \\
     -H "X-API-Key: $POMBO_KEY" -H 'Content-Type: application/json' \\
-    -d '{"to": "+258841234567", "from": "${SANDBOX_SENDERS.number}", "body": "O seu código é 482913."}'
+    -d '{"to": "${number}", "from": "${SANDBOX_SENDERS.number}", "body": "O seu código é 482913."}'
 
-Test numbers have five zeros and two digits after the operator's prefix. That page lists all ${MAGIC_NUMBERS.length}; some of them:
+Test numbers have five zeros and two digits at the end. That page lists all ${MAGIC_NUMBERS.length}; some of them:
 
-${SHOWN.map((row) => `  ${buildNumber(row)}  ${row.told}`).join("\n")}
+${SHOWN.map((row) => `  ${buildNumber(row, number)}  ${row.told}`).join("\n")}
 
 Press Ctrl-C to stop.
 `;

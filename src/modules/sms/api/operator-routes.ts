@@ -6,6 +6,7 @@ import { operatorCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
+import type { NumberingPlan } from "../encoding/phone-number.ts";
 import type { LinkError } from "../gateway/link-status.ts";
 import type { LinkTest } from "../link-test/link-test.ts";
 import type { LinkTests } from "../link-test/link-tests.ts";
@@ -29,7 +30,7 @@ const LastTest = Type.Union([LinkTestRecord, Type.Null()], { description: "Null:
 export interface LinkTestRouteDeps {
   tests: LinkTests;
   /** The first digits of the numbers that SMS can be sent to. */
-  prefixes: string[];
+  numbering: NumberingPlan;
 }
 
 export function linkRoutes({ overview }: { overview: LinkOverview }) {
@@ -72,7 +73,7 @@ export function linkRoutes({ overview }: { overview: LinkOverview }) {
     );
 }
 
-export function linkTestRoutes({ tests, prefixes }: LinkTestRouteDeps) {
+export function linkTestRoutes({ tests, numbering }: LinkTestRouteDeps) {
   const showCurrent = (after: number) => {
     const { current } = tests;
     return current === null ? null : showTest(current, after, tests.findError(current));
@@ -88,7 +89,7 @@ export function linkTestRoutes({ tests, prefixes }: LinkTestRouteDeps) {
         return { data: showTest(test, 0, tests.findError(test)) };
       },
       {
-        ...jsonBody(linkTestBody(prefixes)),
+        ...jsonBody(linkTestBody(numbering)),
         detail: describe({
           id: "startSmsLinkTest",
           tag: TAG,

@@ -2,6 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { integer, integerText, text } from "../../../platform/http/request-schemas.ts";
+import type { NumberingPlan } from "../encoding/phone-number.ts";
 import { SUBMIT_OUTCOMES } from "../gateway/link-status.ts";
 import { nullableText, nullableTime, number } from "./schema.ts";
 import { TEST_MESSAGES } from "../link-test/messages.ts";
@@ -107,12 +108,12 @@ export const LinkHistoryQuery = Type.Object({
   limit: Type.Optional(integerText({ minimum: 1, maximum: MAX_EVENTS, default: 50, description: "Events." })),
 });
 
-export function linkTestBody(prefixes: readonly string[]) {
+export function linkTestBody(numbering: NumberingPlan) {
   return named(
     "SmsLinkTestStart",
     Type.Object(
       {
-        to: number(prefixes, "A phone in your hand, in E.164."),
+        to: number(numbering, "A phone in your hand, in E.164."),
         from: Type.Optional(
           text({
             minLength: 1,
@@ -127,7 +128,7 @@ export function linkTestBody(prefixes: readonly string[]) {
           integer({ minimum: 1, maximum: MAX_WAIT_S, description: "Seconds to wait for receipts; default: 60." }),
         ),
       },
-      { additionalProperties: false, examples: [{ to: "+258841234567", from: "Loja Maria", waitS: 60 }] },
+      { additionalProperties: false, examples: [{ to: numbering.example, from: "Loja Maria", waitS: 60 }] },
     ),
   );
 }

@@ -14,6 +14,7 @@ import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
+import type { NumberingPlan } from "../encoding/phone-number.ts";
 import { preview } from "./prepare.ts";
 import {
   AcceptedSms,
@@ -38,12 +39,11 @@ const COMMON_CODING: Coding = { segmentation: "udh8", shiftTables: "off", defaul
 
 export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;
-  /** The first digits of the numbers that can be texted. */
-  prefixes: string[];
+  numbering: NumberingPlan;
 }
 
 export function smsRoutes(deps: SmsDeps) {
-  const { prefixes } = deps;
+  const { numbering } = deps;
   return new Elysia({ name: "sms", prefix: "/api/v1/sms" })
     .post(
       "",
@@ -52,7 +52,7 @@ export function smsRoutes(deps: SmsDeps) {
         return answerSend(await acceptSms({ caller, item: body, idempotency: readIdempotency(request) }, deps), set);
       },
       {
-        ...jsonBody(smsSend(prefixes)),
+        ...jsonBody(smsSend(numbering)),
         detail: describe({
           id: "sendSms",
           tag: TAG,
@@ -77,7 +77,7 @@ export function smsRoutes(deps: SmsDeps) {
         return { data: preview(body.body, { coding, folding: workspace.smsFolding }) };
       },
       {
-        ...jsonBody(smsPreview(prefixes)),
+        ...jsonBody(smsPreview(numbering)),
         detail: describe({
           id: "previewSms",
           tag: TAG,
@@ -100,7 +100,7 @@ export function smsRoutes(deps: SmsDeps) {
         );
       },
       {
-        query: smsQuery(prefixes),
+        query: smsQuery(numbering),
         detail: describe({
           id: "listSms",
           tag: TAG,

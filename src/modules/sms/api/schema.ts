@@ -1,46 +1,25 @@
 // The contract of the SMS routes.
 
 import { type TSchema, Type } from "@sinclair/typebox";
-import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
 import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../../../platform/db/schema/sms.ts";
 import { CursorQuery } from "../../../platform/http/pagination.ts";
 import { choice, hinted, text } from "../../../platform/http/request-schemas.ts";
 import { bodyFault } from "../encoding/encoding.ts";
-import { numberAdvice } from "../encoding/phone-number.ts";
+import type { NumberingPlan } from "../encoding/phone-number.ts";
 import { named } from "../../../platform/http/openapi.ts";
 
 const MAX_BODY = 1_600;
 const MAX_FROM = 20;
 /** Longer than any way of writing a number: what is no number is told so. */
 const MAX_NUMBER = 40;
-/** Digits of a Mozambican number with its country code. */
-const NUMBER_DIGITS = 12;
 
-/** The interface's own rule, for the interface's own prefixes. */
-const DEFAULT_PATTERN = String.raw`^\+2588[2-7]\d{7}$`;
-
-/** The numbers that can be texted, as a pattern. */
-function numberPattern(prefixes: readonly string[]): string {
-  const isDefault =
-    prefixes.length === DEFAULT_SMS_PREFIXES.length &&
-    DEFAULT_SMS_PREFIXES.every((prefix) => prefixes.includes(prefix));
-  if (isDefault) return DEFAULT_PATTERN;
-  const forms = prefixes.map((prefix) => String.raw`${prefix}\d{${NUMBER_DIGITS - prefix.length}}`);
-  return String.raw`^\+(?:${forms.join("|")})$`;
-}
-
-export function number(prefixes: readonly string[], description: string) {
-  const pattern = numberPattern(prefixes);
-  const allowed = new RegExp(pattern);
-  const plain = text({ maxLength: MAX_NUMBER, pattern, description, examples: ["+258841234567"] }, (value) =>
-    allowed.test(value)
-      ? null
-      : "must be a Mozambican mobile number in E.164: + and the country code, then only digits, like +258841234567",
+export function number(numbering: NumberingPlan, description: string) {
+  const { source: pattern, example, expected } = numbering;
+  const plain = text({ maxLength: MAX_NUMBER, pattern, description, examples: [example] }, (value) =>
+    numbering.allows(value) ? null : `must be ${expected}`,
   );
   return hinted(plain, (value) =>
-    typeof value === "string" && value.length <= MAX_NUMBER
-      ? numberAdvice(value, { prefixes, length: NUMBER_DIGITS })
-      : null,
+    typeof value === "string" && value.length <= MAX_NUMBER ? numbering.advise(value) : null,
   );
 }
 
@@ -59,12 +38,12 @@ const body = text(
 
 const closed = { additionalProperties: false };
 
-export function smsSend(prefixes: readonly string[]) {
+export function smsSend(numbering: NumberingPlan) {
   return named(
     "SmsSend",
     Type.Object(
       {
-        to: number(prefixes, "The recipient, in E.164."),
+        to: number(numbering, "The recipient, in E.164."),
         body,
         from: Type.Optional(
           text({
@@ -75,28 +54,28 @@ export function smsSend(prefixes: readonly string[]) {
           }),
         ),
       },
-      { ...closed, examples: [{ to: "+258841234567", body: "O seu código é 482913." }] },
+      { ...closed, examples: [{ to: numbering.example, body: "O seu código é 482913." }] },
     ),
   );
 }
 
 export type SmsSend = ReturnType<typeof smsSend>["static"];
 
-export function smsPreview(prefixes: readonly string[]) {
+export function smsPreview(numbering: NumberingPlan) {
   return named(
     "SmsPreviewRequest",
     Type.Object(
-      { to: Type.Optional(number(prefixes, "Picks the route whose way of joining parts counts.")), body },
+      { to: Type.Optional(number(numbering, "Picks the route whose way of joining parts counts.")), body },
       { ...closed, examples: [{ body: "Não partilhe este código com ninguém." }] },
     ),
   );
 }
 
-export function smsQuery(prefixes: readonly string[]) {
+export function smsQuery(numbering: NumberingPlan) {
   return Type.Object({
     ...CursorQuery.properties,
     status: Type.Optional(choice(SMS_STATUSES, "What became of it.")),
-    to: Type.Optional(number(prefixes, "The recipient, in E.164; with a + written as %2B.")),
+    to: Type.Optional(number(numbering, "The recipient, in E.164; with a + written as %2B.")),
   });
 }
 

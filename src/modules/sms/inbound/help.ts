@@ -5,6 +5,7 @@
 import { findRefusal } from "../../plans/sending-refusal.ts";
 import { type WriteDeps, writeText } from "../api/accept.ts";
 import { prepareText } from "../api/prepare.ts";
+import type { NumberingPlan } from "../encoding/phone-number.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
 
@@ -14,8 +15,7 @@ export interface InboundDeps extends WriteDeps {
   /** Null: HELP is not answered. */
   helpText: string | null;
   routes: ReadonlyMap<string, Route>;
-  /** The first digits of the numbers that can be texted. */
-  prefixes: string[];
+  numbering: NumberingPlan;
 }
 
 export interface AskedForHelp {
@@ -33,9 +33,9 @@ export function answerHelp(
   { workspaceId, from, to, route: routeName, now }: AskedForHelp,
   deps: InboundDeps,
 ): ReadyWork[] {
-  const { helpText, routes, prefixes, workspaces, senderIds, sms, log } = deps;
+  const { helpText, routes, numbering, workspaces, senderIds, sms, log } = deps;
   const route = routes.get(routeName)?.config;
-  if (helpText === null || route === undefined || !prefixes.some((each) => from.startsWith(`+${each}`))) return [];
+  if (helpText === null || route === undefined || !numbering.allows(from)) return [];
   const workspace = workspaces.byId(workspaceId);
   const sender = senderIds.of(workspaceId).find(({ name }) => to.includes(name));
   if (workspace === undefined || sender === undefined) return [];

@@ -7,7 +7,6 @@ import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import type { InboundKey, InboundPartRow } from "./store.ts";
 import { answerHelp, type InboundDeps } from "./help.ts";
 import { readKeyword } from "./keywords.ts";
-import { toE164 } from "../encoding/phone-number.ts";
 import { type InboundPart, type InboundText, readPart, reassemble } from "../encoding/reassemble.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
 
@@ -69,8 +68,8 @@ function getCharset(route: string, { routes }: InboundDeps) {
 }
 
 function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: InboundDeps): ReadyWork[] {
-  const subscriber = toE164(source);
-  const own = [destination, ...listAliases(route, destination, deps)].flatMap(listForms);
+  const subscriber = deps.numbering.toE164(source);
+  const own = [destination, ...listAliases(route, destination, deps)].flatMap((each) => listForms(each, deps));
   const workspaceId = findOwner(subscriber, own, now, deps);
   deps.sms.inbound.insert({
     uid: newId(now, deps.random),
@@ -94,15 +93,16 @@ function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: 
 }
 
 /** The sender ids that the route's SMSC knows by this name. */
-function listAliases(route: string, destination: string, { routes }: InboundDeps): string[] {
-  const senders = routes.get(route)?.config.senders ?? [];
-  return senders.filter(({ as }) => listForms(destination).includes(as)).map(({ name }) => name);
+function listAliases(route: string, destination: string, deps: InboundDeps): string[] {
+  const senders = deps.routes.get(route)?.config.senders ?? [];
+  return senders.filter(({ as }) => listForms(destination, deps).includes(as)).map(({ name }) => name);
 }
 
 /** A sender id may stand with or without its `+`, a long number also with its country code or not. */
-function listForms(destination: string): string[] {
+function listForms(destination: string, { numbering }: Pick<InboundDeps, "numbering">): string[] {
   const digits = destination.replace(/^\+/, "");
-  return [...new Set([destination, digits, `+${digits}`, toE164(destination), toE164(destination).slice(1)])];
+  const international = numbering.toE164(destination).replace(/^\+/, "");
+  return [...new Set([destination, digits, `+${digits}`, international, `+${international}`])];
 }
 
 function findOwner(subscriber: string, own: string[], now: number, deps: InboundDeps): number | null {

@@ -74,12 +74,16 @@ export function openInboundStore({ orm }: Db) {
         .where(eq(smsInbound.id, id))
         .run();
     },
-    /** Inside a transaction: removes the parts from a number (its last nine digits) of which no message was made. */
-    removePartsFrom(numberKey: string): void {
+    /** Who sent the parts of which no message was made yet, as the SMSCs write it. */
+    listPartSources: (): string[] =>
       orm
-        .delete(smsInboundParts)
-        .where(sql`${smsInboundParts.source} LIKE ${`%${numberKey}`}`)
-        .run();
+        .selectDistinct({ source: smsInboundParts.source })
+        .from(smsInboundParts)
+        .all()
+        .map(({ source }) => source),
+    /** Inside a transaction. */
+    removePartsFrom(source: string): void {
+      orm.delete(smsInboundParts).where(eq(smsInboundParts.source, source)).run();
     },
 
     /** Keeps a part; of one that comes twice the first counts. */

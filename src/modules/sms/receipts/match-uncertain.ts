@@ -3,7 +3,7 @@
 // begins, by the sender and by the submit date. Where two fit, neither is taken: a wrong message must not be called
 // delivered.
 
-import { numberKey, toE164 } from "../encoding/phone-number.ts";
+import { isSameNumber, type NumberingPlan, numberKey } from "../encoding/phone-number.ts";
 import type { SmsStores } from "../stores.ts";
 import type { OrphanRow } from "./orphan-store.ts";
 import type { Receipt } from "./parse.ts";
@@ -17,6 +17,7 @@ const LOOK_BACK_MS = 72 * 3_600_000;
 export interface UncertainDeps {
   sms: Pick<SmsStores, "segments" | "orphans" | "messages">;
   routes: ReadonlyMap<string, Route>;
+  numbering: Pick<NumberingPlan, "toE164">;
   /** Whether receipts of the route are known to write ids so that ours are found. */
   areIdsKnown: (route: string) => boolean;
 }
@@ -31,7 +32,8 @@ export interface ReceiptFacts {
   umr: number | null;
 }
 
-export type KeptReceipt = Receipt & { sender: string };
+/** The addresses are as the SMSC wrote them. */
+export type KeptReceipt = Receipt & { sender: string; subscriber: string };
 
 interface Candidate {
   segment: SegmentRow;
@@ -77,11 +79,9 @@ export class UncertainMatcher {
   /** Kept receipts that are about a segment whose outcome is unknown; empty: that cannot be known. */
   findEvidence(row: SegmentRow, recipient: string, now: number): OrphanRow[] {
     const { segments, messages } = this.#deps.sms;
-    const number = numberKey(recipient);
-    if (number === null) return [];
     const isTwice = row.resends > 0;
     const since = isTwice ? messages.byId(row.messageId)?.createdAt : row.submittedAt;
-    const kept = this.#kept(row.route, number, since ?? 0);
+    const kept = this.#kept(row.route, recipient, since ?? 0);
     // It went under the reference of its first part.
     const { umr: own } = (this.isWhole(row.route) ? segments.find(row.messageId, 1) : undefined) ?? row;
     const named = kept.filter(({ umr }) => umr === own);
@@ -100,13 +100,12 @@ export class UncertainMatcher {
    * it does not matter which is whose. Empty: that cannot be known.
    */
   pairParts(route: string, recipient: string, now: number): { segment: SegmentRow; orphan: OrphanRow }[] {
-    const number = numberKey(recipient);
-    if (number === null || this.isWhole(route)) return [];
+    if (this.isWhole(route)) return [];
     const open = this.#openTo(route, [recipient], now);
     const parts = open.filter((row) => row.parts > 1 && row.resends === 0 && isUncertain(row));
     for (const own of Map.groupBy(parts, ({ messageId }) => messageId).values()) {
       const since = Math.min(...own.map(({ submittedAt }) => submittedAt ?? 0));
-      const kept = this.#kept(route, number, since).filter((orphan) => {
+      const kept = this.#kept(route, recipient, since).filter((orphan) => {
         const fitting = orphan.umr === null ? this.#fitting(route, parseOrphan(orphan, recipient), open) : [];
         return (
           fitting.length > 0 && fitting.every(({ segment, isInTime }) => own.includes(segment) && isInTime === true)
@@ -121,15 +120,17 @@ export class UncertainMatcher {
   }
 
   /** In the order in which they came. */
-  #kept(route: string, number: string, since: number): OrphanRow[] {
-    return this.#deps.sms.orphans.byNumber(route, number, since).toSorted((a, b) => a.id - b.id);
+  #kept(route: string, recipient: string, since: number): OrphanRow[] {
+    const key = numberKey(recipient);
+    const found = key === null ? [] : this.#deps.sms.orphans.byNumber(route, key, since);
+    return found.filter((orphan) => isReceiptTo(orphan, recipient)).toSorted((a, b) => a.id - b.id);
   }
 
   /** In the order of their parts. */
   #openTo(route: string, recipients: string[], now: number): SegmentRow[] {
     const { segments } = this.#deps.sms;
     const found: FoundSegment[] = recipients.flatMap((each) =>
-      segments.openTo(route, toE164(each), now - LOOK_BACK_MS),
+      segments.openTo(route, this.#deps.numbering.toE164(each), now - LOOK_BACK_MS),
     );
     return found
       .map(({ segment }) => segment)
@@ -176,6 +177,10 @@ export class UncertainMatcher {
     const names = [sender, ...senders.filter(({ name }) => name === sender).map(({ as }) => as)];
     return addresses.some((address) => names.some((name) => isSameSender(address, name)));
   }
+}
+
+export function isReceiptTo(orphan: OrphanRow, recipient: string): boolean {
+  return isSameNumber((JSON.parse(orphan.receipt) as KeptReceipt).subscriber, recipient);
 }
 
 function parseOrphan(orphan: OrphanRow, recipient: string): ReceiptFacts {

@@ -23,7 +23,7 @@ export function openOrphanStore({ orm }: Db) {
     },
     /** By the id of an answer, in one of the forms that receipts may have it in; in the order in which they came. */
     bySmscId: (route: string, key: string): OrphanRow[] => selectById.all({ route, key }),
-    /** Of a number (its last nine digits), received from `since` on, the newest first: for an outcome that is unknown. */
+    /** Of numbers with this key (../encoding/phone-number.ts), received from `since` on, the newest first: for an outcome that is unknown. */
     byNumber: (route: string, numberKey: string, since: number): OrphanRow[] =>
       orm
         .select()
@@ -43,10 +43,9 @@ export function openOrphanStore({ orm }: Db) {
         .from(smsReceiptOrphans)
         .groupBy(smsReceiptOrphans.route)
         .all(),
-    /** Inside a transaction: removes those of a number (its last nine digits). */
-    removeOfNumber(numberKey: string): void {
-      orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.numberKey, numberKey)).run();
-    },
+    /** Of all routes. */
+    listOfNumber: (numberKey: string): OrphanRow[] =>
+      orm.select().from(smsReceiptOrphans).where(eq(smsReceiptOrphans.numberKey, numberKey)).all(),
     remove(id: number): void {
       orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.id, id)).run();
     },

@@ -4,25 +4,28 @@
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import { findFailureCategory, isUnknownSubscriber } from "./failure.ts";
 import type { FinalReceipt } from "./invalid-numbers.ts";
-import { isSameNumber, numberKey } from "../encoding/phone-number.ts";
+import { isSameNumber, type NumberingPlan, numberKey } from "../encoding/phone-number.ts";
 import type { OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey } from "./message-id.ts";
 import { isFinalState, type Receipt } from "./parse.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import { advance, hasLastWord, toSegmentState } from "../queue/status.ts";
-import { type KeptReceipt, UncertainMatcher } from "./match-uncertain.ts";
+import { isReceiptTo, type KeptReceipt, UncertainMatcher } from "./match-uncertain.ts";
 import type { SmsStores } from "../stores.ts";
 import { releaseParts } from "../gateway/resolve-uncertain.ts";
 import type { ReadyWork, SegmentRow, ProviderWords } from "../queue/segment-read-store.ts";
 
 /** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
 const AGREEING = 20;
+/** Our own names and short codes have fewer. */
+const PHONE_DIGITS = 9;
 /** What is learned of a route: its conversion. */
 export const LEARNED = "ids";
 
 export interface ReceiptDeps {
   sms: SmsStores;
   routes: ReadonlyMap<string, Route>;
+  numbering: NumberingPlan;
   /** Outside of transactions: what the network said of a number, for good. */
   onLastWord?: (word: FinalReceipt) => void;
 }
@@ -50,7 +53,7 @@ export class Receipts {
     if (found !== null) return found.flatMap((row) => this.#apply(row, receipt, now));
     this.#keep(routeName, receipt, pdu, now);
     if (pdu.userMessageReference !== null) return [];
-    const recipient = subscriberIn(pdu);
+    const { subscriber: recipient } = this.#readAddresses(pdu);
     return this.#uncertain
       .pairParts(routeName, recipient, now)
       .flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
@@ -64,7 +67,7 @@ export class Receipts {
     const recipient = getRecipient();
     const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
     for (const orphan of kept.toSorted((a, b) => a.id - b.id)) {
-      if (recipient !== null && orphan.numberKey !== numberKey(recipient)) continue;
+      if (recipient !== null && !isReceiptTo(orphan, recipient)) continue;
       const own = rows.flatMap(({ messageId, seq }) => segments.find(messageId, seq) ?? []);
       // An SMSC that gives an id again: this receipt is that of a part whose answer is still to come.
       const isAwaited = () => recipient !== null && this.#uncertain.isAwaited(first.route, recipient, now);
@@ -205,15 +208,15 @@ export class Receipts {
   }
 
   #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
+    const addresses = this.#readAddresses(pdu);
     this.#deps.sms.orphans.insert({
       route,
       smscId: receipt.id,
       smscIdKey: receipt.id === null ? null : idKey(receipt.id),
-      // The subscriber's address comes first in a receipt, but for SMSCs that swap the two.
-      numberKey: numberKey(subscriberIn(pdu)),
+      numberKey: numberKey(addresses.subscriber),
       umr: pdu.userMessageReference,
       receiptState: receipt.state,
-      receipt: JSON.stringify({ ...receipt, sender: senderIn(pdu) } satisfies KeptReceipt),
+      receipt: JSON.stringify({ ...receipt, ...addresses } satisfies KeptReceipt),
       raw: pdu.bytes,
       receivedAt: now,
     });
@@ -235,14 +238,17 @@ export class Receipts {
     this.#orphans.clear();
     for (const { route, count } of this.#deps.sms.orphans.counts()) this.#orphans.set(route, count);
   }
+
+  /** The subscriber's address comes first in a receipt, but for SMSCs that swap the two. */
+  #readAddresses({ source, destination }: ReceiptPdu): Pick<KeptReceipt, "subscriber" | "sender"> {
+    const isPhone = ({ address }: ReceiptPdu["source"]) =>
+      this.#deps.numbering.allows(this.#deps.numbering.toE164(address)) || countDigits(address) >= PHONE_DIGITS;
+    const isSwapped = !isPhone(source) && isPhone(destination);
+    const [subscriber, sender] = isSwapped ? [destination, source] : [source, destination];
+    return { subscriber: subscriber.address, sender: sender.address };
+  }
 }
 
-function senderIn({ source, destination }: ReceiptPdu): string {
-  return (numberKey(source.address)?.length ?? 0) >= 9 ? destination.address : source.address;
-}
-
-/** Returns whichever address is a phone number: our own name or code is shorter. */
-function subscriberIn({ source, destination }: ReceiptPdu): string {
-  const full = [source, destination].find(({ address }) => (numberKey(address)?.length ?? 0) >= 9);
-  return (full ?? source).address;
+function countDigits(address: string): number {
+  return address.replace(/\D/g, "").length;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import dgram from "node:dgram";
 import { turn } from "../../../support/db/temporary.ts";
-import { createResolver, systemServers } from "../../../../src/protocols/dns/client.ts";
+import { createResolver } from "../../../../src/protocols/dns/client.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { startFakeDns } from "../../../support/fakes/dns-server.ts";
 import type { FakeDns } from "../../../support/fakes/dns-server.ts";
@@ -347,15 +347,4 @@ test("a server that is not an address is refused with a sentence that says how t
     expect(() => createResolver({ servers: [server], clock, random: systemRandom })).toThrow(/write an IP address/);
   }
   expect(() => createResolver({ servers: [], clock, random: systemRandom })).toThrow(/Name 1 to 8/);
-});
-
-test("the system's servers come from resolv.conf, and a missing file means the local one", async () => {
-  const path = `${process.env["TMPDIR"] ?? "/tmp"}/pombo-resolv-${process.pid}-${Date.now()}`;
-  await Bun.write(
-    path,
-    "# comment\nnameserver 9.9.9.9\nsearch example.com\n nameserver  2620:fe::fe\nnameserver nonsense\n",
-  );
-  expect(systemServers(path)).toEqual(["9.9.9.9:53", "[2620:fe::fe]:53"]);
-  await Bun.file(path).delete();
-  expect(systemServers(path)).toEqual(["127.0.0.1:53"]);
 });

@@ -6,7 +6,7 @@ import { CircuitBreaker } from "../../../../../src/modules/sms/gateway/circuit-b
 import { Receipts } from "../../../../../src/modules/sms/receipts/process.ts";
 import { openRoutes } from "../../../../../src/modules/sms/gateway/route-settings.ts";
 import { temporaryDatabase } from "../../../../support/db/temporary.ts";
-import { addMessage, addWorkspace, openLedger } from "../../../../support/sms/rows.ts";
+import { addMessage, addWorkspace, NUMBERING, openLedger } from "../../../../support/sms/rows.ts";
 
 const LINK = { route: "vodacom", priority: "transactional", link: "a" } as const;
 const REFUSED = 0x58;
@@ -24,7 +24,7 @@ function start() {
   };
   const links = { pause: () => undefined };
   const breaker = new CircuitBreaker({ routes, steady: { now: () => 0 }, log, links });
-  const receipts = new Receipts({ sms: ledger, routes });
+  const receipts = new Receipts({ sms: ledger, routes, numbering: NUMBERING });
   const responses = new SubmitResponses({
     sms: ledger,
     routes,

@@ -1,13 +1,14 @@
 // Receipts of ids that nobody knows, against texts in doubt: what they settle, and what they must not.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../../../../src/config/config.ts";
+import { NumberingPlan } from "../../../../../src/modules/sms/encoding/phone-number.ts";
 import { resolveUncertain } from "../../../../../src/modules/sms/gateway/resolve-uncertain.ts";
 import { type ReceiptPdu, Receipts } from "../../../../../src/modules/sms/receipts/process.ts";
 import { readReceipt } from "../../../../../src/modules/sms/receipts/parse.ts";
 import { openRoutes } from "../../../../../src/modules/sms/gateway/route-settings.ts";
 import { temporaryDatabase } from "../../../../support/db/temporary.ts";
-import { addMessage, addWorkspace, openLedger } from "../../../../support/sms/rows.ts";
+import { addMessage, addWorkspace, NUMBERING, openLedger } from "../../../../support/sms/rows.ts";
 import type { SegmentRow } from "../../../../../src/modules/sms/queue/segment-read-store.ts";
 
 const ROUTE = "vodacom";
@@ -29,11 +30,11 @@ interface Given {
 
 const written = (at: number) => new Date(at).toISOString().replaceAll(/\D/g, "").slice(2, 12);
 
-async function start() {
+async function start(numbering = NUMBERING) {
   const of = temporaryDatabase();
   const sms = openLedger(of.db);
   const routes = openRoutes([defaultSmsRoute(ROUTE)]);
-  const receipts = new Receipts({ sms, routes });
+  const receipts = new Receipts({ sms, routes, numbering });
   const { commit } = of.committer;
   let [epoch, now, workspaceId] = [0, START, 0];
   await commit(() => void (workspaceId = addWorkspace(sms, 1_000)));
@@ -146,6 +147,47 @@ for (const [when, isGivenUp] of [
     await world.receive({ id: "9002", submitDate: START + 2 * HOUR });
     expect(world.show(id)).toMatchObject({ status: "delivered" });
   });
+
+describe("where the SMSC leaves the country code out", () => {
+  const PORTUGAL_AND_BRAZIL = new NumberingPlan(["3519xxxxxxxx", "55xx9xxxxxxxx"]);
+
+  test.each([
+    ["+351912345678", "912345678", "912345670"],
+    ["+5511987654321", "11987654321", "21987654321"],
+  ])("a receipt before the answer is that of %s", async (recipient, national, other) => {
+    using world = await start(PORTUGAL_AND_BRAZIL);
+    const id = await world.text(1, { recipient });
+    await world.send();
+    await world.receive({ to: other, id: "9001", stat: "UNDELIV" });
+    await world.receive({ to: national, id: "9001" });
+    await world.answer(id, 1, "9001");
+    expect(world.show(id)).toMatchObject({ status: "delivered" });
+  });
+
+  test.each([
+    ["+351912345678", "912345678", "912345670"],
+    ["+5511987654321", "11987654321", "21987654321"],
+  ])("a receipt of an unknown id is that of %s, whose answer was lost", async (recipient, national, other) => {
+    using world = await start(PORTUGAL_AND_BRAZIL);
+    const id = await world.text(1, { recipient });
+    await world.send();
+    await world.receive({ to: other, id: "9001" });
+    await world.lose();
+    // To be sent again.
+    expect(world.show(id)).toMatchObject({ status: "queued", possibleDuplicate: true });
+    await world.receive({ to: national, id: "9002" });
+    expect(world.show(id)).toMatchObject({ status: "delivered" });
+  });
+
+  test("a receipt that swaps the two addresses is that of the subscriber", async () => {
+    using world = await start(new NumberingPlan(["2389"]));
+    const id = await world.text(1, { recipient: "+2389912345" });
+    await world.send();
+    await world.receive({ to: "84000", from: "2389912345", id: "9001" });
+    await world.answer(id, 1, "9001");
+    expect(world.show(id)).toMatchObject({ status: "delivered" });
+  });
+});
 
 test("receipts that came while it was sent the second time, or waited for that, count as well", async () => {
   using world = await start();

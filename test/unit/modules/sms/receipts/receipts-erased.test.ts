@@ -3,6 +3,7 @@ import { defaultSmsRoute } from "../../../../../src/config/config.ts";
 import { type FinalReceipt } from "../../../../../src/modules/sms/receipts/invalid-numbers.ts";
 import { Receipts } from "../../../../../src/modules/sms/receipts/process.ts";
 import type { Receipt } from "../../../../../src/modules/sms/receipts/parse.ts";
+import { NumberingPlan } from "../../../../../src/modules/sms/encoding/phone-number.ts";
 import { openRoutes } from "../../../../../src/modules/sms/gateway/route-settings.ts";
 import { temporaryDatabase } from "../../../../support/db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "../../../../support/sms/rows.ts";
@@ -25,7 +26,7 @@ async function start() {
   const sms = openLedger(of.db);
   const told: FinalReceipt[] = [];
   const receipts = new Receipts({
-    ...{ sms, routes: openRoutes([defaultSmsRoute(ROUTE)]) },
+    ...{ sms, routes: openRoutes([defaultSmsRoute(ROUTE)]), numbering: new NumberingPlan(["25884"]) },
     onLastWord: (word) => void told.push(word),
   });
   const { commit } = of.committer;

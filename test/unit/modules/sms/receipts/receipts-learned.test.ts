@@ -4,7 +4,7 @@ import { LEARNED, type ReceiptPdu, Receipts } from "../../../../../src/modules/s
 import type { Receipt } from "../../../../../src/modules/sms/receipts/parse.ts";
 import { openRoutes } from "../../../../../src/modules/sms/gateway/route-settings.ts";
 import { temporaryDatabase } from "../../../../support/db/temporary.ts";
-import { addMessage, addWorkspace, openLedger } from "../../../../support/sms/rows.ts";
+import { addMessage, addWorkspace, NUMBERING, openLedger } from "../../../../support/sms/rows.ts";
 
 const ROUTE = "vodacom";
 const NOTHING = { providerStatus: null, providerCode: null, category: null, reason: null };
@@ -13,7 +13,7 @@ const NOTHING = { providerStatus: null, providerCode: null, category: null, reas
 async function start() {
   const of = temporaryDatabase();
   const sms = openLedger(of.db);
-  const receipts = new Receipts({ sms, routes: openRoutes([defaultSmsRoute(ROUTE)]) });
+  const receipts = new Receipts({ sms, routes: openRoutes([defaultSmsRoute(ROUTE)]), numbering: NUMBERING });
   const { commit } = of.committer;
   await commit(() => {
     const id = addMessage(sms, 1, { message: { workspaceId: addWorkspace(sms, 10) } });
