@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/schema.ts";
 import { removeOldest, prepareInsert } from "../../platform/db/batches.ts";
-import { prepare } from "../../platform/db/statement.ts";
+import { bindMembers, prepare } from "../../platform/db/statement.ts";
 import { eraseEventBody } from "./erase.ts";
 
 export type EventRow = typeof events.$inferSelect;
@@ -36,6 +36,22 @@ export function openEventStore(db: Db) {
       .limit(1),
   );
 
+  // The plus keeps SQLite from walking all of the workspace's.
+  const selectAbout = prepare(
+    orm
+      .select()
+      .from(events)
+      .where(and(eq(events.resource, p("resource")), sql`+${events.workspaceId} = ${p("workspaceId")}`))
+      .orderBy(asc(events.id))
+      .limit(p("limit")),
+  );
+  const updateErased = prepare(
+    orm
+      .update(events)
+      .set(bindMembers("resource", "body"))
+      .where(eq(events.id, p("id"))),
+  );
+
   return {
     /** Writes an event, inside the transaction that makes it true; its integer id. */
     insert: prepareInsert(orm, events),
@@ -48,24 +64,12 @@ export function openEventStore(db: Db) {
 
     /** A workspace's events about one resource, oldest first. */
     listAbout: (workspaceId: number, resource: string, limit: number): EventRow[] =>
-      orm
-        .select()
-        .from(events)
-        .where(and(eq(events.resource, resource), eq(events.workspaceId, workspaceId)))
-        .orderBy(asc(events.id))
-        .limit(limit)
-        .all(),
+      selectAbout.all({ workspaceId, resource, limit }),
 
     /** Inside a transaction: replaces what events about a resource say of a person. `renamed`: the resource's name from now on. */
     erase(workspaceId: number, resource: string, renamed = resource): number[] {
-      const isAbout = and(eq(events.resource, resource), eq(events.workspaceId, workspaceId));
-      const rows = orm.select({ id: events.id, body: events.body }).from(events).where(isAbout).all();
-      for (const { id, body } of rows)
-        orm
-          .update(events)
-          .set({ resource: renamed, body: eraseEventBody(body) })
-          .where(eq(events.id, id))
-          .run();
+      const rows = selectAbout.all({ workspaceId, resource, limit: -1 });
+      for (const { id, body } of rows) updateErased.run({ id, resource: renamed, body: eraseEventBody(body) });
       return rows.map(({ id }) => id);
     },
 

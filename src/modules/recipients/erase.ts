@@ -27,7 +27,7 @@ import type { Erasure } from "./schema.ts";
 import { ERASED_RECIPIENT } from "./erased.ts";
 
 /** Messages that one transaction erases, with their attempts, events and calls: some milliseconds. */
-const BATCH = 20;
+const BATCH = 10;
 /** After so long a request answers, and the next one goes on: connections without an answer are closed. */
 const BUDGET_MS = 5_000;
 
