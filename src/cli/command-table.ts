@@ -70,7 +70,7 @@ const COMMANDS: readonly Command[] = [
     run: (args, terminal) =>
       listenToEvents(
         {
-          api: (readWebUrl(args, "api") ?? DEFAULT_API).replace(/\/+$/, ""),
+          api: readApiUrl(args),
           key: readListenKey(args.text("key-file"), terminal.env),
           forward: readWebUrl(args, "forward"),
           json: args.isSet("json"),
@@ -189,9 +189,17 @@ function suggest(word: string, known: readonly string[]): string {
   return guess === null ? "" : ` Did you mean ${guess}?`;
 }
 
+/** Base of the API, which paths are added to. Throws UsageError. */
+function readApiUrl(args: Arguments): string {
+  const given = readWebUrl(args, "api") ?? DEFAULT_API;
+  if (/[?#]/.test(given))
+    throw new UsageError(`--api must be an address without ? and #, such as ${DEFAULT_API}, not ${plain(given)}.`);
+  return given.replace(/\/+$/, "");
+}
+
 /** An option that names an http or https address. Throws UsageError. */
 function readWebUrl(args: Arguments, name: string): string | undefined {
   const given = args.text(name);
-  if (given === undefined || /^https?:$/.test(URL.parse(given)?.protocol ?? "")) return given;
+  if (given === undefined || (/^https?:\/\//i.test(given) && URL.canParse(given))) return given;
   throw new UsageError(`--${name} must be an address such as http://127.0.0.1:3000/hook, not ${plain(given)}.`);
 }

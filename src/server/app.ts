@@ -20,6 +20,8 @@ export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions 
   refused?: OnRefused;
   /** A domain that can be sent from, for the examples in the API docs; default: example.com. */
   exampleDomain?: string;
+  /** The path of the keys that requests are tried with in the API docs: the sandbox's. Default: none, readers type theirs. */
+  docsKeys?: string;
   /** What a person can do when the API's port is taken; default: change the configuration. */
   portHint?: string;
 }

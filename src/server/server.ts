@@ -115,6 +115,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       creation: config.workspaces.creation,
       planNames: Object.keys(config.plans),
       exampleDomain: options.exampleDomain ?? "example.com",
+      docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
       beside: options.beside ?? null,

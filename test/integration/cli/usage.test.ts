@@ -103,10 +103,21 @@ test.each([
   [["suppression", "held", "--apply", "--drop", "--all"], "--apply and --drop cannot be combined."],
   [["suppression", "held", "x", "--workspace", "y"], "The workspace is given twice."],
   [["suppression", "held", "--apply", "--all", "--site", "y"], "--all cannot be combined with a workspace or --site."],
-  [["dev", "--port", "70000"], "--port must be a number from 0 to 65535, not 70000."],
+  ...["70000", "0x1f90", "8e3", " 80", "http"].map((port): [string[], string] => [
+    ["dev", "--port", port],
+    `--port must be a number from 0 to 65535, not ${port}.`,
+  ]),
   [
     ["webhook", "listen", "--forward", "localhost:3000"],
     "--forward must be an address such as http://127.0.0.1:3000/hook, not localhost:3000.",
+  ],
+  [
+    ["webhook", "listen", "--forward", "http:3000/hook"],
+    "--forward must be an address such as http://127.0.0.1:3000/hook, not http:3000/hook.",
+  ],
+  [
+    ["webhook", "listen", "--api", "http://127.0.0.1:8080/?x=1"],
+    "--api must be an address without ? and #, such as http://127.0.0.1:8080, not http://127.0.0.1:8080/?x=1.",
   ],
   [
     ["webhook", "listen", "--api", "ftp://x"],

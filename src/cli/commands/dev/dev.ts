@@ -25,7 +25,8 @@ import { startSandboxDns } from "../../../sandbox/dns/server.ts";
 import { openInbox } from "../../../sandbox/mx/inbox.ts";
 import { startSandboxMx } from "../../../sandbox/mx/server.ts";
 import { Reports } from "../../../sandbox/mx/reporter.ts";
-import { sandboxRoutes } from "../../../sandbox/web/routes.ts";
+import { KEYS_PATH, type SandboxInstance, sandboxRoutes } from "../../../sandbox/web/routes.ts";
+import { openSentStore } from "../../../sandbox/web/sent-store.ts";
 import { startSandboxSmsc } from "../../../sandbox/smsc/server.ts";
 import { openTexts } from "../../../sandbox/smsc/message-store.ts";
 import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../../../sandbox/dns/zone.ts";
@@ -152,13 +153,14 @@ async function startWorld(options: WorldOptions): Promise<{ app: App; keys: Sand
   config.email.destinationPort = mx.port;
 
   const phone = { texts, smsc, ownNumber: SANDBOX_SENDERS.number, numbering: new NumberingPlan(prefixes) };
-  let isSeeded = false;
+  let instance: SandboxInstance | null = null;
   const app = await startApp({
     config,
     instanceKey,
-    environment: { clock: systemClock, random: systemRandom, log: withoutSetup(log, () => isSeeded) },
+    environment: { clock: systemClock, random: systemRandom, log: withoutSetup(log, () => instance !== null) },
     isRateBlocking: false,
-    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone }),
+    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone, instance: () => instance }),
+    docsKeys: KEYS_PATH,
     refused: refusalLog(log),
     exampleDomain: SANDBOX_DOMAIN,
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
@@ -169,7 +171,7 @@ async function startWorld(options: WorldOptions): Promise<{ app: App; keys: Sand
   inbound = app.inbound;
   domains = openDomainStore(app.db);
   const keys = operatorKey === null ? readKeys(directory) : await seed(app, operatorKey, chooseKey(port));
-  isSeeded = true;
+  instance = { sent: openSentStore(app.db), keys };
   if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
   return { app, keys };
 }
@@ -204,7 +206,7 @@ function parseAddress(place: string): { address: string; port: number } {
 function readPort(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PORT;
   const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
   throw new UsageError(`--port must be a number from 0 to 65535, not ${plain(text)}.`);
 }
 
