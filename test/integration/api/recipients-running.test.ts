@@ -130,3 +130,35 @@ test("an export is read page by page, in one order, whatever its kinds: each ite
   const foreign = await pombo.workspace.call("GET", `${PATH}?cursor=${encodeURIComponent(first)}`);
   expectErrors(foreign, 422, [{ code: "VALIDATION_ERROR", field: "cursor" }]);
 });
+
+test("a webhook call that is under way keeps nothing of the receiver's answer, nor does the event that turned it off", async () => {
+  await using receiver = startReceiver();
+  const answered = Promise.withResolvers<void>();
+  let status = 500;
+  receiver.answer = async ({ body }) => {
+    if (status === 500) await answered.promise;
+    return new Response(body, { status });
+  };
+  await using held = await startTold(receiver);
+  const { pombo } = held;
+  await attempted(pombo, toPerson());
+  await receiver.until(() => receiver.calls.length > 0);
+  const hook = async () => (await pombo.workspace.call("GET", "/api/v1/webhooks")).body.data[0];
+  expect(await erase(pombo)).toMatchObject({ emails: 1 });
+  answered.resolve();
+  await pombo.app.webhooks.worker.idle();
+  expect(receiver.calls[0]?.body).toContain("SubjectOfZq");
+  // The call that waited behind it had the placeholders.
+  expect(receiver.calls.slice(1).filter(({ body }) => /Zq/.test(body))).toEqual([]);
+  const calls = (await pombo.workspace.call("GET", `/api/v1/webhooks/${(await hook()).id}/deliveries`)).body.data;
+  expect(calls.map(({ errorMessage }: Json) => errorMessage)).toContain("answered 500");
+  expect(await findLeft(held)).toEqual([]);
+  // A 410 turns it off, and the event says so in the receiver's words.
+  status = 410;
+  await attempted(pombo, toPerson());
+  await pombo.app.webhooks.worker.idle();
+  expect((await hook()).lastFailureReason).toMatch(/^answered 410: .*SubjectOfZq/);
+  expect(await erase(pombo)).toMatchObject({ emails: 1 });
+  expect((await hook()).lastFailureReason).toBe("answered 410");
+  expect(await findLeft(held)).toEqual([]);
+});
