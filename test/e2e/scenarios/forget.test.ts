@@ -75,7 +75,8 @@ test("a person is forgotten in answers and files, by mail and SMS; the suppressi
   await using smsc = await startSmsc({});
   await using receiver = startReceiver();
   // It gives back what it got, which is what a failed call keeps.
-  receiver.answer = ({ body }) => new Response(body, { status: 500 });
+  receiver.answer = ({ event: { data } }) =>
+    new Response(`${data.to ?? data.address} ${data.subject}`, { status: 500 });
   await using world = await createWorld({
     mxPort: mx.port,
     settings: {

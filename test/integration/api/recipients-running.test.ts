@@ -135,9 +135,9 @@ test("a webhook call that is under way keeps nothing of the receiver's answer, n
   await using receiver = startReceiver();
   const answered = Promise.withResolvers<void>();
   let status = 500;
-  receiver.answer = async ({ body }) => {
+  receiver.answer = async ({ event }) => {
     if (status === 500) await answered.promise;
-    return new Response(body, { status });
+    return new Response(`${event.data.to} ${event.data.subject}`, { status });
   };
   await using held = await startTold(receiver);
   const { pombo } = held;
