@@ -83,7 +83,7 @@ interface Until {
 /** Removes old emails as pombo does, until there are none or so many are removed; how many. */
 async function remove(db: Db, commit: Commit, until: Until): Promise<number> {
   const { records = Infinity, seconds = Infinity, pauseMs } = until;
-  const { retention } = openStores(db, { accepted: nothing, ended: nothing, attempted: nothing });
+  const { retention } = openStores(db, { accepted: nothing, ended: nothing, attempted: nothing }, new Uint8Array(32));
   const endsAt = performance.now() + seconds * 1_000;
   let removed = 0;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();

@@ -9,6 +9,7 @@ import {
   UsageError,
 } from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain/domain.ts";
+import { forget } from "./commands/forget.ts";
 import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview, usage } from "./framework/help.ts";
 import { INBOX_COMMANDS } from "./commands/inbox.ts";
@@ -99,6 +100,7 @@ export const COMMANDS: readonly Command[] = [
     SUPPRESSION_COMMANDS,
     DOMAIN_COMMANDS,
     INBOX_COMMANDS,
+    forget,
     status,
     QUEUE_COMMANDS,
     trace,

@@ -99,6 +99,7 @@ function applyPragmas(sqlite: Database): void {
     "temp_store = MEMORY",
     `cache_size = -${CACHE_KIB}`,
     "trusted_schema = OFF",
+    "secure_delete = ON", // what is deleted is overwritten with zeros: docs/adr/036-erasure.md
     `journal_size_limit = ${JOURNAL_LIMIT_BYTES}`,
     `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
   ]) {

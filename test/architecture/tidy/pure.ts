@@ -90,6 +90,7 @@ export const PURE = [
   "modules/sms/api/routing.ts",
   "modules/sms/encoding/segment.ts",
   "modules/sms/encoding/source-address.ts",
+  "modules/recipients/erased.ts",
   "modules/sms/api/serialize.ts",
   "modules/sms/queue/status.ts",
   "modules/inbound-mail/server/limits.ts",

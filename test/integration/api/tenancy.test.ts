@@ -143,6 +143,10 @@ const CASES: Record<string, Case> = {
     path: ({ suppressed }) => `/api/v1/suppressions/${suppressed}`,
     status: 404,
   },
+  // One's own about it; recipients.test.ts looks at them beside a neighbour that writes to the same.
+  "GET /api/v1/recipients/{address}": { kind: "nobodys" },
+  "DELETE /api/v1/recipients/{address}": { kind: "nobodys" },
+  "DELETE /api/v1/operator/recipients/{address}": operators("recipients/maria%40example.com"),
   "POST /api/v1/webhooks": { kind: "nobodys" },
   "GET /api/v1/webhooks": { kind: "list" },
   "PATCH /api/v1/webhooks/{id}": {

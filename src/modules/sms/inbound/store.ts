@@ -1,10 +1,11 @@
 // Messages received, the parts of those that are not whole yet (encoding/reassemble.ts), and the PDUs of the last minutes.
 
-import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gte, isNull, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsInbound, smsInboundParts, smsSeen } from "../../../platform/db/schema/sms.ts";
 import { listIds } from "../../../platform/db/batches.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
+import { ERASED, ERASED_RECIPIENT } from "../../recipients/erased.ts";
 
 export type InboundRow = typeof smsInbound.$inferSelect;
 export type InboundPartRow = typeof smsInboundParts.$inferSelect;
@@ -45,6 +46,44 @@ export function openInboundStore({ orm }: Db) {
       // Two ranges: in one SQLite would walk all of the cursor's millisecond.
       const same = read(and(eq(smsInbound.receivedAt, createdAt), lt(smsInbound.id, id)), limit + 1);
       return [...same, ...read(lt(smsInbound.receivedAt, createdAt), limit + 1 - same.length)];
+    },
+
+    /** The newest messages of a number, in E.164; `workspaceId` null: those that are no workspace's. */
+    listFrom(workspaceId: number | null, sender: string, before: Position, limit: number): InboundRow[] {
+      const owner = workspaceId === null ? isNull(smsInbound.workspaceId) : eq(smsInbound.workspaceId, workspaceId);
+      const { createdAt, id } = before;
+      return orm
+        .select()
+        .from(smsInbound)
+        .where(
+          and(
+            eq(smsInbound.sender, sender),
+            owner,
+            sql`(${smsInbound.receivedAt}, ${smsInbound.id}) < (${createdAt}, ${id})`,
+          ),
+        )
+        .orderBy(desc(smsInbound.receivedAt), desc(smsInbound.id))
+        .limit(limit)
+        .all();
+    },
+    /** Inside a transaction: replaces a message's sender and words. */
+    erase(id: number): void {
+      orm
+        .update(smsInbound)
+        .set({ sender: ERASED_RECIPIENT.sms, body: ERASED, raw: null })
+        .where(eq(smsInbound.id, id))
+        .run();
+    },
+    /** Who sent the parts of which no message was made yet, as the SMSCs write it. */
+    listPartSources: (): string[] =>
+      orm
+        .selectDistinct({ source: smsInboundParts.source })
+        .from(smsInboundParts)
+        .all()
+        .map(({ source }) => source),
+    /** Inside a transaction. */
+    removePartsFrom(source: string): void {
+      orm.delete(smsInboundParts).where(eq(smsInboundParts.source, source)).run();
     },
 
     /** Keeps a part; of one that comes twice the first counts. */

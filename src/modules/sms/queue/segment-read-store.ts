@@ -20,7 +20,7 @@ export interface ReadyWork {
 /** A segment with the number it goes to. */
 export interface FoundSegment {
   segment: SegmentRow;
-  message: { recipient: string };
+  message: { recipient: string; isErased: boolean };
 }
 
 export type NewSegment = Pick<
@@ -116,7 +116,12 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
   const byId = (column: typeof smsSegments.smscIdKey | typeof smsSegments.smscIdKey2) =>
     prepare(
       orm
-        .select({ messageId: smsSegments.messageId, seq: smsSegments.seq, recipient: smsMessages.recipient })
+        .select({
+          messageId: smsSegments.messageId,
+          seq: smsSegments.seq,
+          recipient: smsMessages.recipient,
+          isErased: smsMessages.isErased,
+        })
         .from(smsSegments)
         .innerJoin(smsMessages, eq(smsMessages.id, smsSegments.messageId))
         .where(and(eq(smsSegments.route, p("route")), eq(column, p("key")))),
@@ -165,9 +170,9 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
     bySmscId(route: string, key: string): FoundSegment[] {
       const found = [...selectById.all({ route, key }), ...selectBySecondId.all({ route, key })];
       const inOrder = found.length < 2 ? found : found.toSorted((a, b) => b.messageId - a.messageId || b.seq - a.seq);
-      return inOrder.flatMap(({ messageId, seq, recipient }) => {
+      return inOrder.flatMap(({ messageId, seq, ...message }) => {
         const segment = find(messageId, seq);
-        return segment === undefined ? [] : [{ segment, message: { recipient } }];
+        return segment === undefined ? [] : [{ segment, message }];
       });
     },
 
@@ -239,7 +244,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
      */
     openTo: (route: string, recipient: string, since: number): FoundSegment[] =>
       orm
-        .select({ segment: smsSegments, message: { recipient: smsMessages.recipient } })
+        .select({ segment: smsSegments, message: { recipient: smsMessages.recipient, isErased: smsMessages.isErased } })
         .from(smsMessages)
         .innerJoin(smsSegments, eq(smsSegments.messageId, smsMessages.id))
         .where(

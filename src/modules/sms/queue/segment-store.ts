@@ -5,6 +5,7 @@ import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { bindMembers, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
+import { ERASED, ERASED_RECIPIENT } from "../../recipients/erased.ts";
 import { ChangedMessages } from "./changed-messages.ts";
 import type { Jump } from "./message-clock.ts";
 import { moveTimes } from "./message-store.ts";
@@ -316,6 +317,26 @@ export function openSegmentStore(
           .set({ payload: Buffer.from(part) })
           .where(and(eq(smsSegments.messageId, messageId), eq(smsSegments.seq, index + 1)))
           .run();
+    },
+
+    /**
+     * A message's recipient and words are replaced. What is in flight goes on in memory; nothing of it is sent again
+     * (settle-message.ts).
+     */
+    erase(messageId: number): void {
+      forgetBoth(messageId);
+      const recipient = ERASED_RECIPIENT.sms;
+      orm
+        .update(smsMessages)
+        .set({ recipient, body: ERASED, sentText: null, isErased: true })
+        .where(eq(smsMessages.id, messageId))
+        .run();
+      orm
+        .update(smsSegments)
+        .set({ payload: Buffer.alloc(0), reason: null })
+        .where(eq(smsSegments.messageId, messageId))
+        .run();
+      changed.note(messageId);
     },
 
     /** What is ready of a message may be sent by any link of its route; the work that it is. */

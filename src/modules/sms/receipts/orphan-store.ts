@@ -43,6 +43,9 @@ export function openOrphanStore({ orm }: Db) {
         .from(smsReceiptOrphans)
         .groupBy(smsReceiptOrphans.route)
         .all(),
+    /** Of all routes. */
+    listOfNumber: (numberKey: string): OrphanRow[] =>
+      orm.select().from(smsReceiptOrphans).where(eq(smsReceiptOrphans.numberKey, numberKey)).all(),
     remove(id: number): void {
       orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.id, id)).run();
     },
