@@ -1,6 +1,8 @@
 # The executable and what it needs of a system: no shell, no package manager, no root. From what script/build made:
 #   script/build && docker build -t pombo .
 #   script/build --target linux-arm64 && docker build --platform linux/arm64 --build-arg EXECUTABLE=dist/pombo-linux-arm64 -t pombo .
+# With Docker 23 or newer (before: DOCKER_BUILDKIT=1), or with buildah
+# (1.28 needs --build-arg BUILDPLATFORM=linux/amd64 to make an image for arm64).
 # Set up:  docker run --rm -v pombo:/var/lib/pombo pombo init --config /var/lib/pombo/pombo.toml --hostname mail.example.net --listen 0.0.0.0:8080
 # Run:     docker run -d --name pombo --restart unless-stopped --stop-timeout 90 -p 25:25 -p 127.0.0.1:8080:8080 -v pombo:/var/lib/pombo pombo
 # In Compose: `stop_grace_period: 90s`. Docker's own ten seconds would end deliveries in the middle, and leave the replica behind.
@@ -11,13 +13,17 @@
 # For Prometheus in another container likewise [metrics] listen = "0.0.0.0:9464"; publish that port to nobody else.
 # Another version is another image with the same volume: not pombo update, which replaces an executable on a disk.
 ARG BASE=debian:bookworm-slim
-FROM ${BASE} AS parts
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates libssl3 && rm -rf /var/lib/apt/lists/*
+FROM --platform=$BUILDPLATFORM ${BASE} AS parts
+ARG TARGETARCH
 # The C library with its loader, OpenSSL (which signs faster than what the runtime has), certificates of authorities.
-RUN set -eu; mkdir -p /image/etc/ssl/certs /image/var/lib/pombo /image/tmp; \
-  for file in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 /lib/*-linux-gnu/libc.so.6 /lib/*-linux-gnu/libm.so.6 \
-    /lib/*-linux-gnu/libdl.so.2 /lib/*-linux-gnu/libpthread.so.0 /lib/*-linux-gnu/libresolv.so.2 /usr/lib/*-linux-gnu/libcrypto.so.3; do \
-    if [ -e "$file" ]; then mkdir -p "/image$(dirname "$file")"; cp -L "$file" "/image$file"; fi; \
+# The packages are unpacked, not installed: so nothing of the other processor runs here.
+RUN set -eu; dpkg --add-architecture "$TARGETARCH"; apt-get update; apt-get install -y --no-install-recommends ca-certificates; \
+  mkdir -p /parts /debs; cd /debs; apt-get download "libc6:$TARGETARCH" "libssl3:$TARGETARCH"; \
+  for each in *.deb; do dpkg-deb -x "$each" /parts; done
+RUN set -eu; mkdir -p /image/etc/ssl/certs /image/var/lib/pombo /image/tmp; cd /parts; \
+  for file in lib64/ld-linux-*.so.* lib/ld-linux-*.so.* lib/*/ld-linux-*.so.* lib/*/libc.so.6 lib/*/libm.so.6 \
+    lib/*/libdl.so.2 lib/*/libpthread.so.0 lib/*/libresolv.so.2 usr/lib/*/libcrypto.so.3; do \
+    if [ -e "$file" ] || [ -L "$file" ]; then cp -a --parents "$file" /image; fi; \
   done; \
   cp -L /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/; \
   echo 'pombo:x:10001:10001:pombo:/var/lib/pombo:/sbin/nologin' >/image/etc/passwd; \

@@ -15,7 +15,8 @@
 # A second run updates: the new executable is tried first, and rolled back if it fails (pombo update). Configuration
 # and data are never changed. Put changes to the service in a drop-in (systemctl edit pombo).
 set -eu
-
+# A shell runs what is between braces once it has read the last one: half a download runs nothing.
+{
 # The key of the releases that come with this file; if empty, --public-key or the key that the installed pombo was built with.
 PUBLIC_KEY=
 # The folder of the release that this file belongs to (script/release writes it here); POMBO_RELEASE_URL is another one.
@@ -28,8 +29,9 @@ CONFIG=/etc/pombo/config.toml
 # Where earlier builds kept it.
 if [ ! -f "$CONFIG" ] && [ -f /etc/pombo/pombo.toml ]; then CONFIG=/etc/pombo/pombo.toml; fi
 
-# Piped into sh there is no file to read it from.
-usage() { if [ -f "$0" ]; then sed -n '2,17s/^# \{0,1\}//p' "$0"; else echo "install.sh [FILE|URL] [--hostname NAME] [--sha256 HEX] [--public-key KEY] [--uninstall [--purge]] [--unit]"; fi; }
+# Piped into sh it is in no file, and $0 is the shell's name.
+is_file() { case "$0" in *.sh) [ -f "$0" ] ;; *) false ;; esac; }
+usage() { if is_file; then sed -n '2,17s/^# \{0,1\}//p' "$0"; else echo "install.sh [FILE|URL] [--hostname NAME] [--sha256 HEX] [--public-key KEY] [--uninstall [--purge]] [--unit]"; fi; }
 say() { printf '%s\n' "$@"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -123,7 +125,8 @@ while [ $# -gt 0 ]; do
 done
 
 [ "$(uname -s)" = Linux ] || fail "pombo is for Linux."
-[ "$(id -u)" = 0 ] || fail "install.sh writes to /usr/local/bin and /etc, so it needs root: sudo $0"
+if is_file; then as_root="sudo $0"; else as_root="curl … | sudo sh"; fi
+[ "$(id -u)" = 0 ] || fail "install.sh writes to /usr/local/bin and /etc, so it needs root: $as_root"
 [ -z "$purge" ] || [ "$action" = uninstall ] || fail "--purge needs --uninstall."
 
 uninstall() {
@@ -146,7 +149,7 @@ if [ "$action" = uninstall ]; then uninstall; exit 0; fi
 case "$(uname -m)" in
   x86_64 | amd64)
     machine=3e00 name=pombo-linux-x64
-    # Some virtual processors lack it, and the executable for the others ends with "Illegal instruction" there.
+    # For processors without AVX2. Today's Bun is one for both, a later one may not be.
     grep -qw avx2 /proc/cpuinfo 2>/dev/null || name=pombo-linux-x64-baseline
     ;;
   aarch64 | arm64) machine=b700 name=pombo-linux-arm64 ;;
@@ -159,9 +162,15 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
 fetch() {
-  if has curl; then curl -fsSL --proto '=https' --proto-redir '=https' --connect-timeout 20 -o "$2" "$1"
-  elif has wget; then fetch_by_wget "$1" "$2"
-  else fail "Neither curl nor wget is installed to fetch $1: install one, or give a file."; fi
+  if has curl; then
+    curl --proto '=https' --proto-redir '=https' --version >/dev/null 2>&1 ||
+      fail "This curl is too old to be kept to https: install curl 7.20.2 or newer, or give a file. Nothing was changed."
+    curl -fsSL --proto '=https' --proto-redir '=https' --connect-timeout 20 -o "$2" "$1"
+  elif has wget; then
+    wget --help 2>&1 | grep -q -e --max-redirect ||
+      fail "This wget cannot be kept to https: install curl 7.20.2 or GNU Wget 1.11, or newer, or give a file. Nothing was changed."
+    fetch_by_wget "$1" "$2"
+  else fail "Neither curl nor wget is installed to fetch $1: install one, or give a file. Nothing was changed."; fi
 }
 
 # wget follows to http too, so each hop is asked for by itself.
@@ -169,7 +178,7 @@ fetch_by_wget() {
   at=$1 hops=0
   while [ "$hops" -le 5 ]; do
     case "$at" in https://*) ;; *) return 1 ;; esac
-    if wget -q --max-redirect=0 --server-response -O "$2" "$at" 2>"$work/headers"; then return 0; fi
+    if wget -q --tries=2 --timeout=60 --max-redirect=0 --server-response -O "$2" "$at" 2>"$work/headers"; then return 0; fi
     at=$(sed -n 's/^ *[Ll]ocation: *\([^ ]*\).*/\1/p' "$work/headers" | tr -d '\r' | tail -n 1)
     hops=$((hops + 1))
   done
@@ -236,8 +245,7 @@ verify_by_openssl() (
 bring() {
   if [ -z "$source" ]; then
     base=${POMBO_RELEASE_URL:-$RELEASE_URL}
-    # Piped into sh it lies nowhere, and what is in the current folder is not its own.
-    if [ -f "$0" ]; then
+    if is_file; then
       here=$(cd "$(dirname "$0")" && pwd)
       for each in "$here/dist/$name" "$here/dist/pombo" "$here/$name"; do
         if [ -z "$source" ] && [ -f "$each" ]; then source=$each; fi
@@ -277,7 +285,7 @@ bring
 install -m 0755 "$work/pombo" "$BINARY.new"
 what=$("$BINARY.new" version 2>"$work/words") || {
   rm -f "$BINARY.new"
-  fail "The executable does not run here: $(head -n 1 "$work/words"). It needs a Linux with glibc, and a processor with AVX2 unless it is the one named baseline. Nothing was changed."
+  fail "The executable does not run here: $(head -n 1 "$work/words"). It needs a Linux with glibc, and an x86_64 processor with SSE4.2 or an aarch64 one. Nothing was changed."
 }
 
 if ! id pombo >/dev/null 2>&1; then
@@ -323,3 +331,5 @@ if has_systemd; then
 else
   say "" "systemd does not run here. As the user pombo, with the right to port 25, start it: pombo serve --config $CONFIG"
 fi
+exit 0
+}

@@ -121,7 +121,8 @@ CREATE TABLE email (
   failed_reason      TEXT,
   bounce             TEXT,                      -- JSON, see src/modules/emails/api/schema.ts
   attempts           INTEGER NOT NULL DEFAULT 0, -- once final; before that see email_queue
-  possible_duplicate INTEGER NOT NULL DEFAULT 0 CHECK (possible_duplicate IN (0, 1))
+  possible_duplicate INTEGER NOT NULL DEFAULT 0 CHECK (possible_duplicate IN (0, 1)),
+  is_erased          INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1))  -- its recipient was: see src/modules/recipients/erase.ts
 ) STRICT;
 CREATE INDEX email_newest ON email (workspace_id, created_at, id);
 CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id, status);
@@ -270,8 +271,10 @@ CREATE TABLE suppression (
   address      TEXT NOT NULL,                   -- in the form compared: lower case, domain as A-label
   reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number')),
   created_at   INTEGER NOT NULL,
+  is_erased    INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1)),  -- address is a keyed hash of it
   UNIQUE (workspace_id, address, channel)
 ) STRICT;
+CREATE INDEX suppression_erased ON suppression (workspace_id) WHERE is_erased = 1;   -- who has any
 CREATE INDEX suppression_newest ON suppression (workspace_id, created_at, id);
 CREATE INDEX suppression_newest_of_channel ON suppression (workspace_id, channel, created_at, id);
 
@@ -392,7 +395,8 @@ CREATE TABLE sms_message (
   delivered_at        INTEGER,
   last_event_at       INTEGER,
   is_final            INTEGER NOT NULL DEFAULT 0 CHECK (is_final IN (0, 1)), -- 0: to be sent, or receipts are awaited
-  is_help             INTEGER NOT NULL DEFAULT 0 CHECK (is_help IN (0, 1))   -- answers HELP: goes in spite of suppressions
+  is_help             INTEGER NOT NULL DEFAULT 0 CHECK (is_help IN (0, 1)),  -- answers HELP: goes in spite of suppressions
+  is_erased           INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1)) -- its recipient was: see src/modules/recipients/erase.ts
 ) STRICT;
 CREATE INDEX sms_message_newest ON sms_message (workspace_id, created_at, id);
 CREATE INDEX sms_message_by_status ON sms_message (workspace_id, status, created_at, id);
@@ -500,6 +504,7 @@ CREATE TABLE sms_inbound (
   received_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX sms_inbound_newest ON sms_inbound (workspace_id, received_at, id);
+CREATE INDEX sms_inbound_from ON sms_inbound (sender, workspace_id, received_at, id);
 
 -- PDUs of texts received in the last minutes: an SMSC sends one again whose acknowledgement was lost.
 CREATE TABLE sms_seen (

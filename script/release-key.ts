@@ -54,6 +54,9 @@ function read(file: string): Key {
   return { id, secret };
 }
 
+/** Seconds since 1970: of the commit in a release (script/release), so that two of one commit are the same bytes. */
+const timestamp = process.env["SOURCE_DATE_EPOCH"] ?? Math.floor(Date.now() / 1000);
+
 async function signFile({ id, secret }: Key, file: string, version: string): Promise<void> {
   const privateKey = createPrivateKey({
     key: Buffer.concat([PKCS8_HEAD, secret.subarray(0, SEED)]),
@@ -63,7 +66,7 @@ async function signFile({ id, secret }: Key, file: string, version: string): Pro
   const hash = createHash("blake2b512");
   for await (const chunk of createReadStream(file)) hash.update(chunk as Uint8Array);
   const bytes = sign(null, hash.digest(), privateKey);
-  const comment = `version:${version}\tfile:${basename(file)}\ttimestamp:${Math.floor(Date.now() / 1000)}\thashed`;
+  const comment = `version:${version}\tfile:${basename(file)}\ttimestamp:${timestamp}\thashed`;
   const global = sign(null, Buffer.concat([bytes, Buffer.from(comment)]), privateKey);
   const lines = [
     `untrusted comment: signature of pombo ${version}`,

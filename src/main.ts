@@ -2,6 +2,7 @@
 
 import { runCommand } from "./cli/command-table.ts";
 import { CommandError, type Terminal } from "./cli/framework/definition.ts";
+import { findScreen, layOut, paint } from "./cli/framework/screen.ts";
 import { plainLines } from "./cli/framework/text.ts";
 import { FinalStartError, StartError } from "./platform/errors.ts";
 import { errorText } from "./platform/log.ts";
@@ -41,8 +42,6 @@ function lineWriter(stream: NodeJS.WriteStream): Writer {
   };
 }
 
-/** For a terminal that does not report its width. */
-const DEFAULT_WIDTH = 80;
 /** 128 + SIGPIPE, as shells have it. */
 const BROKEN_PIPE_EXIT = 141;
 /** EX_CONFIG of sysexits.h: the unit that install.sh writes does not restart after it. */
@@ -65,16 +64,23 @@ function stopSignal(): Promise<string> {
 async function main(): Promise<void> {
   let report = (error: unknown) => terminal.err(`internal error, an unhandled rejection: ${errorText(error)}`);
   const [out, err] = [lineWriter(process.stdout), lineWriter(process.stderr)];
+  const screen = findScreen(process.stdout, process.env);
+  const errorScreen = findScreen(process.stderr, process.env);
   let isOutliving = false;
   const terminal: Terminal = {
     env: process.env,
     args: process.argv.slice(2),
     out: (text) => out.write(text),
+    say: (text) => out.write(layOut(text, screen)),
     write: (bytes) => out.writeBytes(bytes),
     // A reason may quote a file or a program that others control.
-    err: (text) => err.write(plainLines(text)),
+    err(text, colour) {
+      const [first = "", ...rest] = plainLines(text).split("\n\n");
+      const shown = [colour === undefined ? first : paint(first, colour), ...rest].join("\n\n");
+      err.write(layOut(shown, errorScreen));
+    },
     flushed: () => out.flushed(),
-    width: process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : null,
+    width: screen.width,
     isInteractive: process.stdin.isTTY && process.stdout.isTTY,
     setExitCode: (exitCode) => (process.exitCode = exitCode),
     fail(reason) {
@@ -104,7 +110,7 @@ async function main(): Promise<void> {
     await runCommand([...terminal.args], terminal);
   } catch (error) {
     const isForPeople = error instanceof StartError || error instanceof CommandError;
-    terminal.err(isForPeople ? error.message : errorText(error));
+    terminal.err(isForPeople ? error.message : errorText(error), "red");
     process.exitCode =
       error instanceof CommandError ? error.exitCode : error instanceof FinalStartError ? FINAL_EXIT : 1;
   }

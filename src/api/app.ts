@@ -37,6 +37,8 @@ export interface ApiOptions extends AppOptions {
   planNames: string[];
   /** The domain that the examples of the API docs send from. */
   exampleDomain: string;
+  /** The path of the keys that requests are tried with there; null: readers type theirs. */
+  docsKeys: string | null;
   /** Of the numbers in those examples. */
   numbering: NumberingPlan;
   /** The current health issues; an instance with none is ready. */
@@ -63,7 +65,7 @@ export function createApi(options: ApiOptions): AnyElysia {
   const documented: AnyElysia[] = [
     ...routes,
     instanceRoutes({ issues, document: () => (document ??= writeDocument()) }),
-    docsRoutes(),
+    docsRoutes(options.docsKeys),
   ];
   const trusted = parseRanges(options.trustedProxies);
   const limiter = createRateLimiter(options.rateLimits, {

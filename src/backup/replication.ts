@@ -93,13 +93,21 @@ export async function requireNoBackup(config: Config, databaseFile: string, choi
   if (verdict.kind === "refused") throw new StartError(verdict.words);
 }
 
-/** Records this start and begins to replicate. Throws StartError where the replica may not be written to. */
+/** Records this start and begins to replicate. Throws StartError where the replica may not be written to. May be called again after a storage error. */
 export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator> {
   const { config, environment, db, settings, commit, pause, registry } = deps;
   const { clock } = environment;
   const { dataDir, replication } = config;
   const tools = await openReplicaTools(deps);
   const mark = await recordStart(deps, tools);
+  const owner: Owner = {
+    instance: settings.get("instance_id") ?? "",
+    boot: mark.boots[0] ?? "",
+    host: tools?.host ?? "",
+    startedAt: clock.now(),
+    endedAt: null,
+  };
+  if (tools !== null) writeRecord(tools.places.owner, owner);
   const marker = new MarkerWriter({
     dataDir,
     mark,
@@ -115,15 +123,7 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
   clearRollbackMark(dataDir);
   const advice = describeSameDisk(replication.url ?? "", dataDir);
   if (advice !== null) environment.log.event("replication.same_disk", { words: advice }, "warn");
-  const owner: Owner = {
-    instance: settings.get("instance_id") ?? "",
-    boot: mark.boots[0] ?? "",
-    host: tools?.host ?? "",
-    startedAt: clock.now(),
-    endedAt: null,
-  };
   const supervisor = tools === null ? null : createSupervisor(deps, tools, owner);
-  if (tools !== null) writeRecord(tools.places.owner, owner);
   supervisor?.start();
   const drills = tools === null ? null : createWeeklyDrill(deps);
   drills?.start();

@@ -8,9 +8,10 @@ import {
   type Terminal,
   UsageError,
 } from "./framework/definition.ts";
-import { DOMAIN_COMMANDS } from "./commands/domain.ts";
+import { DOMAIN_COMMANDS } from "./commands/domain/domain.ts";
+import { forget } from "./commands/forget.ts";
 import { health } from "./commands/health.ts";
-import { commandHelp, exitCodes, groupHelp, overview } from "./framework/help.ts";
+import { commandHelp, exitCodes, groupHelp, overview, usage } from "./framework/help.ts";
 import { INBOX_COMMANDS } from "./commands/inbox.ts";
 import { QUEUE_COMMANDS } from "./commands/queue/queue.ts";
 import { status } from "./commands/status.ts";
@@ -34,7 +35,7 @@ const HELP = ["help", "--help", "-h"];
 const DEFAULT_API = "http://127.0.0.1:8080";
 const JSON_OPTION = { about: "print one line of JSON, for programs" };
 
-const COMMANDS: readonly Command[] = [
+export const COMMANDS: readonly Command[] = [
   {
     name: "dev",
     arguments: [],
@@ -69,7 +70,7 @@ const COMMANDS: readonly Command[] = [
     run: (args, terminal) =>
       listenToEvents(
         {
-          api: (readWebUrl(args, "api") ?? DEFAULT_API).replace(/\/+$/, ""),
+          api: readApiUrl(args),
           key: readListenKey(args.text("key-file"), terminal.env),
           forward: readWebUrl(args, "forward"),
           json: args.isSet("json"),
@@ -88,7 +89,8 @@ const COMMANDS: readonly Command[] = [
     arguments: [],
     options: { json: JSON_OPTION },
     about: "Show the version.",
-    run: (args, terminal) => terminal.out(args.isSet("json") ? jsonLine(versionRecord()) : versionText()),
+    run: (args, terminal) =>
+      args.isSet("json") ? terminal.out(jsonLine(versionRecord())) : terminal.say(versionText()),
   },
   ...[
     WORKSPACE_COMMANDS,
@@ -98,6 +100,7 @@ const COMMANDS: readonly Command[] = [
     SUPPRESSION_COMMANDS,
     DOMAIN_COMMANDS,
     INBOX_COMMANDS,
+    forget,
     status,
     QUEUE_COMMANDS,
     trace,
@@ -111,8 +114,8 @@ const COMMANDS: readonly Command[] = [
 export async function runCommand(args: string[], terminal: Terminal): Promise<void> {
   const words = args[0] === "--version" ? ["version"] : args;
   const [first = "help", ...rest] = words;
-  if (HELP.includes(first)) return terminal.out(helpOn(rest));
-  if (asksForHelp(words)) return terminal.out(helpOn(words));
+  if (HELP.includes(first)) return terminal.say(helpOn(rest));
+  if (asksForHelp(words)) return terminal.say(helpOn(words));
   const command = findCommand(words);
   if (command === null) throw unknownCommand(words);
   const tail = words.slice(command.name.split(" ").length);
@@ -122,7 +125,9 @@ export async function runCommand(args: string[], terminal: Terminal): Promise<vo
     await command.run(parseArguments(command, tail), terminal);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new CommandError(`pombo ${command.name}: ${error.message}\n\n${commandHelp(command)}`, 2);
+    // Without the options: the reason should stay on the screen.
+    const more = `pombo ${command.name} --help describes it.`;
+    throw new CommandError([`pombo ${command.name}: ${error.message}`, "", ...usage(command), "", more].join("\n"), 2);
   }
 }
 
@@ -170,8 +175,8 @@ function unknownCommand([first = "", second]: string[]): CommandError {
   const group = findGroup([first]);
   if (group.length === 0) {
     const names = [...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))];
-    const fault = `pombo has no command ${plain(first)}.${suggest(first, names)}`;
-    return new CommandError(`${fault} pombo --help lists them all.`, 2);
+    const guess = suggest(first, names) || suggestOrder(first);
+    return new CommandError(`pombo has no command ${plain(first)}.${guess} pombo --help lists them all.`, 2);
   }
   const known = group.flatMap(({ name }) => name.split(" ")[1] ?? []);
   const fault = second === undefined ? "needs a subcommand" : `has no command ${plain(second)}`;
@@ -187,9 +192,23 @@ function suggest(word: string, known: readonly string[]): string {
   return guess === null ? "" : ` Did you mean ${guess}?`;
 }
 
+/** `pombo create workspace`: the words the other way round. */
+function suggestOrder(first: string): string {
+  const found = COMMANDS.filter(({ name }) => name.split(" ")[1] === first).map(({ name }) => `pombo ${name}`);
+  return found.length === 0 ? "" : ` Did you mean ${new Intl.ListFormat("en", { type: "disjunction" }).format(found)}?`;
+}
+
+/** Base of the API, which paths are added to. Throws UsageError. */
+function readApiUrl(args: Arguments): string {
+  const given = readWebUrl(args, "api") ?? DEFAULT_API;
+  if (/[?#]/.test(given))
+    throw new UsageError(`--api must be an address without ? and #, such as ${DEFAULT_API}, not ${plain(given)}.`);
+  return given.replace(/\/+$/, "");
+}
+
 /** An option that names an http or https address. Throws UsageError. */
 function readWebUrl(args: Arguments, name: string): string | undefined {
   const given = args.text(name);
-  if (given === undefined || /^https?:$/.test(URL.parse(given)?.protocol ?? "")) return given;
+  if (given === undefined || (/^https?:\/\//i.test(given) && URL.canParse(given))) return given;
   throw new UsageError(`--${name} must be an address such as http://127.0.0.1:3000/hook, not ${plain(given)}.`);
 }

@@ -1,7 +1,7 @@
 // One instance per data directory. <data_dir>/lock is an SQLite file held in BEGIN EXCLUSIVE for life:
 // the lock is the kernel's, so it is gone the moment its holder is, kill -9 included, and no stale file
 // can keep an instance from starting. lock.pid beside it only names the holder for the second starter's
-// message.
+// message; a full disk has no room for it.
 //
 // POSIX drops all of a process's locks on a file when the process closes any descriptor of it. So this
 // process must never open <data_dir>/lock in any other way than through SQLite, which knows the rule.
@@ -44,7 +44,8 @@ export function takeLock(dataDir: string, purpose: Purpose = "instance", name: L
   const database = openLockFile(path, dataDir);
   try {
     database.run("PRAGMA busy_timeout = 0");
-    database.run("PRAGMA journal_mode = DELETE");
+    // In memory: a full disk has no room for a journal, and nothing is ever committed.
+    database.run("PRAGMA journal_mode = MEMORY");
     database.run("BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
@@ -55,8 +56,11 @@ export function takeLock(dataDir: string, purpose: Purpose = "instance", name: L
   try {
     writeHolder(pidPath, purpose);
   } catch (error) {
-    free(database);
-    throw unusable(pidPath, error);
+    if (getErrorCode(error) !== "ENOSPC") {
+      free(database);
+      throw unusable(pidPath, error);
+    }
+    rmSync(`${pidPath}.new`, { force: true });
   }
   return { kind: "locked", release: () => release(database, pidPath) };
 }

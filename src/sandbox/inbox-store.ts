@@ -31,5 +31,22 @@ export function openPlayDatabase(file: string, { version, table, make }: Layout)
     for (const statement of make) database.run(statement);
     database.run(`PRAGMA user_version = ${version}`);
   }
+  database.run("CREATE TABLE IF NOT EXISTS cleared (until INTEGER NOT NULL) STRICT");
   return database;
+}
+
+/** Rows that were written since it was opened. */
+export function countChanges(database: Database): number {
+  return database.query<{ count: number }, []>("SELECT total_changes() AS count").get()?.count ?? 0;
+}
+
+/** When the newest message was accepted that pombo had at the last "Delete all", in Unix milliseconds; 0: never. */
+export function openClearedUntil(database: Database) {
+  return {
+    read: (): number =>
+      database.query<{ until: number | null }, []>("SELECT max(until) AS until FROM cleared").get()?.until ?? 0,
+    write(until: number): void {
+      database.query("INSERT INTO cleared (until) VALUES (?)").run(until);
+    },
+  };
 }

@@ -20,6 +20,8 @@ export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions 
   refused?: OnRefused;
   /** A domain that can be sent from, for the examples in the API docs; default: example.com. */
   exampleDomain?: string;
+  /** The path of the keys that requests are tried with in the API docs: the sandbox's. Default: none, readers type theirs. */
+  docsKeys?: string;
   /** What a person can do when the API's port is taken; default: change the configuration. */
   portHint?: string;
 }
@@ -39,7 +41,8 @@ export interface App extends Pick<Modules, "webhooks" | "domains"> {
   receive: Receive;
   smsStores: Stores["sms"];
   sms: Modules["sms"];
-  replicator: Replicator;
+  /** Null: it waits for room on the disk. */
+  replicator: Replicator | null;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
   /** Ends everything in order; sessions get up to `graceMs` to end, by default 22 s and the links to SMSCs 41. */

@@ -57,8 +57,9 @@ export function openCore({ config, instanceKey, environment }: CoreOptions, db: 
   const { clock, random, log } = environment;
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);
-  const stores = openStores(db, counters.emails);
-  const keyring = checkedKeyring(openKeyring(instanceKey, random), stores.settings.get("key_check"), config.dataDir);
+  const opened = openKeyring(instanceKey, random);
+  const stores = openStores(db, counters.emails, opened.hmacKey("suppression"));
+  const keyring = checkedKeyring(opened, stores.settings.get("key_check"), config.dataDir);
   // The first change after an update is the end of going back; last, since the other followers write too.
   if ((stores.settings.get("update_probation") ?? "") !== "")
     db.listeners.push(new UpdateProbation(db, stores.settings));

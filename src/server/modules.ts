@@ -12,6 +12,7 @@ import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.t
 import { type OperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
+import { createRecipients } from "../modules/recipients/index.ts";
 import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
@@ -109,6 +110,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     processReport: (uid, reported) => emails.processReport(uid, reported),
   });
   const suppressions = createSuppressions(context, stores, shared);
+  const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
@@ -124,35 +126,36 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     workspaces,
     inboundMail,
     suppressions,
+    recipients,
     apiKeys,
     idempotency,
     fileShrink,
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions].map((each) => each.routes()),
-      ...createOperatorRoutes({ workspaces, suppressions, domains, inboundMail, sms }, operator),
+      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
+      ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       webhooks.createRoutes({ findPlan, pages: shared.pages }),
       events.createRoutes(apiKeys.verifyKey),
     ],
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [
       workspaces.routes(),
-      ...createOperatorRoutes({ workspaces, suppressions, domains, inboundMail, sms }, operator),
+      ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
     ],
   };
 }
 
 type ForOperator = Record<
-  "workspaces" | "suppressions" | "domains" | "inboundMail" | "sms",
+  "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { workspaces, suppressions, domains, inboundMail, sms } = modules;
+  const { workspaces, suppressions, recipients, domains, inboundMail, sms } = modules;
   return [
-    ...[workspaces, suppressions, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
+    ...[workspaces, suppressions, recipients, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
     operatorRoutes(operator),
     ...sms.operatorRoutes(),
   ];

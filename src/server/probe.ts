@@ -86,7 +86,7 @@ async function unsealAndWrite(options: AppOptions): Promise<void> {
   const db = openDatabase(databaseFile(options.config.dataDir), replicated);
   try {
     const { stores, keyring, committer, guard } = openCore(options, db, null);
-    guard.stop();
+    void guard.stop();
     const [domain] = stores.domains.listEverywhere(null, null, 1);
     if (domain !== undefined) openKeychain(stores.domains, keyring).keysFor(domain);
     const { updateId = null } = options;

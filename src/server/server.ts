@@ -1,5 +1,5 @@
 // The composition root: opens the database, starts everything in the order in which it may begin to act, and stops it in
-// reverse. Lock → database → modules → replication → API → delivery.
+// reverse. Lock → database → modules → replication → API → delivery. On a full disk only the API starts, and refuses sends.
 
 import { createApi, createOperatorApi } from "../api/app.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
@@ -21,6 +21,7 @@ import type { App, AppOptions } from "./app.ts";
 import { openInstance } from "./bootstrap.ts";
 import { getLastTime, watchClock } from "./clock-watch.ts";
 import { openBodies, openCore } from "./core.ts";
+import { DeferredStart } from "./deferred-start.ts";
 import { serveMetrics } from "./metrics/serve.ts";
 import { createModules } from "./modules.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
@@ -96,7 +97,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => clockWatch.stop());
     const pages = new PageCheck({ dataDir: config.dataDir, databaseFile: file, openThread, clock, log });
     closers.push(() => pages.stop());
-    const watches = [resolvers.watch, pause, clockWatch, pages];
+    const deferred = new DeferredStart({ guard, clock, log });
+    closers.push(() => deferred.stop());
+    const watches = [resolvers.watch, pause, clockWatch, pages, deferred];
     const issues = () => [
       ...guard.issues,
       ...emails.issues(),
@@ -125,26 +128,19 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       creation: config.workspaces.creation,
       planNames: Object.keys(config.plans),
       exampleDomain: options.exampleDomain ?? "example.com",
+      docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
       beside: options.beside ?? null,
       refused: options.refused,
     });
-    await clockWatch.start(getLastTime(stores));
+    await deferred.run(() => clockWatch.start(getLastTime(stores)));
     resolvers.watch.start();
     const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings };
-    replicator = await startReplicator({
-      config,
-      environment,
-      db,
-      commit,
-      pause,
-      registry: core.registry,
-      openThread,
-      ...replica,
-    });
+    const replicated = { config, environment, db, commit, pause, registry: core.registry, openThread, ...replica };
+    await deferred.run(async () => void (replicator = await startReplicator(replicated)));
     closers.push(() => committer.flush());
-    closers.push(replicator.settle);
+    closers.push(() => replicator?.settle());
     // The port is taken before delivery starts: a start that fails there has sent nothing.
     const server = listen(api, config.http, {
       portHint: options.portHint ?? "choose another port ([http] listen)",
@@ -153,32 +149,24 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => server.stop(0));
     const socket = listenOnSocket(getSocketFile(config.dataDir), handle);
     closers.push(() => socket.stop(0));
-    const begin = async (...components: Component[]) => {
-      for (const each of components) {
-        closers.push(() => each.stop?.());
-        await each.start?.();
-      }
+    const begin = async (each: Component) => {
+      closers.push(() => each.stop?.());
+      await each.start?.();
     };
     await begin(inboundMail);
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    await begin(
-      modules.idempotency,
-      modules.fileShrink,
-      modules.growth,
-      emails,
-      sms,
-      modules.workspaces,
-      domains,
-      webhooks,
-    );
+    const { idempotency, fileShrink, growth, workspaces } = modules;
+    for (const each of [idempotency, fileShrink, growth, emails, sms, workspaces, domains, webhooks])
+      await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
       stopsSince ??= steady.now();
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => resolvers.close());
+      await deferred.stop();
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
       events.stop();
       // In parallel: a slow client must not keep the workers claiming, nor use up the service manager's patience.
@@ -208,7 +196,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       domains,
       smsStores: stores.sms,
       sms,
-      replicator,
+      get replicator() {
+        return replicator;
+      },
       pause,
       stop,
     };
@@ -225,7 +215,8 @@ function reportUnrecorded(counts: { emails: number; webhooks: number; texts: num
   if (counts.emails + counts.webhooks + counts.texts === 0) return;
   const words =
     "The database could not be written: the outcome of these emails, webhook calls and SMS is not recorded. The next " +
-    "start continues with them. Emails that may have been delivered go out again, marked possibleDuplicate; calls are made again; " +
+    "start continues with them. Emails that a server has accepted are recorded then, and those that it may have accepted go out again, " +
+    "marked possibleDuplicate; calls are made again; " +
     "SMS are treated as if their responses were lost.";
   log.event("pombo.unrecorded", { ...counts, words }, "warn");
 }

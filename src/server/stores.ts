@@ -3,6 +3,7 @@ import type { Db } from "../platform/db/open.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
 import { openEmailRetentionStore } from "../modules/emails/store/retention-store.ts";
+import { openEmailRecipientStore } from "../modules/emails/store/recipient-store.ts";
 import { type EmailCounts, openEmailStore } from "../modules/emails/store/store.ts";
 import { openReportStore } from "../modules/emails/reports/store.ts";
 import { openEventStore } from "../modules/events/store.ts";
@@ -24,8 +25,8 @@ import { openWorkspaceStore } from "../modules/workspaces/store.ts";
 
 export type Stores = ReturnType<typeof openStores>;
 
-/** All stores over one connection, each with its statements prepared; `counts` is told of the emails. */
-export function openStores(db: Db, counts: EmailCounts) {
+/** All stores over one connection, each with its statements prepared; `counts` is told of the emails, `erasureKey` hashes suppressions. */
+export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) {
   const emails = openEmailStore(db, counts);
   const workspaces = openWorkspaceStore(db);
   const credits = openCreditStore(db);
@@ -46,12 +47,13 @@ export function openStores(db: Db, counts: EmailCounts) {
       addTotal: (key, amount) => emails.addTotal(key, amount),
       giveStorageBack: (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes),
     }),
+    recipientEmails: openEmailRecipientStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes)),
     reports: openReportStore(db),
     inbox: openInboxStore(db),
     // The queue knows its rows, the emails their totals.
     queue: openQueueStore(db, { delayed: (owner, change) => emails.countDelayed(owner, change) }),
     idempotency: openIdempotencyStore(db),
-    suppressions: openSuppressionStore(db),
+    suppressions: openSuppressionStore(db, erasureKey),
     held: openHeldStore(db),
     usage,
     events: openEventStore(db),

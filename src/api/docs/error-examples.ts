@@ -81,7 +81,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [/\/retry$/, 409, new AppError("NOT_RETRYABLE", "The email cannot be tried again: it is delivered")],
   [/\/auth\/keys\//, 409, new AppError("LAST_KEY", "This is the last key for the whole workspace")],
   [
-    /^POST \/api\/v1\/domains$/,
+    /^POST .*\/domains$/,
     409,
     new AppError("DOMAIN_ALREADY_EXISTS", "The domain is registered already", { field: "domain" }),
   ],

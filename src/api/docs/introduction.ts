@@ -116,6 +116,10 @@ export const TAGS: { name: string; description: string }[] = [
       "Addresses that get no more messages from you, because they bounced or complained, or because you added them.",
   },
   {
+    name: "Recipients",
+    description: "What is kept about one address or number: read all of it, or erase it.",
+  },
+  {
     name: "Webhooks",
     description: "URLs of yours that pombo calls when something happens, and their deliveries.",
   },

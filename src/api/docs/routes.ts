@@ -5,41 +5,36 @@ import { Elysia } from "elysia";
 import viewerLicense from "swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt" with { type: "file" };
 import viewerScript from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 import viewerStyle from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
+import pageStyle from "./page.css" with { type: "text" };
+import startScript from "./start.js" with { type: "text" };
 import { notFound } from "../../platform/http/errors.ts";
 import { describe, htmlAnswer } from "../../platform/http/openapi.ts";
 
-// The page asks no other host for fonts, a validator badge or telemetry, and its policy would forbid it. Keys that a
-// reader types are not kept beyond the page.
+// The page asks no other host for fonts, a validator badge or telemetry, and its policy would forbid it. No key is in
+// the page or its scripts.
+
+function buildPage(keysPath: string | null): string {
+  return PAGE.replace("{{keys}}", keysPath === null ? "" : ` data-keys="${Bun.escapeHTML(keysPath)}"`);
+}
 
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>pombo API</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/page.css">
 </head>
 <body>
-<div id="docs"></div>
+<div id="docs"{{keys}}></div>
 <noscript>This page needs JavaScript. The description itself is at <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>.</noscript>
 <script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script type="module" src="/docs/start.js"></script>
 </body>
 </html>
-`;
-
-const START_SCRIPT = `"use strict";
-SwaggerUIBundle({
-  url: "/api/v1/openapi.json",
-  dom_id: "#docs",
-  deepLinking: true,
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  persistAuthorization: false,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-});
 `;
 
 /** `style-src` without 'unsafe-inline': the viewer sets styles by script, which needs no leave. Its icons are data. */
@@ -56,6 +51,7 @@ const POLICY = [
 
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
 
 /** A file of the page, read and hashed when it is first asked for. */
 interface Asset {
@@ -66,17 +62,19 @@ interface Asset {
 
 const inExecutable = (path: string) => () => Bun.file(path).text();
 
-const PAGE_ASSET: Asset = { type: HTML, content: async () => PAGE };
 const ASSETS: Record<string, Asset> = {
-  "start.js": { type: SCRIPT, content: async () => START_SCRIPT },
+  "page.css": { type: STYLE, content: async () => pageStyle },
+  "start.js": { type: SCRIPT, content: async () => startScript },
   "swagger-ui-bundle.js": { type: SCRIPT, content: inExecutable(viewerScript) },
   "swagger-ui-bundle.js.LICENSE.txt": { type: "text/plain; charset=utf-8", content: inExecutable(viewerLicense) },
-  "swagger-ui.css": { type: "text/css; charset=utf-8", content: inExecutable(viewerStyle) },
+  "swagger-ui.css": { type: STYLE, content: inExecutable(viewerStyle) },
 };
 
-export function docsRoutes() {
+/** `keysPath`: where the page gets keys to try requests with; null: readers type theirs. */
+export function docsRoutes(keysPath: string | null) {
+  const page: Asset = { type: HTML, content: async () => buildPage(keysPath) };
   return new Elysia({ name: "docs", prefix: "/docs" })
-    .get("", ({ request }) => sendAsset(request, PAGE_ASSET), {
+    .get("", ({ request }) => sendAsset(request, page), {
       detail: describe({
         id: "getDocsPage",
         tag: "Instance",

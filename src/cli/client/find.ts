@@ -1,52 +1,104 @@
-// Finds a workspace or domain by its id, the beginning of its id, or its name.
+// Finds a workspace, a domain, a mail or a message by its id, the beginning of its id, or its name.
 
+import type { TraceCandidate } from "../../modules/operator/trace-schema.ts";
+import type { InboxEntry } from "../../modules/inbound-mail/operator-schema.ts";
 import { isId } from "../../platform/uuid.ts";
 import { CommandError } from "../framework/definition.ts";
+import { labelledLines, plain } from "../framework/text.ts";
 import type { OperatorApi } from "./instance-client.ts";
-import { plain } from "../framework/text.ts";
 
 /** A shorter one would match by chance: an id begins with its time. */
 const MIN_PREFIX = 8;
 const MAX_SHOWN = 10;
 
-export interface Candidate {
+interface Candidate {
   id: string;
-  name: string;
+  /** Absent: it is found by its id only. */
+  name?: string;
+  /** Tells it from the others. */
+  about: string;
+}
+
+interface Words {
+  /** "workspace" */
+  what: string;
+  listBy: string;
+}
+
+function isIdPrefix(wanted: string): boolean {
+  return wanted.length >= MIN_PREFIX && /^[0-9a-f-]+$/i.test(wanted);
 }
 
 /** The id of the candidate that matches. Throws CommandError when none or several do. */
-function choose(wanted: string, candidates: Iterable<Candidate>, words: { what: string; listBy: string }): string {
-  const prefix = wanted.toLowerCase();
-  const isPrefix = prefix.length >= MIN_PREFIX && /^[0-9a-f-]+$/.test(prefix);
-  const found: Candidate[] = [];
-  for (const candidate of candidates) {
-    if (candidate.name === wanted || (isPrefix && candidate.id.startsWith(prefix))) found.push(candidate);
-  }
+function choose(wanted: string, candidates: Iterable<Candidate>, words: Words): string {
+  const prefix = isIdPrefix(wanted) ? wanted.toLowerCase() : null;
+  const all = [...candidates];
+  const found = all.filter(({ id, name }) => name === wanted || (prefix !== null && id.startsWith(prefix)));
   const [only] = found;
   const { what, listBy } = words;
   if (only === undefined) {
+    const orName = all.some(({ name }) => name !== undefined) ? ", or its exact name" : "";
     throw new CommandError(
-      `There is no ${what} ${plain(JSON.stringify(wanted))}. Give its id, at least the first ${MIN_PREFIX} characters of its id, or its exact name; ${listBy} lists them.`,
+      `There is no ${what} ${plain(JSON.stringify(wanted))}. Give its id, at least the first ${MIN_PREFIX} characters of its id${orName}; ${listBy} lists them.`,
     );
   }
   if (found.length === 1) return only.id;
-  const shown = found.slice(0, MAX_SHOWN).map(({ id, name }) => `  ${id}  ${plain(name)}`);
+  const shown = labelledLines(found.slice(0, MAX_SHOWN).map(({ id, about }) => [id, plain(about)]));
   const more = found.length > MAX_SHOWN ? [`  and ${found.length - MAX_SHOWN} more`] : [];
   throw new CommandError(
-    [`${plain(JSON.stringify(wanted))} matches several ${what}s; give the id:`, ...shown, ...more].join("\n"),
+    [`${plain(JSON.stringify(wanted))} matches several ${what}s; give the id:`, shown, ...more].join("\n"),
   );
 }
 
 export async function findWorkspace(api: OperatorApi, wanted: string): Promise<string> {
   if (isId(wanted)) return wanted.toLowerCase();
-  const all = await api.all<Candidate>("/operator/workspaces");
-  return choose(wanted, all, { what: "workspace", listBy: "pombo workspace list" });
+  const all = await api.all<{ id: string; name: string }>("/operator/workspaces");
+  const candidates = all.map(({ id, name }) => ({ id, name, about: name }));
+  return choose(wanted, candidates, { what: "workspace", listBy: "pombo workspace list" });
 }
 
-export async function findDomain(api: OperatorApi, wanted: string): Promise<string> {
+/** Where no workspace is named. Throws CommandError unless there is exactly one. */
+export async function findOnlyWorkspace(api: OperatorApi): Promise<string> {
+  const all = await api.all<{ id: string; name: string }>("/operator/workspaces");
+  const [only] = all;
+  if (only === undefined)
+    throw new CommandError("There are no workspaces yet. Create one with pombo workspace create NAME.");
+  if (all.length === 1) return only.id;
+  const shown = all.slice(0, MAX_SHOWN).map(({ id, name }) => [id, plain(name)] as const);
+  const more = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more`] : [];
+  throw new CommandError(
+    ["There are several workspaces; choose one with --workspace:", labelledLines(shown), ...more].join("\n"),
+  );
+}
+
+/** `workspaceId`: only a domain of this workspace. */
+export async function findDomain(api: OperatorApi, wanted: string, workspaceId?: string): Promise<string> {
   if (isId(wanted)) return wanted.toLowerCase();
-  const all = await api.all<{ id: string; domain: string }>("/operator/domains");
-  const candidates = all.map(({ id, domain }) => ({ id, name: domain }));
+  const all = await api.all<{ id: string; domain: string; workspaceId: string; status: string }>("/operator/domains", {
+    workspaceId,
+  });
+  const candidates = all.map((each) => ({
+    id: each.id,
+    name: each.domain,
+    about: `${each.domain} of workspace ${each.workspaceId}, ${each.status}`,
+  }));
   // Domains are stored in lower case.
   return choose(wanted.toLowerCase(), candidates, { what: "domain", listBy: "pombo domain list" });
+}
+
+export async function findMail(api: OperatorApi, wanted: string): Promise<string> {
+  if (isId(wanted)) return wanted.toLowerCase();
+  const all = await api.all<typeof InboxEntry.static>("/operator/inbox");
+  const candidates = all.map(({ id, from, subject }) => ({ id, about: [from, subject].join("  ") }));
+  return choose(wanted, candidates, { what: "mail", listBy: "pombo inbox" });
+}
+
+/** An email, an SMS, or an event whose calls wait. */
+export async function findMessage(api: OperatorApi, wanted: string): Promise<string> {
+  if (isId(wanted)) return wanted.toLowerCase();
+  const all = isIdPrefix(wanted)
+    ? await api.call<(typeof TraceCandidate.static)[]>("GET", `/operator/trace?find=${wanted}&events=true`)
+    : [];
+  const candidates = all.map(({ id, kind, status, to }) => ({ id, about: `${kind}  ${status}  ${to}` }));
+  return choose(wanted, candidates, { what: "message", listBy: "pombo queue list" });
 }

@@ -47,7 +47,7 @@ export function findInstance(
 }
 
 function configFor(dataDir: string, named: string | undefined, env: Environment): Config {
-  const config = readConfig(named, env);
+  const config = readConfigOfStopped(dataDir, named, env);
   if (config.dataDir === dataDir) return config;
   if (named === undefined) {
     throw new StartError(
@@ -58,6 +58,16 @@ function configFor(dataDir: string, named: string | undefined, env: Environment)
   const isKeyInside = secrets.instanceKeyFile === join(config.dataDir, "instance.key");
   const instanceKeyFile = isKeyInside ? join(dataDir, "instance.key") : secrets.instanceKeyFile;
   return { ...config, dataDir, secrets: { ...secrets, instanceKeyFile } };
+}
+
+/** It is needed because no instance runs there, which the message says first. */
+function readConfigOfStopped(dataDir: string, named: string | undefined, env: Environment): Config {
+  try {
+    return readConfig(named, env);
+  } catch (error) {
+    if (!(error instanceof StartError) || error instanceof FinalStartError) throw error;
+    throw new StartError(`No pombo runs on ${dataDir}. ${error.message}`);
+  }
 }
 
 /** The absolute path of the configuration. Throws StartError when there is none. */

@@ -23,7 +23,7 @@ export const backup: Command = {
     const file = databaseFile(dataDir);
     if (!existsSync(file)) throw new CommandError(`There is no database in ${plain(dataDir)}.`);
     const bytes = copyLiveDatabase(file, copy);
-    terminal.out(
+    terminal.say(
       `Copied to ${plain(copy)} (${Math.ceil(bytes / 1024 ** 2)} MiB). Without the recovery key, which pombo init showed, nobody can use the copy.`,
     );
   },

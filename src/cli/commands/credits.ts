@@ -10,12 +10,12 @@ import { count, say } from "../framework/text.ts";
 type Entry = typeof CreditEntry.static;
 
 const COLUMNS: Column<Entry>[] = [
-  { title: "TIME", of: ({ createdAt }) => createdAt, isTime: true },
+  { title: "TIME", of: ({ createdAt }) => createdAt, kind: "time" },
   { title: "KIND", of: ({ kind }) => kind },
   { title: "AMOUNT", of: ({ amount }) => amount },
   { title: "SEGMENTS", of: ({ segments }) => segments },
-  { title: "SMS", of: ({ smsId }) => smsId },
-  { title: "NOTE", of: ({ note }) => note },
+  { title: "SMS", of: ({ smsId }) => smsId, kind: "message" },
+  { title: "NOTE", of: ({ note }) => note, kind: "prose" },
 ];
 
 const CHANGE = {

@@ -19,7 +19,7 @@ export const health: Command = {
     becomeOwner(dataDir);
     if (!(await isAnswering(dataDir, ASK_MS)))
       throw new CommandError(`No pombo on ${dataDir} answered within ${ASK_MS / 1_000} s.`);
-    terminal.out("pombo answers.");
+    terminal.say("pombo answers.");
   },
 };
 

@@ -3,6 +3,7 @@
 import { decodeWords, findValue } from "../../protocols/dsn/fields.ts";
 import { type Message, readMessage, decodePart } from "../../protocols/dsn/message.ts";
 import type { InboxEntry, InboxMail } from "../../modules/inbound-mail/operator-schema.ts";
+import { findMail } from "../client/find.ts";
 import { UsageError } from "../framework/definition.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
@@ -12,11 +13,11 @@ type Entry = typeof InboxEntry.static;
 type Mail = typeof InboxMail.static;
 
 const COLUMNS: Column<Entry>[] = [
-  { title: "ID", of: ({ id }) => id },
-  { title: "RECEIVED", of: ({ receivedAt }) => receivedAt, isTime: true },
+  { title: "ID", of: ({ id }) => id, kind: "id" },
+  { title: "RECEIVED", of: ({ receivedAt }) => receivedAt, kind: "time" },
   { title: "MAILBOX", of: ({ mailbox }) => mailbox },
   { title: "FROM", of: ({ from }) => from },
-  { title: "SUBJECT", of: ({ subject }) => subject },
+  { title: "SUBJECT", of: ({ subject }) => subject, kind: "prose" },
 ];
 
 export const INBOX_COMMANDS: OperatorCommand[] = [
@@ -40,8 +41,7 @@ export const INBOX_COMMANDS: OperatorCommand[] = [
     arguments: ["ID"],
     about: "Delete a mail.",
     async run({ api, args }) {
-      const id = args.argument("ID");
-      const deleted = await api.call("DELETE", inboxPath(id));
+      const deleted = await api.call("DELETE", inboxPath(await findMail(api, args.argument("ID"))));
       return record(deleted, "The mail is deleted.");
     },
   },
@@ -50,7 +50,7 @@ export const INBOX_COMMANDS: OperatorCommand[] = [
 async function show({ api, args, terminal, isJson }: Work): Promise<Shown> {
   const isRaw = args.isSet("raw");
   if (isRaw && isJson) throw new UsageError("--raw and --json cannot be combined.");
-  const mail = await api.call<Mail>("GET", inboxPath(args.argument("ID")));
+  const mail = await api.call<Mail>("GET", inboxPath(await findMail(api, args.argument("ID"))));
   const bytes = Buffer.from(mail.content, "base64");
   if (!isRaw) return record(mail, formatMail(mail, readMessage(bytes)));
   terminal.write(bytes);
@@ -79,5 +79,5 @@ function formatPart(part: Message["parts"][number]): string {
 }
 
 function inboxPath(id: string): string {
-  return `/operator/inbox/${encodeURIComponent(id)}`;
+  return `/operator/inbox/${id}`;
 }

@@ -57,7 +57,7 @@ export const UPDATE_ID = "POMBO_UPDATE";
 
 async function probe(options: AppOptions, terminal: Terminal): Promise<void> {
   await probeInstance({ ...options, updateId: terminal.env[UPDATE_ID] ?? null });
-  terminal.out(
+  terminal.say(
     `pombo ${BUILD.version} can run ${options.config.dataDir}: configuration, migrations, instance key and a write are tested. Nothing was sent.`,
   );
 }

@@ -2,6 +2,7 @@
 
 import type { InstanceStatus } from "../../modules/operator/status-schema.ts";
 import type { OperatorCommand } from "../client/operator-command.ts";
+import { paint } from "../framework/screen.ts";
 import { bytesText, count, labelledLines, plain, timeText } from "../framework/text.ts";
 
 type Status = typeof InstanceStatus.static;
@@ -26,12 +27,12 @@ export const status: OperatorCommand = {
 function formatStatus(found: Status, isChecked: boolean): string {
   const { version, commit, startedAt, ready, issues } = found;
   const activity = found.paused === null ? "it accepts and sends" : "it accepts, and delivery is paused";
-  const state = ready ? activity : "NOT READY";
+  const state = ready ? activity : paint("NOT READY", "red");
   return [
     `pombo ${plain(version)} (${plain(commit)}), up since ${timeText(startedAt)}: ${state}.`,
     ...issues.map(
       ({ component, reason, since }) =>
-        `  ! ${plain(component)}: ${sentence(reason)}${since === null ? "" : ` Since ${timeText(since)}.`}`,
+        `  ${paint("!", "red")} ${plain(component)}: ${sentence(reason)}${since === null ? "" : ` Since ${timeText(since)}.`}`,
     ),
     "",
     labelledLines([

@@ -5,6 +5,7 @@ import type { Trace, TraceCandidate } from "../../modules/operator/trace-schema.
 import { list, type OperatorCommand, record } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";
 import { CommandError } from "../framework/definition.ts";
+import { paintStatus } from "../framework/screen.ts";
 import { ApiError, formatError } from "../client/instance-client.ts";
 import { count, labelledLines, plain, say, timeCell, timeText } from "../framework/text.ts";
 
@@ -15,12 +16,12 @@ type Entry = Email["timeline"][number];
 type Segment = NonNullable<Traced["sms"]>["parts"][number];
 
 const COLUMNS: Column<Candidate>[] = [
-  { title: "ID", of: ({ id }) => id },
-  { title: "CREATED", of: ({ createdAt }) => createdAt, isTime: true },
-  { title: "KIND", of: ({ kind }) => kind },
-  { title: "STATUS", of: ({ status }) => status },
-  { title: "FROM", of: ({ from }) => from },
+  { title: "ID", of: ({ id }) => id, kind: "message" },
   { title: "TO", of: ({ to }) => to },
+  { title: "STATUS", of: ({ status }) => status, kind: "status" },
+  { title: "KIND", of: ({ kind }) => kind },
+  { title: "CREATED", of: ({ createdAt }) => createdAt, kind: "time" },
+  { title: "FROM", of: ({ from }) => from },
 ];
 
 export const trace: OperatorCommand = {
@@ -35,14 +36,17 @@ export const trace: OperatorCommand = {
       return record(traced, formatTrace(traced));
     };
     if (isId(wanted)) return await show(wanted);
-    const found = await api
-      .call<Candidate[]>("GET", `/operator/trace?find=${encodeURIComponent(wanted)}`)
+    const all = await api
+      .call<Candidate[]>("GET", `/operator/trace?find=${encodeURIComponent(wanted)}&events=true`)
       .catch((error: unknown) => {
         throw restate(error, wanted);
       });
+    const messages = all.filter(({ kind }) => kind !== "event");
+    // An event begins like its message: it counts only where no message does.
+    const found = messages.length > 0 ? messages : all;
     const [only] = found;
     if (only === undefined)
-      throw new CommandError(say`No message has an id that begins with ${wanted}, or this recipient.`);
+      throw new CommandError(say`No message went to ${wanted}, and no id of a message or event begins so.`);
     return found.length === 1 ? await show(only.id) : list(found, COLUMNS, "");
   },
 };
@@ -96,7 +100,7 @@ type State = Record<"status", string> & Pick<Email, "failedReason" | "possibleDu
 
 function formatState({ status, failedReason, possibleDuplicate }: State): string {
   const why = failedReason === null ? "" : `: ${plain(failedReason)}`;
-  return `${plain(status)}${why}${possibleDuplicate ? " (may have been delivered twice)" : ""}`;
+  return `${paintStatus(plain(status))}${why}${possibleDuplicate ? " (may have been delivered twice)" : ""}`;
 }
 
 function smsRows(sms: NonNullable<Traced["sms"]>): Row[] {
@@ -114,7 +118,7 @@ function smsRows(sms: NonNullable<Traced["sms"]>): Row[] {
 }
 
 function entryLines(entry: Entry): string[] {
-  const head = `${timeCell(entry.at)}  ${plain(entry.type)}`;
+  const head = `${timeCell(entry.at)}  ${paintStatus(plain(entry.type))}`;
   const what = [
     entry.attempt === undefined ? null : `attempt ${entry.attempt}`,
     formatServer(entry),
@@ -154,7 +158,7 @@ function segmentLines(row: Segment): string[] {
     .join(", ");
   const by = `${plain(route)}${link === null ? "" : ` over ${plain(link)}`}`;
   return [
-    `  segment ${part}: ${plain(state)}, by ${by}, ${count(attempts, "attempt")}${details === "" ? "" : `: ${details}`}`,
+    `  segment ${part}: ${paintStatus(plain(state))}, by ${by}, ${count(attempts, "attempt")}${details === "" ? "" : `: ${details}`}`,
     ...when("submitted", row.submittedAt),
     ...when(`accepted as ${plain(smscId ?? "?")},`, row.acceptedAt),
     ...when(`receipt ${plain(receiptState ?? "")},`, row.receiptAt),

@@ -11,13 +11,13 @@ import { count, labelledLines, plain, say, timeText } from "../framework/text.ts
 type Workspace = typeof OperatorWorkspace.static;
 
 const COLUMNS: Column<Workspace>[] = [
-  { title: "ID", of: ({ id }) => id },
-  { title: "CREATED", of: ({ createdAt }) => createdAt, isTime: true },
+  { title: "ID", of: ({ id }) => id, kind: "id" },
+  { title: "NAME", of: ({ name }) => name },
   { title: "PLAN", of: ({ plan }) => plan },
-  { title: "STATE", of: toState },
+  { title: "STATE", of: toState, kind: "status" },
   { title: "MONTH", of: ({ usage }) => usage.emailsThisMonth },
   { title: "WAITING", of: ({ waiting }) => waiting },
-  { title: "NAME", of: ({ name }) => name },
+  { title: "CREATED", of: ({ createdAt }) => createdAt, kind: "time" },
 ];
 
 function toState({ blocks }: Workspace): string {

@@ -1,6 +1,8 @@
 // A command: its definition, from which its arguments are parsed and its help is written, its terminal, its errors.
 
 import { parseArgs } from "node:util";
+import type { Colour } from "./screen.ts";
+import { nearest } from "../../config/closest-match.ts";
 
 /** 1: refused or failed, 2: wrong usage; help.ts lists the others. */
 export type FailureCode = 1 | 2 | 3 | 4 | 130;
@@ -25,12 +27,14 @@ export class UsageError extends Error {
 export interface Terminal {
   env: Record<string, string | undefined>;
   args: readonly string[];
-  /** One line, or several, to standard output. */
+  /** One line, or several, to standard output, as they are: for programs, and for text to be pasted. */
   out: (text: string) => void;
+  /** Text for people to standard output: wrapped and coloured where that is a terminal. */
+  say: (text: string) => void;
   /** Bytes to standard output, as they are. */
   write: (bytes: Uint8Array) => void;
-  /** Lines to standard error. */
-  err: (text: string) => void;
+  /** Text to standard error, its first paragraph in a colour where that is a terminal with colours. */
+  err: (text: string, colour?: Colour) => void;
   /** Resolves when the output was read: a long list waits for its reader. */
   flushed: () => Promise<void>;
   /** Columns of the screen that standard output is; null: another program reads it. */
@@ -117,6 +121,24 @@ export function parseArguments(command: Command, args: string[]): Arguments {
   };
 }
 
+/** What parseArgs() refuses, in the words of the help, with the nearest option. */
+function explainParseError(error: unknown, { options }: Command): string {
+  const { code, message } = error as { code?: string; message: string };
+  const [, written = "", name = ""] = /'((?:-\w, )?--?([^'\s=]*))/.exec(message) ?? [];
+  switch (code) {
+    case "ERR_PARSE_ARGS_UNKNOWN_OPTION": {
+      const guess = nearest(name, Object.keys(options));
+      return `There is no option ${written}.${guess === null ? "" : ` Did you mean --${guess}?`}`;
+    }
+    case "ERR_PARSE_ARGS_INVALID_OPTION_VALUE": {
+      const value = options[name]?.value;
+      return value === undefined ? `--${name} takes no value.` : `--${name} needs a value: --${name} ${value}.`;
+    }
+    default:
+      return `${message.split(/\n|\. /)[0]?.replace(/\.$/, "")}.`;
+  }
+}
+
 function parse(command: Command, args: string[]) {
   const options = Object.fromEntries(
     Object.entries(command.options).map(([name, { value }]) => [
@@ -128,13 +150,12 @@ function parse(command: Command, args: string[]) {
   try {
     parsed = parseArgs({ args, options, allowPositionals: true, strict: true });
   } catch (error) {
-    const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
-    throw new UsageError(`${reason.split("\n")[0]?.replace(/\.$/, "")}.`);
+    throw new UsageError(explainParseError(error, command));
   }
   const values: Record<string, string | boolean | undefined> = {};
   for (const [name, value] of Object.entries(parsed.values)) {
-    if (value === "") throw new UsageError(`--${name} needs a value.`);
     const option = command.options[name];
+    if (value === "") throw new UsageError(`--${name} needs a value: --${name} ${option?.value}.`);
     if (option !== undefined && "refusal" in option) throw new CommandError(option.refusal, 2);
     values[name] = value;
   }

@@ -1,35 +1,34 @@
-// The texts of `pombo help`, `pombo workspace --help` and `pombo workspace list --help`.
+// The texts of `pombo help`, `pombo workspace --help` and `pombo workspace list --help`, for 80 columns.
 
 import type { Command } from "./definition.ts";
+import { DEFAULT_WIDTH, wrap } from "./screen.ts";
 
 const INDENT = "  ";
-const WIDTH = 96;
 
 /** Every command: groups in one line each, the others with their options. */
 export function overview(commands: readonly Command[]): string {
   const all = [...Map.groupBy(commands, ({ name }) => firstWord(name))];
   // `operator-key rotate` stands with the other operator commands.
   const isSingle = ([first, ...others]: Command[]) =>
-    others.length === 0 && !(first?.name.includes(" ") === true && "data-dir" in first.options);
+    others.length === 0 && !(first?.name.includes(" ") === true && isOperatorCommand(first));
   const single = all.flatMap(([, members]) => (isSingle(members) ? members : []));
   const groups = all.filter(([, members]) => !isSingle(members));
   const names = [...single.map(({ name }) => name), ...groups.map(([name]) => name)];
   const width = Math.max(...names.map((name) => name.length)) + "pombo ".length;
-  const line = (name: string, about: string) => `${INDENT}${`pombo ${name}`.padEnd(width)}${INDENT}${about}`;
-  const beneath = " ".repeat(width + 2 * INDENT.length);
+  const line = (name: string, about: string) => fit(`${INDENT}${name.padEnd(width)}${INDENT}${about}`);
   return [
     "pombo: your own transactional email and SMS API",
     "",
     ...single.flatMap((command) => [
-      ...wrap(command.about, WIDTH).map((text, index) => (index === 0 ? line(command.name, text) : beneath + text)),
-      ...optionsInShort(command).map((text) => beneath + text),
+      ...line(`pombo ${command.name}`, command.about),
+      ...optionsInShort(command, width + 2 * INDENT.length),
     ]),
     "",
     "For the operator, whether pombo runs or not:",
     "",
-    ...groups.map(([name, members]) => line(name, subcommands(members))),
+    ...groups.flatMap(([name, members]) => line(`pombo ${name}`, subcommands(members))),
     "",
-    "pombo COMMAND --help describes each; pombo help exit-codes lists the exit codes.",
+    ...fit("pombo COMMAND --help describes each; pombo help exit-codes lists the exit codes."),
   ].join("\n");
 }
 
@@ -45,7 +44,7 @@ const EXIT_CODES = [
 ] as const;
 
 export function exitCodes(): string {
-  const lines = EXIT_CODES.map(([code, meaning]) => `${INDENT}${String(code).padStart(3)}${INDENT}${meaning}`);
+  const lines = EXIT_CODES.flatMap(([code, meaning]) => fit(`${INDENT}${String(code).padStart(3)}${INDENT}${meaning}`));
   return ["Exit codes of pombo's commands:", "", ...lines].join("\n");
 }
 
@@ -53,23 +52,28 @@ export function exitCodes(): string {
 export function groupHelp(members: readonly Command[]): string {
   return [
     ...members.flatMap((command) => [
-      INDENT + synopsis(command),
-      ...wrap(command.about, WIDTH).map((line) => `${INDENT}${INDENT}${INDENT}${line}`),
+      ...synopsis(INDENT, command),
+      ...wrap(command.about, DEFAULT_WIDTH - 3 * INDENT.length).map((line) => INDENT.repeat(3) + line),
     ]),
     "",
-    `${INDENT}Each also takes --config FILE, --data-dir DIR, --json and --help.`,
+    `${INDENT}Each also takes ${members.every(isOperatorCommand) ? "--config FILE, --data-dir DIR, --json and " : ""}--help.`,
   ].join("\n");
+}
+
+/** "Usage: pombo workspace block WORKSPACE [--hold]". */
+export function usage(command: Command): string[] {
+  return synopsis("Usage: ", command);
 }
 
 export function commandHelp(command: Command): string {
   const options = shownOptions(command).map((option) => [formatOption(option), option[1].about] as const);
   const width = Math.max(0, ...options.map(([name]) => name.length));
   return [
-    `Usage: ${synopsis(command)}`,
+    ...usage(command),
     "",
-    ...wrap(command.about, WIDTH),
+    ...fit(command.about),
     ...(options.length > 0 ? [""] : []),
-    ...options.map(([name, about]) => `${INDENT}${name.padEnd(width)}${INDENT}${about}`),
+    ...options.flatMap(([name, about]) => fit(`${INDENT}${name.padEnd(width)}${INDENT}${about}`)),
   ].join("\n");
 }
 
@@ -84,21 +88,36 @@ function shownOptions(command: Command) {
   );
 }
 
-/** The options of every operator's command, left out of a synopsis. */
-const EVERYWHERE = new Set(["config", "data-dir", "json"]);
+/** The options of every operator's command, left out of its synopsis. */
+const EVERYWHERE = ["config", "data-dir", "json"];
 
-/** `pombo workspace block WORKSPACE [--hold]`. */
-function synopsis(command: Command): string {
-  const own = shownOptions(command).filter(([name]) => !EVERYWHERE.has(name));
-  return ["pombo", command.name, ...command.arguments, ...own.map((option) => `[${formatOption(option)}]`)].join(" ");
+/** `pombo workspace block WORKSPACE [--hold]`; further lines begin under the arguments. */
+function synopsis(start: string, command: Command): string[] {
+  const own = shownOptions(command).filter(([name]) => !isOperatorCommand(command) || !EVERYWHERE.includes(name));
+  const head = `${start}pombo ${command.name} `;
+  const rest = [...command.arguments, ...own.map((option) => `[${formatOption(option, TIED)}]`)].join(" ");
+  return hang(head, wrap(rest, DEFAULT_WIDTH - head.length));
 }
 
 /** In lines; an option and its value stay together. */
-function optionsInShort(command: Command): string[] {
+function optionsInShort(command: Command, indent: number): string[] {
   const options = shownOptions(command).map((option) => formatOption(option, TIED));
-  return options.length === 0
-    ? []
-    : wrap(options.join(` ${TIED}`), WIDTH).map((line) => line.replaceAll(TIED, " ").trim());
+  if (options.length === 0) return [];
+  return hang(" ".repeat(indent), wrap(options.join(` ${TIED}`), DEFAULT_WIDTH - indent));
+}
+
+function hang(head: string, lines: readonly string[]): string[] {
+  return lines.map((line, index) =>
+    ((index === 0 ? head : " ".repeat(head.length)) + line.trimStart()).replaceAll(TIED, " ").trimEnd(),
+  );
+}
+
+function fit(line: string): string[] {
+  return wrap(line, DEFAULT_WIDTH);
+}
+
+function isOperatorCommand({ options }: Command): boolean {
+  return EVERYWHERE.every((name) => name in options);
 }
 
 /** A space at which no line ends. */
@@ -113,14 +132,4 @@ function subcommands(members: Command[]): string {
   const words = members.map(({ name }) => name.split(" ").slice(1).join(" "));
   const behind = words.filter((word) => word !== "").join(" | ");
   return words.includes("") ? `[${behind}]` : behind;
-}
-
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + word.length < width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }

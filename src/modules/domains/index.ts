@@ -4,7 +4,7 @@ import type { AnyElysia } from "elysia";
 import type { Config } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import type { CreateDeps } from "./create.ts";
-import { type OperatorDomainDeps, operatorDomainRoutes } from "./operator-routes.ts";
+import { type OperatorDomainDeps, operatorDomainRoutes, operatorRecordRoutes } from "./operator-routes.ts";
 import { DomainRecheck } from "./recheck.ts";
 import { type DomainDeps, domainRoutes } from "./routes.ts";
 import { createVerifier, type VerifyDeps } from "./verify.ts";
@@ -38,7 +38,7 @@ export function createDomains(
   const recheck = new DomainRecheck({ ...deps, verifier });
   return {
     routes: () => domainRoutes({ ...deps, verifier }),
-    operatorRoutes: () => [operatorDomainRoutes({ ...deps, verifier })],
+    operatorRoutes: () => [operatorDomainRoutes({ ...deps, verifier }), operatorRecordRoutes({ ...deps, verifier })],
     start: () => recheck.start(),
     async drain() {
       recheck.stop();

@@ -1,23 +1,27 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { Context } from "../../platform/context.ts";
+import type { AppError } from "../../platform/errors.ts";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
+import { toAsciiDomain } from "../../protocols/mime/address.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { DomainChange, OperatorDomain, OperatorDomainQuery } from "./schema.ts";
-import { inList } from "./serialize.ts";
-import type { DomainRow, DomainStore } from "./store.ts";
+import { createDomain, type CreateDeps } from "./create.ts";
+import { buildRecords } from "./records.ts";
+import { DomainChange, DomainCreate, OperatorDomain, OperatorDomainQuery, OperatorDomainWithDns } from "./schema.ts";
+import { hinted, hintFor, inList } from "./serialize.ts";
+import type { DomainRow } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 
-export interface OperatorDomainDeps extends Pick<Context, "commit" | "clock" | "log"> {
+export interface OperatorDomainDeps extends CreateDeps, Pick<Context, "log"> {
   pages: ListPages;
-  domains: DomainStore;
   verifier: Verifier;
   workspaces: Pick<WorkspaceStore, "byUid" | "byId">;
+  settings: { bounceHost: string; dmarcRua: string | null };
   /** Called after a suspension is lifted: mail from the domain waits. */
   lifted: (domain: DomainRow) => void;
 }
@@ -26,9 +30,9 @@ const TAG = "Operator";
 const LIST = "all domains";
 
 export function operatorDomainRoutes(deps: OperatorDomainDeps) {
-  return new Elysia({ name: "operator-domains", prefix: "/api/v1/operator/domains" })
+  return new Elysia({ name: "operator-domains", prefix: "/api/v1/operator" })
     .get(
-      "",
+      "/domains",
       ({ request, query }) => {
         operatorCaller(request);
         return deps.pages.list(
@@ -53,7 +57,7 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
       },
     )
     .patch(
-      "/:id",
+      "/domains/:id",
       async ({ request, params, body }) => {
         operatorCaller(request);
         const domain = await setSuspended(params.id.toLowerCase(), body.suspended, deps);
@@ -74,12 +78,61 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
     );
 }
 
+/** Domains with their records: what a workspace can do itself, for one that asks the operator. */
+export function operatorRecordRoutes(deps: OperatorDomainDeps) {
+  return new Elysia({ name: "operator-records", prefix: "/api/v1/operator" })
+    .post(
+      "/workspaces/:id/domains",
+      async ({ request, params, body, set }) => {
+        operatorCaller(request);
+        const name = toAsciiDomain(body.domain);
+        if (name === null) throw new Error("a domain passed its schema and not its parser");
+        const { domain, keys } = await createDomain({ workspaceId: findWorkspaceId(params.id, deps), name }, deps);
+        set.status = 201;
+        return { data: { ...toOperator(domain, deps), dns: buildRecords(domain, keys, deps.settings) } };
+      },
+      {
+        params: Type.Object({ id: uuid("The workspace.") }),
+        ...jsonBody(DomainCreate),
+        detail: describe({
+          id: "createDomainOfWorkspace",
+          tag: TAG,
+          summary: "Register a sending domain for a workspace",
+          description: "The answer lists the DNS records to publish. Then request a verification check.",
+          example: { verifiedAt: null, status: "pending" },
+          responses: answers(201, OperatorDomainWithDns, [400, 401, 402, 403, 404, 409, 413, 415, 422, 503]),
+        }),
+      },
+    )
+    .post(
+      "/domains/:id/verification-checks",
+      async ({ request, params }) => {
+        operatorCaller(request);
+        const found = deps.domains.byUidAnywhere(params.id.toLowerCase());
+        const verification = found === undefined ? null : await deps.verifier.verify(found.id);
+        if (verification === null) throw noSuchDomain();
+        const { domain, dns, isTaken } = verification;
+        return { data: { ...toOperator(domain, deps), dns, ...hinted(hintFor(domain, dns, isTaken)) } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "checkDomainOfWorkspace",
+          tag: TAG,
+          summary: "Check the DNS records of a workspace's domain",
+          description: "As its workspace can.",
+          example: { verifiedAt: null, status: "pending" },
+          responses: answers(200, OperatorDomainWithDns, [400, 401, 403, 404, 413, 415, 422, 503]),
+        }),
+      },
+    );
+}
+
 async function setSuspended(uid: string, suspended: boolean, deps: OperatorDomainDeps): Promise<DomainRow> {
   const { domains, commit, log } = deps;
   const { domain, isChanged } = await commit(() => {
     const found = domains.byUidAnywhere(uid);
-    if (found === undefined)
-      throw notFound("There is no domain with this id", "GET /api/v1/operator/domains lists them.");
+    if (found === undefined) throw noSuchDomain();
     if ((found.status === "suspended") === suspended) return { domain: found, isChanged: false };
     if (suspended && domains.isTakenElsewhere(found)) throw heldElsewhere(found);
     const now = deps.clock.now();
@@ -96,6 +149,10 @@ async function setSuspended(uid: string, suspended: boolean, deps: OperatorDomai
   return (await deps.verifier.verify(domain.id))?.domain ?? domain;
 }
 
+function noSuchDomain(): AppError {
+  return notFound("There is no domain with this id", "GET /api/v1/operator/domains lists them.");
+}
+
 /** A name has one holder: only one workspace's domain may be verified or suspended. */
 function heldElsewhere({ name }: DomainRow): Error {
   return validationError([
@@ -109,7 +166,7 @@ function heldElsewhere({ name }: DomainRow): Error {
 
 function findWorkspaceId(uid: string, { workspaces }: OperatorDomainDeps): number {
   const workspace = workspaces.byUid(uid.toLowerCase());
-  if (workspace === undefined) throw notFound("There is no workspace with this workspaceId");
+  if (workspace === undefined) throw notFound("There is no workspace with this id");
   return workspace.id;
 }
 

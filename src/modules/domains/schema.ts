@@ -92,6 +92,13 @@ export const OperatorDomain = namedObject("OperatorDomain", {
   workspaceId: identifier(),
 });
 
+/** The same with its records. */
+export const OperatorDomainWithDns = namedObject("OperatorDomainWithDns", {
+  ...OperatorDomain.properties,
+  dns: Dns,
+  hint: Type.Optional(Type.String({ description: "What to do." })),
+});
+
 export const DomainChange = bodyObject("DomainChange", {
   suspended: Type.Boolean({ description: "Whether it is suspended." }),
 });

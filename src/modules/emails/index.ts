@@ -6,7 +6,8 @@ import type { Component, Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import type { Log } from "../../platform/log.ts";
-import { createWalkingPurge } from "../../platform/db/purge.ts";
+import { createWalkingPurge, type WalkingPurgeDeps } from "../../platform/db/purge.ts";
+import { SkippedRows } from "../../platform/db/skipped-rows.ts";
 import { type OpenThread, ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import type { Recorder } from "../events/record.ts";
@@ -95,7 +96,8 @@ export function createEmails(
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
   const domainSweep = createDeletedDomainSweep(deps);
-  const purges = createPurges(context, stores, config);
+  const skipped = new SkippedRows({ ...context, component: "database" });
+  const purges = createPurges({ ...context, skipped }, stores, config);
   const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
   return {
     worker,
@@ -114,7 +116,7 @@ export function createEmails(
     },
     domainDeleted: () => domainSweep.trigger(),
     retryDomain: (domain) => makeMailDueNow(domain, { ...deps, nudge }),
-    issues: () => [...(worker.issue === null ? [] : [worker.issue]), ...deps.health.issues],
+    issues: () => [...[worker.issue, skipped.issue].filter((issue) => issue !== null), ...deps.health.issues],
     async start() {
       heldExpiry.start();
       await worker.start();
@@ -139,11 +141,11 @@ export function createEmails(
 }
 
 /** Contents go before their records do. */
-function createPurges(context: Context, { contents, retention }: EmailStores, { email, records }: Config) {
-  const ago = (ms: number) => context.clock.now() - ms;
+function createPurges(deps: WalkingPurgeDeps, { contents, retention }: EmailStores, { email, records }: Config) {
+  const ago = (ms: number) => deps.clock.now() - ms;
   return [
-    createWalkingPurge(context, "contents", (after) => contents.purge(after, ago(email.contentRetentionMs))),
-    createWalkingPurge(context, "email records", (after) => retention.purge(after, ago(records.retentionMs))),
+    createWalkingPurge(deps, "email contents", contents, () => ago(email.contentRetentionMs)),
+    createWalkingPurge(deps, "email records", retention, () => ago(records.retentionMs)),
   ];
 }
 

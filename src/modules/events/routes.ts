@@ -67,8 +67,8 @@ export function eventRoutes(deps: EventDeps) {
       const { events, listeners, cursors, verifyKey } = deps;
       // A cursor must never stand on an event that a power cut can take back: what a transaction reads is synced with it.
       const read = (after: number, limit: number) => {
-        const events = () => deps.events.after(workspaceId, after, limit);
-        return deps.commit(events).catch(events);
+        const readNow = () => events.after(workspaceId, after, limit);
+        return deps.commit(readNow).catch(readNow);
       };
       listeners.note(workspaceId);
       const last = events.getLastId(workspaceId);

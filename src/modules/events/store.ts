@@ -2,8 +2,9 @@ import { and, asc, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events, workspaces } from "../../platform/db/schema/schema.ts";
 import { prepareInsert, PURGE_ROWS } from "../../platform/db/batches.ts";
-import { prepare } from "../../platform/db/statement.ts";
+import { bindMembers, prepare } from "../../platform/db/statement.ts";
 import { idTime } from "../../platform/uuid.ts";
+import { eraseEventBody } from "./erase.ts";
 
 export type EventRow = typeof events.$inferSelect;
 
@@ -44,6 +45,22 @@ export function openEventStore(db: Db) {
       .limit(PURGE_ROWS),
   );
 
+  // The plus keeps SQLite from walking all of the workspace's.
+  const selectAbout = prepare(
+    orm
+      .select()
+      .from(events)
+      .where(and(eq(events.resource, p("resource")), sql`+${events.workspaceId} = ${p("workspaceId")}`))
+      .orderBy(asc(events.id))
+      .limit(p("limit")),
+  );
+  const updateErased = prepare(
+    orm
+      .update(events)
+      .set(bindMembers("resource", "body"))
+      .where(eq(events.id, p("id"))),
+  );
+
   return {
     /** Writes an event, inside the transaction that makes it true; its integer id. */
     insert: prepareInsert(orm, events),
@@ -66,6 +83,17 @@ export function openEventStore(db: Db) {
       selectAfter.all({ workspaceId, after, limit }),
     /** The id of a workspace's last event; 0: it has none. */
     getLastId: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
+
+    /** A workspace's events about one resource, oldest first. */
+    listAbout: (workspaceId: number, resource: string, limit: number): EventRow[] =>
+      selectAbout.all({ workspaceId, resource, limit }),
+
+    /** Inside a transaction: replaces what events about a resource say of a person. `renamed`: the resource's name from now on. */
+    erase(workspaceId: number, resource: string, renamed = resource): number[] {
+      const rows = selectAbout.all({ workspaceId, resource, limit: -1 });
+      for (const { id, body } of rows) updateErased.run({ id, resource: renamed, body: eraseEventBody(body) });
+      return rows.map(({ id }) => id);
+    },
 
     /** Removes a batch of the events older than `notBefore`; true when there may be more. */
     purge(notBefore: number): boolean {

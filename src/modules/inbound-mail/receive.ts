@@ -10,7 +10,7 @@ import { newId } from "../../platform/uuid.ts";
 import type { Random } from "../../platform/random.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
-import { isGenuine, readReturnPath } from "../../protocols/dsn/return-path.ts";
+import { isGenuine, isLocalPart, readReturnPath } from "../../protocols/dsn/return-path.ts";
 import { decodeWords, readFields, findValue } from "../../protocols/dsn/fields.ts";
 import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process-report.ts";
@@ -99,7 +99,10 @@ function stepFor(destination: Destination, message: InboundMessage, deps: Receiv
 async function bounceStep(uid: string, message: InboundMessage, deps: ReceiveDeps): Promise<Step> {
   const email = deps.emails.findStateByUid(uid)?.email;
   if (email === undefined) return ignore("the email is gone", uid, deps);
-  const reading = await deps.read({ bytes: message.bytes, recipient: email.recipientAddress });
+  const recipient = email.isErased ? null : email.recipientAddress;
+  const reading = await deps.read({ bytes: message.bytes, recipient });
+  // It may quote what was erased.
+  if (reading.kind === "unreadable" && email.isErased) return ignore("its recipient was erased", uid, deps);
   if (reading.kind === "unreadable") return keepStep("bounce", message, deps);
   const { report } = reading;
   // R44: a bounce has the null sender; one with a sender is something else. Reports of complaints have a sender.
@@ -127,7 +130,10 @@ function findGenuine(localParts: string[], { emails, returnPathKey, clock }: Rec
     const token = readReturnPath(localPart);
     if (token.kind !== "token" || token.expiresAt <= clock.now()) continue;
     const email = emails.findStateByUid(token.id)?.email;
-    if (email !== undefined && isGenuine(token, email.recipientAddress, returnPathKey)) return email;
+    if (email === undefined) continue;
+    const { isErased, returnPath, recipientAddress } = email;
+    const isOurs = isErased ? isLocalPart(localPart, returnPath) : isGenuine(token, recipientAddress, returnPathKey);
+    if (isOurs) return email;
   }
   return null;
 }

@@ -4,6 +4,7 @@ import { inboundMails } from "../../platform/db/schema/schema.ts";
 import { removeBatch } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import { getNetworks } from "../../platform/ip/address.ts";
+import { ERASED, ERASED_RECIPIENT } from "../recipients/erased.ts";
 
 export type InboundMail = typeof inboundMails.$inferSelect;
 /** Without its bytes. */
@@ -94,6 +95,29 @@ export function openInboxStore({ orm }: Db) {
         .all(),
 
     byUid: (uid: string): InboundMail | undefined => orm.select().from(inboundMails).where(byUid(uid)).get(),
+
+    listIds: (): number[] =>
+      orm
+        .select({ id: inboundMails.id })
+        .from(inboundMails)
+        .orderBy(inboundMails.id)
+        .all()
+        .map(({ id }) => id),
+    byId: (id: number): InboundMail | undefined => orm.select().from(inboundMails).where(eq(inboundMails.id, id)).get(),
+    /** Inside a transaction: replaces the words and the sender of a mail. False: it is gone. */
+    erase: (id: number): boolean =>
+      orm
+        .update(inboundMails)
+        .set({
+          envelopeFrom: ERASED_RECIPIENT.email,
+          sender: ERASED_RECIPIENT.email,
+          subject: ERASED,
+          helo: ERASED,
+          content: Bun.zstdCompressSync(ERASED),
+        })
+        .where(eq(inboundMails.id, id))
+        .returning({ id: inboundMails.id })
+        .all().length > 0,
 
     /** False: there is none. */
     delete: (uid: string): boolean =>

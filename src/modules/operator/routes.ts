@@ -31,7 +31,7 @@ import {
 } from "./queue-schema.ts";
 import { buildStatus, showPause, type StatusDeps } from "./status.ts";
 import { InstanceStatus } from "./status-schema.ts";
-import { findMessages, type TraceDeps, traceMessage } from "./trace.ts";
+import { findEvents, findMessages, type TraceDeps, traceMessage } from "./trace.ts";
 import { Trace, TraceCandidate, TraceQuery } from "./trace-schema.ts";
 import { oneOf } from "../../platform/http/answer-schemas.ts";
 
@@ -215,7 +215,9 @@ export function operatorRoutes(deps: OperatorDeps) {
       "/trace",
       async ({ request, query }) => {
         operatorCaller(request);
-        return { data: await findMessages(query.find ?? null, deps) };
+        const { find = null, events } = query;
+        const found = await findMessages(find, deps);
+        return { data: find === null || events !== "true" ? found : [...found, ...findEvents(find, deps)] };
       },
       {
         query: TraceQuery,
@@ -223,7 +225,7 @@ export function operatorRoutes(deps: OperatorDeps) {
           id: "findMessages",
           tag: TAG,
           summary: "Find messages by the beginning of an id, or by recipient",
-          description: "The newest 50.",
+          description: "The newest 50; with `events`, then also the newest 50 events.",
           responses: answers(200, Type.Array(TraceCandidate), [401, 403, 422]),
         }),
       },

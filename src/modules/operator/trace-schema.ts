@@ -26,15 +26,18 @@ export const TraceQuery = Type.Object({
       examples: ["maria@example.com"],
     }),
   ),
+  events: Type.Optional(
+    oneOf(["true", "false"], "With true, also the events whose id begins with `find`: the queue lists calls by them."),
+  ),
 });
 
 export const TraceCandidate = namedObject("TraceCandidate", {
-  kind,
+  kind: oneOf(["email", "sms", "event"]),
   id,
   workspaceId: MaybeId,
-  from: Type.String(),
-  to: Type.String(),
-  status: Type.String(),
+  from: Type.String({ description: "The sender; empty for an event." }),
+  to: Type.String({ description: "The recipient; for an event the id of the email or SMS that it is about." }),
+  status: Type.String({ description: "For an event its type." }),
   createdAt: Time,
 });
 

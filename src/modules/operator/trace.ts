@@ -47,6 +47,13 @@ export async function findMessages(find: string | null, deps: TraceDeps): Promis
   ]);
 }
 
+/** Events whose id begins so, newest first; none for what is no beginning of an id. */
+export function findEvents(find: string, deps: TraceDeps): Candidate[] {
+  if (!PREFIX.test(find)) return [];
+  const found = deps.queues.webhook.findByIdPrefix(find.toLowerCase(), MAX_FOUND);
+  return found.map((row) => toCandidate("event", row, deps));
+}
+
 function findByIdPrefix(prefix: string, deps: TraceDeps): Candidate[] {
   const found = (["email", "sms"] as const).flatMap((kind) =>
     deps.queues[kind].findByIdPrefix(prefix, MAX_FOUND).map((row) => ({ kind, row })),

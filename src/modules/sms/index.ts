@@ -3,7 +3,8 @@
 import type { Config, Plan } from "../../config/config.ts";
 import type { SetBack } from "../../platform/clock-step-watch.ts";
 import type { Component, Context } from "../../platform/context.ts";
-import { createWalkingPurge } from "../../platform/db/purge.ts";
+import { createWalkingPurge, type WalkingPurgeDeps } from "../../platform/db/purge.ts";
+import { SkippedRows } from "../../platform/db/skipped-rows.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
 import type { HealthIssue } from "../../platform/health-issue.ts";
@@ -66,7 +67,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     store: sms.links,
     isAllShown: config.log.addresses === "full",
   });
-  const purges = createPurges(context, sms, config);
+  const purges = createPurges({ ...context, skipped: engine.skipped }, sms, config);
   let isStarted = false;
   const drain = async (graceMs: number): Promise<number> => {
     if (!isStarted) return 0;
@@ -97,7 +98,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     issues: (): HealthIssue[] => [
       ...findUnboundRoutes(routes, links, sms.segments, engine.clock.now()),
       ...engine.backlog.issues,
-      ...(failedWrites.issue === null ? [] : [failedWrites.issue]),
+      ...[failedWrites.issue, engine.skipped.issue].filter((issue) => issue !== null),
     ],
   } satisfies Component;
   return {
@@ -130,11 +131,11 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
   };
 }
 
-function createPurges(context: Context, { retention }: AcceptStores["sms"], { records }: Config) {
-  const oldest = () => context.clock.now() - records.retentionMs;
+function createPurges(deps: WalkingPurgeDeps, { retention }: AcceptStores["sms"], { records }: Config) {
+  const oldest = () => deps.clock.now() - records.retentionMs;
   return [
-    createWalkingPurge(context, "sms records", (after) => retention.purgeMessages(after, oldest())),
-    createWalkingPurge(context, "received sms", (after) => retention.purgeInbound(after, oldest())),
+    createWalkingPurge(deps, "sms records", retention.messages, oldest),
+    createWalkingPurge(deps, "received sms", retention.inbound, oldest),
   ];
 }
 
@@ -170,6 +171,7 @@ function createEngine(
   const dispatcher = new Dispatcher({ sms, suppressions, links, breaker, isHeld, commit, guard, pause, clock, log });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
   const failedWrites = new FailedSmsWrites({ messages: sms.messages, commit, clock: context.clock, log, nudge });
+  const skipped = new SkippedRows({ commit, clock: context.clock, log, component: "sms" });
   const queued = { reducer, dispatcher, failedWrites, links, guard, clock, log };
   const eventQueue = new LinkEventQueue({ ...queued, commit: context.commitSoon });
   const listener: LinkListener = {
@@ -184,7 +186,7 @@ function createEngine(
   const waiting = new WaitingCount(sms, clock);
   const backlog = new Backlog({ routes, waiting, links, isPaused: () => pause.isPaused, clock, steady });
   const swept = { sms, routes, responses, receipts, inbound, duplicates, links, breaker, dispatcher, backlog };
-  const sweeper = new Sweeper({ ...swept, failedWrites, receiptGraceMs, commit, clock, log });
+  const sweeper = new Sweeper({ ...swept, failedWrites, skipped, receiptGraceMs, commit, clock, log });
   return {
     clock,
     links,
@@ -193,11 +195,12 @@ function createEngine(
     tests,
     eventQueue,
     failedWrites,
+    skipped,
     receipts,
     waiting,
     backlog,
     acceptDeps: { ...inbound, commit, guard, clock: context.clock, routing, nudge },
-    recover: () => recoverMessages({ sms, routes, routing, responses, commit, clock, log, failedWrites }),
+    recover: () => recoverMessages({ sms, routes, routing, responses, commit, clock, log, failedWrites, skipped }),
   };
 }
 

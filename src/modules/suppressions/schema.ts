@@ -13,7 +13,9 @@ const channel = choice(SUPPRESSION_CHANNELS, "`email` or `sms`.");
 /** An entry of the list. */
 export const Suppression = namedObject("Suppression", {
   address: Type.String({
-    description: "In the compared form: lower case, the domain as A-label; a phone number in E.164.",
+    description:
+      "In the compared form: lower case, the domain as A-label; a phone number in E.164. Of an erased recipient " +
+      "`erased@erased.invalid` or `+99900000000`: it still blocks, and is lifted by its own address.",
     examples: ["maria@example.com"],
   }),
   reason: oneOf(SUPPRESSION_REASONS, "The reason: the result of an email or SMS to it, its opt-out, or `manual`."),

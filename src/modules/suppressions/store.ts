@@ -1,24 +1,28 @@
-import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
+import { createHmac } from "node:crypto";
+import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { matches, prepare, toPlaceholders } from "../../platform/db/statement.ts";
-import { heldSuppressions, suppressions } from "../../platform/db/schema/schema.ts";
+import { heldSuppressions, SUPPRESSION_CHANNELS, suppressions } from "../../platform/db/schema/schema.ts";
 import { NEWEST } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { Channel, Reason } from "./address.ts";
 
 export type SuppressionRow = typeof suppressions.$inferSelect;
-export type NewSuppression = Omit<SuppressionRow, "id">;
+export type NewSuppression = Omit<SuppressionRow, "id" | "isErased">;
 type SuppressionKey = Pick<SuppressionRow, "workspaceId" | "channel" | "address">;
 
 export interface SuppressionChange {
   type: "suppression.created" | "suppression.deleted";
-  row: NewSuppression;
+  row: NewSuppression & { isErased?: boolean };
 }
 
 export type SuppressionStore = ReturnType<typeof openSuppressionStore>;
 
-/** Prepares the statements of the suppressions. Addresses go in and come out in the form compared. */
-export function openSuppressionStore(db: Db) {
+/**
+ * Prepares the statements of the suppressions. Addresses go in and come out in the form compared; of an erased one only a
+ * hash under `erasureKey` is stored, by which it is found again.
+ */
+export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
   const { orm } = db;
   const p = sql.placeholder;
   const select = prepare(
@@ -50,10 +54,26 @@ export function openSuppressionStore(db: Db) {
   const ofAll = { rest: selectPage(...isRest), older: selectPage(isOlder) };
   const ofChannel = { rest: selectPage(isOfChannel, ...isRest), older: selectPage(isOfChannel, isOlder) };
 
+  // Accepting an email asks for its recipient: in a workspace without an erased one, by one statement.
+  const selectErased = prepare(
+    orm.selectDistinct({ id: suppressions.workspaceId }).from(suppressions).where(sql.raw("is_erased = 1")), // in the words of its index, or that is not used
+  );
+  /** Workspaces with erased suppressions; null: not known yet. One too many only costs time. */
+  let withErased: Set<number> | null = null;
+  const listWithErased = () => (withErased ??= new Set(selectErased.all().map(({ id }) => id)));
+  /** The same for one address, channel and workspace, and only there. */
+  const hash = ({ workspaceId, channel, address }: SuppressionKey) =>
+    createHmac("sha256", erasureKey).update(`${workspaceId} ${channel} ${address}`).digest("base64url");
+  const find = (key: SuppressionKey): SuppressionRow | undefined => {
+    const row = select.get({ ...key });
+    if (row !== undefined) return row;
+    return listWithErased().has(key.workspaceId) ? select.get({ ...key, address: hash(key) }) : undefined;
+  };
+
   /** Called for each change, inside its transaction. */
   let changed: ((change: SuppressionChange) => void) | null = null;
-  const lift = ({ workspaceId, address }: Omit<SuppressionKey, "channel">, isMeant: SQL | undefined): boolean => {
-    const isOfAddress = and(eq(suppressions.workspaceId, workspaceId), eq(suppressions.address, address));
+  const lift = (workspaceId: number, addresses: string[], isMeant: SQL | undefined): boolean => {
+    const isOfAddress = and(eq(suppressions.workspaceId, workspaceId), inArray(suppressions.address, addresses));
     const rows = orm.delete(suppressions).where(and(isOfAddress, isMeant)).returning().all();
     for (const row of rows) changed?.({ type: "suppression.deleted", row });
     return rows.length > 0;
@@ -67,13 +87,14 @@ export function openSuppressionStore(db: Db) {
 
     /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */
     reasonFor: (workspaceId: number, address: string): Reason | null =>
-      select.get({ workspaceId, channel: "email", address })?.reason ?? null,
+      find({ workspaceId, channel: "email", address })?.reason ?? null,
     /** The same for SMS to a phone number in E.164. */
     reasonForNumber: (workspaceId: number, address: string): Reason | null =>
-      select.get({ workspaceId, channel: "sms", address })?.reason ?? null,
+      find({ workspaceId, channel: "sms", address })?.reason ?? null,
 
     /** Whether a complaint has suppressed the address, or one that likely leads to the same mailbox. */
     hasComplained(workspaceId: number, address: string): boolean {
+      if (find({ workspaceId, channel: "email", address })?.reason === "complaint") return true;
       const at = address.lastIndexOf("@");
       const domain = address.slice(at);
       // RFC 5233; Yahoo's disposable addresses have a hyphen. In ASCII `+` comes before `-`, and `.` follows it.
@@ -91,7 +112,7 @@ export function openSuppressionStore(db: Db) {
       });
     },
 
-    find: (key: SuppressionKey) => select.get({ ...key }),
+    find,
 
     /** A page of a workspace's suppressions, newest first, and one row more when there are more. */
     list(of: { workspaceId: number; channel: Channel | null }, before: Position | null, limit: number) {
@@ -105,6 +126,7 @@ export function openSuppressionStore(db: Db) {
 
     /** Suppresses; the first reason stays. False: it was suppressed already. */
     insert(row: NewSuppression): boolean {
+      if (find(row) !== undefined) return false;
       const isNew = insertRow.run({ ...row }).changes > 0;
       if (isNew) changed?.({ type: "suppression.created", row });
       return isNew;
@@ -112,7 +134,28 @@ export function openSuppressionStore(db: Db) {
 
     /** Lifts the suppressions of an address, of one channel or of all. False: there was none. */
     delete(of: Omit<SuppressionKey, "channel"> & { channel: Channel | null }): boolean {
-      return lift(of, of.channel === null ? undefined : eq(suppressions.channel, of.channel));
+      const { workspaceId, address } = of;
+      const channels = of.channel === null ? SUPPRESSION_CHANNELS : [of.channel];
+      const hashes = channels.map((channel) => hash({ workspaceId, channel, address }));
+      return lift(workspaceId, [address, ...hashes], inArray(suppressions.channel, channels));
+    },
+
+    /**
+     * Keeps of an address only what still blocks it, and lets go of what was held for the operator. How many that were.
+     */
+    erase({ workspaceId, address }: Omit<SuppressionKey, "channel">): number {
+      const isOfAddress = and(eq(suppressions.workspaceId, workspaceId), eq(suppressions.address, address));
+      const rows = orm.select().from(suppressions).where(isOfAddress).all();
+      for (const row of rows) {
+        const erased = { address: hash(row), isErased: true };
+        orm.update(suppressions).set(erased).where(eq(suppressions.id, row.id)).run();
+        listWithErased().add(workspaceId);
+      }
+      const { workspaceId: owner, address: held } = heldSuppressions;
+      const isHeld = and(eq(owner, workspaceId), eq(held, address));
+      return (
+        rows.length + orm.delete(heldSuppressions).where(isHeld).returning({ id: heldSuppressions.id }).all().length
+      );
     },
 
     /** Keeps for the operator what would have suppressed an address; the first reason stays. */
@@ -120,8 +163,22 @@ export function openSuppressionStore(db: Db) {
       orm.insert(heldSuppressions).values(row).onConflictDoNothing().run();
     },
 
+    /** What is held for the operator about an address. */
+    findHeld: ({ workspaceId, channel, address }: SuppressionKey): NewSuppression | undefined =>
+      orm
+        .select()
+        .from(heldSuppressions)
+        .where(
+          and(
+            eq(heldSuppressions.workspaceId, workspaceId),
+            eq(heldSuppressions.channel, channel),
+            eq(heldSuppressions.address, address),
+          ),
+        )
+        .get(),
+
     /** Takes back a suppression for this reason, to be held instead. False: there is none. */
     takeBack: (of: SuppressionKey & { reason: Reason }): boolean =>
-      lift(of, and(eq(suppressions.channel, of.channel), eq(suppressions.reason, of.reason))),
+      lift(of.workspaceId, [of.address], and(eq(suppressions.channel, of.channel), eq(suppressions.reason, of.reason))),
   };
 }

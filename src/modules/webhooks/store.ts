@@ -102,6 +102,15 @@ export function openWebhookStore(db: Db) {
     countForWorkspace: (workspaceId: number): number =>
       orm.select({ count: count() }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId)).get()?.count ?? 0,
 
+    /** Also those that are turned off. */
+    listIds: (workspaceId: number): number[] =>
+      orm
+        .select({ id: webhooks.id })
+        .from(webhooks)
+        .where(eq(webhooks.workspaceId, workspaceId))
+        .all()
+        .map(({ id }) => id),
+
     /** A page of a workspace's webhooks, newest first, and one row more when there are more. */
     list: (workspaceId: number, before: Position | null, limit: number): WebhookRow[] =>
       orm

@@ -27,8 +27,8 @@ import { prepare } from "../../platform/db/statement.ts";
 const BATCH_EMAILS = 200;
 const BATCH_MESSAGES = 100;
 const BATCH_ROWS = 500;
-/** Bodies that one transaction removes: each of their pages is read and put on the list of free ones. */
-const BATCH_BYTES = 4 * 1024 * 1024;
+/** Bodies that one transaction removes: each of their pages is overwritten and put on the list of free ones. */
+const BATCH_BYTES = 1024 * 1024;
 
 /** Beside the emails and lanes, by their keys. */
 const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteColumn[]][] = [

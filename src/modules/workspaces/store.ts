@@ -108,6 +108,15 @@ export function openWorkspaceStore(db: Db) {
         )
         .all(),
 
+    /** All of them, also those that were deleted and are still being removed. */
+    listIds: (): number[] =>
+      orm
+        .select({ id: workspaces.id })
+        .from(workspaces)
+        .orderBy(asc(workspaces.id))
+        .all()
+        .map(({ id }) => id),
+
     /** Changes a workspace, inside a transaction. */
     update(id: number, change: WorkspaceChange): WorkspaceRow {
       remembered.delete(id);

@@ -41,6 +41,17 @@ export function lastId(orm: Orm, table: Numbered): number {
   );
 }
 
+/** The ids of up to `limit` of the rows that match. */
+export function listIds(orm: Orm, table: Numbered, matches: SQL | undefined, limit: number): number[] {
+  const rows = orm
+    .select({ id: sql<number>`${table.id}` })
+    .from(table)
+    .where(matches)
+    .limit(limit)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
 /** Removes up to `limit` of the rows that match; true when there may be more. */
 export function removeBatch(orm: Orm, table: Numbered, matches: SQL | undefined, limit: number): boolean {
   const batch = orm.select({ id: table.id }).from(table).where(matches).limit(limit);

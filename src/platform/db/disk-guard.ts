@@ -129,9 +129,8 @@ export class DiskGuard {
     return () => this.#waiters.delete(run);
   }
 
-  stop(): void {
-    void this.#probing.stop();
-    void this.#looking.stop();
+  async stop(): Promise<void> {
+    await Promise.all([this.#probing.stop(), this.#looking.stop()]);
   }
 
   async #probe(): Promise<number | null> {

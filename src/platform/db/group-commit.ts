@@ -116,10 +116,12 @@ export class Committer {
   /** The same at the end of this turn, with all that is queued, and settled before the others: for a peer that sends nothing more until it is answered. */
   readonly commitSoon: Commit = (work) => this.#queue(work, true);
 
-  /** Resolves when all that is waiting is settled. */
+  /** Commits what is waiting, now; resolves when it is durable. */
   async flush(): Promise<void> {
-    do await this.commit(() => undefined).catch(() => undefined);
-    while (this.#pending.length > 0);
+    do {
+      while (this.#pending.length > 0) this.#runBatch(this.#pending.splice(0, this.#limit));
+      if (this.#syncing.length > 0) await this.commit(() => undefined).catch(() => undefined);
+    } while (this.#pending.length > 0 || this.#syncing.length > 0);
   }
 
   /** For how long a transaction has been waiting for its sync, ms; 0: none is. */

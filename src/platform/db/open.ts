@@ -76,6 +76,8 @@ function openSqlite(file: string, isReplicated: boolean): Db {
     requireOwnDatabase(sqlite, file, version);
     requireKnown(sqlite, file, version);
     applyPragmas(sqlite);
+    // -wal and -shm outlive the last connection: on a full disk a start could not create them again.
+    sqlite.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
     if (isReplicated) keepLog(sqlite);
     requireSqlite(sqlite);
     migrate(sqlite, version);
@@ -87,15 +89,17 @@ function openSqlite(file: string, isReplicated: boolean): Db {
 }
 
 function applyPragmas(sqlite: Database): void {
+  // Takes effect only before the first table, and writes to the file each time.
+  if (readPragma(sqlite, "page_count") === 0) sqlite.run("PRAGMA auto_vacuum = INCREMENTAL");
   for (const pragma of [
     `busy_timeout = ${BUSY_TIMEOUT_MS}`,
-    "auto_vacuum = INCREMENTAL", // only takes effect before the first table
     "journal_mode = WAL",
     "synchronous = FULL", // in WAL, NORMAL does not sync commits: a power cut could lose an accepted 202
     "foreign_keys = ON",
     "temp_store = MEMORY",
     `cache_size = -${CACHE_KIB}`,
     "trusted_schema = OFF",
+    "secure_delete = ON", // what is deleted is overwritten with zeros: docs/adr/036-erasure.md
     `journal_size_limit = ${JOURNAL_LIMIT_BYTES}`,
     `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
   ]) {
@@ -104,11 +108,10 @@ function applyPragmas(sqlite: Database): void {
 }
 
 /**
- * The log outlives the last connection and is not cut, so that Litestream goes on where it was. Otherwise each command
+ * The log is not emptied with the last connection, so that Litestream goes on where it was. Otherwise each command
  * of the operator's while pombo is stopped would cost a new snapshot.
  */
 function keepLog(sqlite: Database): void {
-  sqlite.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
   sqlite.run("PRAGMA journal_size_limit = -1");
   disableCheckpoints({ sqlite });
 }
@@ -152,7 +155,7 @@ function migrate(sqlite: Database, version: number): void {
   }
 }
 
-/** Empties the write-ahead log first, so that the file is the whole database; where it is replicated the log stays. */
+/** Empties the write-ahead log first, so that the file alone holds the whole database; where it is replicated the log stays. */
 export function closeDatabase(db: Db, { isReplicated = false } = {}): void {
   try {
     if (isReplicated) return;

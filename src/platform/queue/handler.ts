@@ -12,6 +12,11 @@ export interface JobResult<State = unknown> {
     | { kind: "release" };
   /** The attempt may have had its effect, and only `record` says so: unless that is written, the row must not be retried. */
   isUncertain?: boolean;
+  /**
+   * The destination is known to have taken it: for `recordOutcome` of the next start, where `record` cannot be written in this run
+   * (outcome-journal.ts). Under 1.5 KB.
+   */
+  outcome?(): string;
   /** Whether the destination answered; null: it was not tried. */
   isReached: boolean | null;
   /**
@@ -46,6 +51,8 @@ export interface JobHandler<State = unknown> {
   attempt(job: Job<State>, context: AttemptContext): Promise<JobResult<State>>;
   /** Inside a transaction; needed where the queue has a point of no return. */
   recordUncertain?(job: UncertainJob): void;
+  /** Inside a transaction: what `record` of a result with this `outcome` could not write. The row is off the queue. */
+  recordOutcome?(outcome: string): void;
   /** The state of a row whose attempt ended with an internal error; default: unchanged. */
   stateAfterError?(job: Job<State>): State;
   /** By which name the operator knows a row. */

@@ -5,6 +5,7 @@ import { FailedWrites } from "../db/failed-writes.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { JobHandler, JobResult } from "./handler.ts";
 import type { Job, WorkerQueue } from "./job.ts";
+import type { OutcomeJournal } from "./outcome-journal.ts";
 import { nextRetryAt } from "./retry-delay.ts";
 
 /** After a failure of the storage. */
@@ -16,6 +17,8 @@ export interface ResultRecorderDeps<State> extends Pick<Context, "commit" | "clo
   queue: WorkerQueue<State>;
   handler: Pick<JobHandler<State>, "getName">;
   scheduleMs: readonly number[];
+  /** Absent: no outcome survives a restart before it is recorded. */
+  outcomes?: OutcomeJournal;
 }
 
 /** Called once a result is durable: the row waits again from `dueAt` on; null: it is gone, or another attempt's. */
@@ -36,7 +39,8 @@ export class ResultRecorder<State> {
       ...deps,
       component: "worker",
       noun: { one: "delivery", many: "deliveries" },
-      atNextStart: "tries them again, marked possibleDuplicate where one may have been delivered",
+      atNextStart:
+        "records those that are known to be delivered and tries the others again, marked possibleDuplicate where one may have been delivered",
       getName: (id) => deps.handler.getName?.(id) ?? `row ${id}`,
       limit: MAX_FAILED,
     });
@@ -54,12 +58,13 @@ export class ResultRecorder<State> {
 
   /** Records a result, however long the storage takes to let it. Never rejects. */
   async record(job: Job<State>, result: JobResult<State>): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock, outcomes } = this.#deps;
     let left = result;
     for (;;) {
       try {
         return await this.#write(job, left);
       } catch (error) {
+        if (result.outcome !== undefined) outcomes?.add(job, result.outcome());
         if (isStorageError(error)) {
           if (this.#isGivingUp) return void (this.#unrecorded += 1);
           await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
@@ -82,8 +87,9 @@ export class ResultRecorder<State> {
   }
 
   async #write(job: Job<State>, result: JobResult<State>): Promise<void> {
-    const { commit, log } = this.#deps;
+    const { commit, log, outcomes } = this.#deps;
     const dueAt = await commit(() => this.#writeNow(job, result));
+    outcomes?.remove(job.id);
     try {
       this.#recorded(job, dueAt);
       result.committed?.();

@@ -3,7 +3,8 @@
 // A row's life: waiting → (claim, committed) in flight → completed (the row is gone) | retried (it waits again) | released
 // (the attempt was not begun). Every way out of a handler, an internal error included, ends in one of these. A result
 // that the storage does not take stays in memory and is tried again every second, while the disk guard keeps anything new
-// from starting. One that an internal error keeps from being recorded leaves the row in flight, as a crash does.
+// from starting. One that an internal error keeps from being recorded leaves the row in flight, as a crash does. If it says
+// that the destination has taken the message, it stands in the journal of outcomes too.
 //
 // lanes.ts says which rows are next, result-recorder.ts writes results, recover.ts frees what a crash left in flight.
 
@@ -19,6 +20,7 @@ import type { Lane } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
 import { freeInterrupted, releaseOrphanedRows, type RecoverDeps, reschedule } from "./recover.ts";
 import { ResultRecorder } from "./result-recorder.ts";
+import type { OutcomeJournal } from "./outcome-journal.ts";
 import { nextRetryAt } from "./retry-delay.ts";
 import type { SiteLimits } from "./site-limits.ts";
 
@@ -44,6 +46,8 @@ export interface WorkerOptions<State = unknown> extends Omit<Context, "steady"> 
   /** Whether nothing of a workspace may be claimed until release(); absent: none is held. */
   isHeld?: (workspaceId: number) => boolean;
   pause?: PauseView;
+  /** Keeps outcomes that cannot be recorded; the worker opens and closes it. */
+  outcomes?: OutcomeJournal;
 }
 
 export class Worker<State = unknown> {
@@ -161,6 +165,7 @@ export class Worker<State = unknown> {
     await this.idle();
     cancelGrace();
     cancelRecording();
+    this.#options.outcomes?.close();
     return this.#recorder.unrecorded;
   }
 

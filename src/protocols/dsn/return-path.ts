@@ -41,6 +41,13 @@ export function isGenuine(token: { id: string; mac: Uint8Array }, recipient: str
   return token.mac.length === expected.length && timingSafeEqual(token.mac, expected);
 }
 
+/** Whether `localPart` is that of the return path, in constant time: for an email whose recipient is not known any more. */
+export function isLocalPart(localPart: string, path: string): boolean {
+  const given = Buffer.from(localPart.toLowerCase());
+  const own = Buffer.from(path.slice(0, path.lastIndexOf("@")).toLowerCase());
+  return given.length === own.length && timingSafeEqual(given, own);
+}
+
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 const outer = new Uint8Array(BLOCK_BYTES + DIGEST_BYTES);

@@ -3,7 +3,7 @@
  * that `pombo dev --data DIR` still shows yesterday's mail.
  */
 import type { DkimVerdict } from "../../protocols/dkim/verify.ts";
-import { type Layout, openPlayDatabase } from "../inbox-store.ts";
+import { countChanges, type Layout, openClearedUntil, openPlayDatabase } from "../inbox-store.ts";
 
 /** Messages that one `list` gives when nothing else is asked. */
 export const DEFAULT_LIST_LIMIT = 100;
@@ -51,6 +51,7 @@ export type Inbox = ReturnType<typeof openInbox>;
 /** Opens the inbox in a file (made when missing, 0600), or in memory with `":memory:"`. `limits`: for tests. */
 export function openInbox(file: string, limits = LIMITS) {
   const database = openPlayDatabase(file, LAYOUT);
+  const clearedUntil = openClearedUntil(database);
   const totals = database.query<{ count: number; bytes: number }, []>(SELECT_TOTALS).get() ?? { count: 0, bytes: 0 };
 
   function makeRoom(): void {
@@ -99,13 +100,18 @@ export function openInbox(file: string, limits = LIMITS) {
     raw: (id: string): Uint8Array<ArrayBuffer> | null =>
       database.query<{ raw: Uint8Array<ArrayBuffer> }, [string]>(SELECT_RAW).get(id)?.raw ?? null,
 
-    /** Removes every message and returns how many there were. */
-    clear(): number {
+    /** Removes every message and returns how many there were. `until`: when pombo accepted its newest email, Unix ms. */
+    clear(until: number): number {
       const { count } = totals;
       database.query(DELETE_ALL).run();
+      clearedUntil.write(until);
       Object.assign(totals, { count: 0, bytes: 0 });
       return count;
     },
+
+    clearedUntil: clearedUntil.read,
+
+    countChanges: (): number => countChanges(database),
 
     close: (): void => database.close(),
   };

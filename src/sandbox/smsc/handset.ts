@@ -15,9 +15,14 @@ const INCOMPLETE_MS = 5 * 60_000;
 /** What fits into one segment, and into one of several, in octets as they come: unpacked septets, or UTF-16. */
 const CAPACITY = { gsm7: [160, 153], latin1: [140, 134], ucs2: [140, 134], binary: [140, 134] } as const;
 
+/** A segment that arrived, with its user_message_reference. */
+interface Arrived extends InboundPart {
+  umr: number | null;
+}
+
 interface Incomplete {
   since: number;
-  parts: InboundPart[];
+  parts: Arrived[];
 }
 
 export class Handsets {
@@ -33,7 +38,7 @@ export class Handsets {
   /** A segment arrives at its phone, whose number is in E.164 without `+`. */
   arrive(submit: Submit): void {
     const { esmClass, dataCoding, message, sar, destination } = submit;
-    const part = readPart({ esmClass, dataCoding, message, sar });
+    const part = { ...readPart({ esmClass, dataCoding, message, sar }), umr: submit.reference };
     const parts = this.#join(`${formatSender(submit)} ${destination}`, part);
     const text = parts === null ? null : reassemble(parts, false, "gsm7");
     if (parts === null || text === null) return;
@@ -47,11 +52,12 @@ export class Handsets {
       encoding,
       receivedAt: this.#clock.now(),
       direction: "in",
+      reference: parts.find(({ place }) => place === null || place.seq === 1)?.umr ?? null,
     });
   }
 
   /** All that have come of the text; null: some are missing. */
-  #join(phone: string, part: InboundPart): InboundPart[] | null {
+  #join(phone: string, part: Arrived): Arrived[] | null {
     if (part.place === null) return [part];
     const now = this.#clock.now();
     const key = `${phone} ${textKey(part.place)}`;

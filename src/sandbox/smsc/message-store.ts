@@ -2,7 +2,7 @@
  * The texts of the sandbox's phones: what arrived at each number and what was written back from it, in a SQLite
  * file of their own beside the mail's inbox (sandbox/inbox-store.ts). The oldest make room.
  */
-import { type Layout, openPlayDatabase } from "../inbox-store.ts";
+import { countChanges, type Layout, openClearedUntil, openPlayDatabase } from "../inbox-store.ts";
 
 const MAX_TEXTS = 10_000;
 /** Texts that one `list` gives when nothing else is asked. */
@@ -23,6 +23,8 @@ export interface PhoneText {
   receivedAt: number;
   /** `in`: the phone got it; `out`: it was written there. */
   direction: "in" | "out";
+  /** The user_message_reference of its first segment; null: it has none. */
+  reference: number | null;
 }
 
 export interface StoredText extends PhoneText {
@@ -45,6 +47,7 @@ export type Texts = ReturnType<typeof openTexts>;
 /** Opens the file (made when missing, 0600), or memory with `":memory:"`. One of another layout is emptied. */
 export function openTexts(file: string, maxTexts: number = MAX_TEXTS) {
   const database = openPlayDatabase(file, LAYOUT);
+  const clearedUntil = openClearedUntil(database);
   return {
     /** Keeps a text; the oldest leave when there are too many. */
     add({ from: sender, to: recipient, ...rest }: PhoneText): void {
@@ -60,12 +63,17 @@ export function openTexts(file: string, maxTexts: number = MAX_TEXTS) {
         .all({ phone: phone ?? null, limit, withOut: withOut ? 1 : 0 })
         .map(({ id, ...rest }) => ({ ...rest, id: String(id) })),
 
-    /** Removes all; how many had arrived. */
-    clear(): number {
+    /** Removes all; how many had arrived. `until`: when pombo accepted its newest SMS, Unix ms. */
+    clear(until: number): number {
       const { count } = database.query<{ count: number }, []>(COUNT_IN).get() ?? { count: 0 };
       database.query("DELETE FROM texts").run();
+      clearedUntil.write(until);
       return count;
     },
+
+    clearedUntil: clearedUntil.read,
+
+    countChanges: (): number => countChanges(database),
 
     close: (): void => database.close(),
   };
@@ -81,19 +89,21 @@ const CREATE_TABLE = `CREATE TABLE texts (
   segments INTEGER NOT NULL,
   encoding TEXT NOT NULL,
   received_at INTEGER NOT NULL,
-  direction TEXT NOT NULL
+  direction TEXT NOT NULL,
+  reference INTEGER
 ) STRICT`;
 
 const LAYOUT: Layout = {
-  version: 1,
+  version: 2,
   table: "texts",
   make: [CREATE_TABLE, "CREATE INDEX texts_by_phone ON texts (phone, id)"],
 };
 
-const INSERT = `INSERT INTO texts (sender, recipient, phone, body, segments, encoding, received_at, direction)
-  VALUES ($sender, $recipient, $phone, $body, $segments, $encoding, $receivedAt, $direction)`;
+const INSERT = `INSERT INTO texts (sender, recipient, phone, body, segments, encoding, received_at,
+  direction, reference) VALUES ($sender, $recipient, $phone, $body, $segments, $encoding, $receivedAt, $direction,
+  $reference)`;
 const SELECT = `SELECT id, sender AS "from", recipient AS "to", body, segments, encoding,
-  received_at AS receivedAt, direction FROM texts
+  received_at AS receivedAt, direction, reference FROM texts
   WHERE ($phone IS NULL OR phone = $phone) AND ($withOut = 1 OR direction = 'in') ORDER BY id DESC LIMIT $limit`;
 const COUNT_IN = "SELECT count(*) AS count FROM texts WHERE direction = 'in'";
 const DELETE_OLD = "DELETE FROM texts WHERE id <= $upTo";

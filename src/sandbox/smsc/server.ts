@@ -63,7 +63,7 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
   };
   const keep = (message: SubscriberMessage, segments: number) => {
     const { encoding } = splitText(normalForm(message.body), CODING);
-    texts.add({ ...message, segments, encoding, receivedAt: clock.now(), direction: "out" });
+    texts.add({ ...message, segments, encoding, receivedAt: clock.now(), direction: "out", reference: null });
   };
   const network = new Network({
     handsets: new Handsets(texts, clock),

@@ -24,6 +24,37 @@ export function makeListItem(children, onClick) {
   return item;
 }
 
+/**
+ * Makes `list` show these rows, each by its `key`: rows that stay keep their element and the keyboard's focus. `items`
+ * holds the element of each key; `make` makes one, `update` is called for each.
+ */
+export function drawRows(list, items, rows, { make: makeRow, update }) {
+  const focused = document.activeElement;
+  const keys = new Set(rows.map(({ key }) => key));
+  for (const [key, item] of items) {
+    if (keys.has(key)) continue;
+    item.remove();
+    items.delete(key);
+  }
+  for (const [place, row] of rows.entries()) {
+    const item = items.get(row.key) ?? makeRow(row);
+    items.set(row.key, item);
+    if (list.children[place] !== item) list.insertBefore(item, list.children[place] ?? null);
+    update(item, row);
+  }
+  // An element that is moved loses it.
+  if (list.contains(focused) && document.activeElement !== focused) focused.focus({ preventScroll: true });
+}
+
+const KINDS = { delivered: "good", delivery_delayed: "slow" };
+const FAILED = new Set(["bounced", "failed", "complained", "suppressed", "undelivered", "expired"]);
+
+/** A status of the API, as the lists show it. */
+export function makeStatus({ status }) {
+  const kind = FAILED.has(status) ? "bad" : (KINDS[status] ?? "");
+  return make("span", `mark ${kind}`, status.replaceAll("_", " "));
+}
+
 /** Today only the time. */
 export function formatTime(iso) {
   const at = new Date(iso);
@@ -46,6 +77,11 @@ export function makePairs(rows) {
   const list = make("dl", "pairs");
   for (const [term, description] of rows) list.append(make("dt", "", term), make("dd", "", description));
   return list;
+}
+
+/** Of buttons `${prefix}-${name}` one is pressed. */
+export function pressOne(prefix, names, pressed) {
+  for (const name of names) byId(`${prefix}-${name}`).setAttribute("aria-pressed", String(name === pressed));
 }
 
 /** Beside the list there is room for what is chosen. */

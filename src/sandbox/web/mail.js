@@ -1,16 +1,13 @@
-// The list of the sandbox's messages; reader.js shows the chosen one.
+// The list of the sandbox's emails; reader.js shows the chosen one.
 
-import { byId, fetchText, formatTime, isWide, make, makeListItem } from "./dom.js";
-import { describeAuthor, drawMarks, nameOfAuthor, showMessage } from "./reader.js";
+import { byId, drawRows, formatTime, isWide, make, makeListItem, makeStatus } from "./dom.js";
+import { drawMarks, nameOfAuthor, showMessage, updateRecord } from "./reader.js";
 
-/** As many as the list asks for. */
-const LISTED = 500;
-
-let messages = [];
-let listText = "";
+/** Newest first: `message`, what arrived, and `sent`, the record of the API; one of them may be null. */
+let entries = [];
 const items = new Map();
 const fresh = new Set();
-let highestSeen = null;
+let known = null;
 let shown = null;
 let onChange = () => undefined;
 /** What the address asked for when the page was opened. */
@@ -20,29 +17,25 @@ let wanted = location.hash.slice(1);
 export function startMail(changed) {
   onChange = changed;
   byId("filter").addEventListener("input", drawList);
-  byId("back").addEventListener("click", () => choose(null));
-}
-
-export async function pollMail() {
-  const text = await fetchText(`/sandbox/messages?raw=false&limit=${LISTED}`);
-  if (text === listText) return;
-  listText = text;
-  take(JSON.parse(text));
+  byId("back").addEventListener("click", () => {
+    const item = items.get(shown);
+    choose(null);
+    item?.firstChild.focus();
+  });
 }
 
 export function hasMail() {
-  return messages.length > 0;
+  return entries.length > 0;
 }
 
-/** "" or "#" and the id of the chosen message. */
+/** "" or "#" and the key of the chosen message. */
 export function mailHash() {
   return shown === null ? "" : `#${shown}`;
 }
 
 export function describeMail() {
-  const count = messages.length;
+  const count = entries.length;
   if (count === 0) return "Waiting for mail";
-  if (count === LISTED) return `The newest ${LISTED} messages`;
   return count === 1 ? "1 message" : `${count} messages`;
 }
 
@@ -54,60 +47,53 @@ export function countFresh() {
 export async function deleteMail() {
   await fetch("/sandbox/messages", { method: "DELETE" });
   fresh.clear();
-  await pollMail();
 }
 
-/** Shows the message with this id, now or as soon as it comes in. */
+/** Shows the message with this id, of the inbox or of the API, now or as soon as it comes in. */
 export function openMail(id) {
-  const isHere = messages.some((message) => message.id === id);
-  wanted = isHere ? "" : id;
-  if (isHere && id !== shown) void choose(id);
+  const entry = entries.find(({ key, sent }) => key === id || (id !== "" && sent?.id === id));
+  wanted = entry === undefined ? id : "";
+  if (entry !== undefined && entry.key !== shown) void choose(entry.key);
 }
 
 /** To the next message (1) or the one before (-1). */
 export function moveMail(step) {
   const list = visible();
   if (list.length === 0) return;
-  const place = list.findIndex(({ id }) => id === shown);
+  const place = list.findIndex(({ key }) => key === shown);
   const next = list[Math.min(Math.max(place + step, 0), list.length - 1)];
-  if (next.id !== shown) choose(next.id);
-  items.get(next.id).scrollIntoView({ block: "nearest" });
+  if (next.key !== shown) choose(next.key);
+  items.get(next.key).scrollIntoView({ block: "nearest" });
 }
 
-function take(list) {
-  const isFirst = highestSeen === null;
-  for (const { id } of list) if (!isFirst && Number(id) > highestSeen) fresh.add(id);
-  messages = list;
-  highestSeen = Math.max(highestSeen ?? 0, Number(list[0]?.id ?? 0));
-  if (shown !== null && list.length === 0) choose(null);
+/** `list`: the emails as the feed has them. */
+export function takeMail(list) {
+  entries = list.map(({ message, sent }) => ({ key: message?.id ?? sent.id, message, sent }));
+  if (known !== null) for (const { key } of entries) if (!known.has(key)) fresh.add(key);
+  known = new Set(entries.map(({ key }) => key));
+  const chosen = entries.find(({ key }) => key === shown);
+  // It was chosen as a record, and has arrived since.
+  const arrived = chosen === undefined && entries.find(({ sent }) => sent !== null && sent.id === shown);
+  if (arrived) choose(arrived.key, { keepsView: true });
+  else if (shown !== null && entries.length === 0) choose(null);
+  else if (chosen !== undefined) updateRecord(chosen.sent);
   drawList();
-  if (list.some(({ id }) => id === wanted)) openMail(wanted);
-  else if (shown === null && list.length > 0 && isWide()) choose(visible()[0]?.id ?? null, { keepsView: true });
+  if (wanted !== "") openMail(wanted);
+  if (shown === null && entries.length > 0 && isWide()) choose(visible()[0]?.key ?? null, { keepsView: true });
 }
 
 function visible() {
   const words = byId("filter").value.trim().toLowerCase();
-  return messages.filter(({ to, subject }) => `${to}\n${subject}`.toLowerCase().includes(words));
+  return entries.filter(({ message, sent }) => {
+    const { to, subject } = message ?? sent;
+    return `${to}\n${subject}\n${sent?.status.replaceAll("_", " ") ?? ""}`.toLowerCase().includes(words);
+  });
 }
 
 function drawList() {
-  const list = byId("messages");
   const listed = visible();
-  const ids = new Set(listed.map(({ id }) => id));
-  for (const [id, item] of items) {
-    if (ids.has(id)) continue;
-    item.remove();
-    items.delete(id);
-  }
-  for (const [place, message] of listed.entries()) {
-    const item = items.get(message.id) ?? makeItem(message);
-    items.set(message.id, item);
-    // Only what is new moves, so that the keyboard focus stays where it was.
-    if (list.children[place] !== item) list.insertBefore(item, list.children[place] ?? null);
-    item.firstChild.setAttribute("aria-current", String(message.id === shown));
-    item.classList.toggle("fresh", fresh.has(message.id));
-  }
-  const isVacant = messages.length === 0;
+  drawRows(byId("messages"), items, listed, { make: makeItem, update: updateItem });
+  const isVacant = entries.length === 0;
   byId("mail").classList.toggle("vacant", isVacant);
   byId("welcome").hidden = !isVacant;
   document.querySelector(".try").hidden = isVacant;
@@ -116,27 +102,40 @@ function drawList() {
   onChange();
 }
 
-function makeItem(message) {
+function makeItem({ key, message, sent }) {
+  const { to, from, subject } = message ?? sent;
   const top = make("span", "top");
-  top.append(make("span", "to", message.to), make("span", "when", formatTime(message.receivedAt)));
+  top.append(make("span", "to", to), make("span", "when", formatTime(message?.receivedAt ?? sent.createdAt)));
   const bottom = make("span", "bottom");
-  const author = nameOfAuthor(message.from) || message.envelopeFrom || "(no author)";
-  bottom.append(make("span", "from", author), ...drawMarks(message));
-  const title = make("span", "title", message.subject || "(no subject)");
-  return makeListItem([top, title, bottom], () => choose(message.id));
+  const author = nameOfAuthor(from) || message.envelopeFrom || "(no author)";
+  bottom.append(make("span", "from", author), make("span", "marks"));
+  return makeListItem([top, make("span", "title", subject || "(no subject)"), bottom], () => {
+    choose(key);
+    if (!isWide()) byId("back").focus();
+  });
 }
 
-async function choose(id, { keepsView = false } = {}) {
-  shown = id;
-  byId("reader").hidden = id === null;
-  if (!keepsView) document.body.dataset.view = id === null ? "list" : "reader";
-  fresh.delete(id);
+function updateItem(item, { key, message, sent }) {
+  item.firstChild.setAttribute("aria-current", String(key === shown));
+  item.classList.toggle("fresh", fresh.has(key));
+  const marks = item.querySelector(".marks");
+  const wrong = message === null ? [] : drawMarks(message, { isWrongOnly: true });
+  marks.replaceChildren(...wrong, ...(sent === null ? [] : [makeStatus(sent)]));
+}
+
+async function choose(key, { keepsView = false } = {}) {
+  shown = key;
+  byId("reader").hidden = key === null;
+  if (!keepsView) document.body.dataset.view = key === null ? "list" : "reader";
+  fresh.delete(key);
   drawList();
-  if (id === null) return;
-  const message = messages.find((candidate) => candidate.id === id);
-  await showMessage(id, {
-    head: message === undefined ? null : { ...message, author: describeAuthor(message) },
+  const entry = entries.find((candidate) => candidate.key === key);
+  if (entry === undefined) return;
+  const { message, sent } = entry;
+  await showMessage({
+    message,
+    sent,
     // Somebody pressed j meanwhile: the answer is about a message that is no longer shown.
-    isShown: () => shown === id,
+    isShown: () => shown === key,
   });
 }

@@ -1,6 +1,6 @@
-// The sandbox's page: switches between mail and phones, asks for news every two seconds, and knows the keys.
+// The sandbox's page: switches between mail and phones, asks for news every second, and knows the keys.
 
-import { byId, showSample } from "./dom.js";
+import { byId, pressOne, showSample } from "./dom.js";
 import {
   countFresh,
   deleteMail,
@@ -9,14 +9,19 @@ import {
   mailHash,
   moveMail,
   openMail,
-  pollMail,
   startMail,
+  takeMail,
 } from "./mail.js";
-import { deleteMessages, drawPhones, hasMessages, OWN_NUMBER, pollPhones, startPhones } from "./phones.js";
-import { moveTab, startReader } from "./reader.js";
+import { deleteMessages, drawPhones, hasMessages, OWN_NUMBER, startPhones, takePhones } from "./phones.js";
+import { moveTab, startReader, toggleWidth } from "./reader.js";
 
-const POLL_MS = 2000;
+const POLL_MS = 1000;
+/** A tab in the background only counts what is new, in its title. */
+const HIDDEN_POLL_MS = 5000;
 const VIEWS = ["mail", "phones"];
+
+/** Of the newest feed. */
+let feedTag = "";
 
 for (const list of document.querySelectorAll("dl.tries")) list.append(byId("tries").content.cloneNode(true));
 
@@ -26,10 +31,8 @@ function view() {
 
 function enter(name) {
   document.body.dataset.world = name;
-  for (const each of VIEWS) {
-    byId(`world-${each}`).setAttribute("aria-pressed", String(each === name));
-    byId(each).hidden = each !== name;
-  }
+  pressOne("world", VIEWS, name);
+  for (const each of VIEWS) byId(each).hidden = each !== name;
   drawPhones();
   drawBar();
 }
@@ -48,9 +51,15 @@ function drawBar() {
 async function poll() {
   const status = byId("status");
   try {
-    await pollMail();
-    if (OWN_NUMBER) await pollPhones();
+    const answer = await fetch("/sandbox/feed", { cache: "no-store", headers: { "if-none-match": feedTag } });
+    if (!answer.ok && answer.status !== 304) throw new Error(`status ${answer.status}`);
     status.classList.remove("lost");
+    if (answer.ok) {
+      const { mail, phones } = await answer.json();
+      feedTag = answer.headers.get("etag");
+      takeMail(mail);
+      takePhones(phones);
+    }
     drawBar();
   } catch {
     status.classList.add("lost");
@@ -59,8 +68,8 @@ async function poll() {
 }
 
 async function pollForever() {
-  if (!document.hidden) await poll();
-  setTimeout(pollForever, POLL_MS);
+  await poll();
+  setTimeout(pollForever, document.hidden ? HIDDEN_POLL_MS : POLL_MS);
 }
 
 function onKey(event) {
@@ -71,6 +80,7 @@ function onKey(event) {
   }
   if (event.key === "j") moveMail(1);
   else if (event.key === "k") moveMail(-1);
+  else if (event.key === "w") toggleWidth();
   else if (event.key === "/") {
     event.preventDefault();
     byId("filter").focus();
@@ -84,6 +94,7 @@ async function deleteAll() {
   if (view() === "phones") {
     if (confirm("Delete all messages on the sandbox's phones?")) await deleteMessages();
   } else if (confirm("Delete all messages in the sandbox's inbox?")) await deleteMail();
+  await poll();
 }
 
 function followHash() {
@@ -104,7 +115,7 @@ showSample({ sample: "phone-sample", button: "phone-copy", path: "/api/v1/sms", 
 
 startMail(drawBar);
 startReader();
-startPhones(drawBar);
+startPhones(poll);
 document.addEventListener("keydown", onKey);
 document.addEventListener("visibilitychange", () => void (document.hidden ? null : poll()));
 byId("empty").addEventListener("click", deleteAll);

@@ -6,7 +6,9 @@ import { bodyFault } from "../../modules/sms/encoding/encoding.ts";
 import type { NumberingPlan } from "../../modules/sms/encoding/phone-number.ts";
 import { faultAnswer, type Fault, guardedRoutes, GUARDING_HEADERS, readLimit } from "./guard.ts";
 import type { SandboxSmsc } from "../smsc/server.ts";
-import { DEFAULT_TEXT_LIMIT, type StoredText, type Texts } from "../smsc/message-store.ts";
+import { DEFAULT_TEXT_LIMIT, type Texts } from "../smsc/message-store.ts";
+import type { SentStore } from "./sent-store.ts";
+import { showText } from "./views.ts";
 
 const MAX_LIMIT = 1_000;
 const MAX_BODY = 1_600;
@@ -21,11 +23,13 @@ export interface PhoneDeps {
   numbering: NumberingPlan;
 }
 
-export function phoneRoutes(deps: PhoneDeps) {
+/** `getSent`: null until the instance has started. */
+export function phoneRoutes(deps: PhoneDeps, getSent: () => SentStore | null) {
+  const deleteAll = () => deps.texts.clear(getSent()?.sms(1)[0]?.message.createdAt ?? 0);
   return guardedRoutes("sandbox phones")
     .get("/sandbox/texts", ({ request }) => listTexts(deps, new URL(request.url)))
     .post("/sandbox/texts", ({ body }) => writeBack(body, deps), { parse: "json" })
-    .delete("/sandbox/texts", () => Response.json({ deleted: deps.texts.clear() }, { headers: GUARDING_HEADERS }), {
+    .delete("/sandbox/texts", () => Response.json({ deleted: deleteAll() }, { headers: GUARDING_HEADERS }), {
       parse: "none",
     });
 }
@@ -38,13 +42,9 @@ function listTexts({ texts, numbering }: PhoneDeps, url: URL): Response {
   const withOut = url.searchParams.get("include") === "sent";
   const listed = texts.list({ phone: to === undefined ? undefined : numbering.toE164(to), limit, withOut });
   return Response.json(
-    listed.map((text) => (withOut ? { ...toView(text), direction: text.direction } : toView(text))),
+    listed.map((text) => (withOut ? { ...showText(text), direction: text.direction } : showText(text))),
     { headers: GUARDING_HEADERS },
   );
-}
-
-function toView({ id, from, to, body, segments, encoding, receivedAt }: StoredText) {
-  return { id, from, to, body, segments, encoding, receivedAt: new Date(receivedAt).toISOString() };
 }
 
 async function writeBack(given: unknown, { smsc, ownNumber, numbering }: PhoneDeps): Promise<Response> {

@@ -1,23 +1,23 @@
 // The sandbox's phones: a conversation for each number, and a way to write back as one of them.
 
-import { byId, fetchText, formatTime, isWide, make, makeListItem } from "./dom.js";
+import { byId, drawRows, formatTime, isWide, make, makeListItem, makeStatus } from "./dom.js";
 
-/** As many messages as the page asks for. */
-const LISTED = 500;
 const NUMBER = /^\+?\d{3,15}$/;
 
 /** The workspace's own number, which phones can write to; "": there are no phones. */
 export const OWN_NUMBER = document.documentElement.dataset.number;
 
-let messages = [];
-let listText = "";
+/** Newest first: `text`, which is on the phone, and `sent`, the record of the API; one of them may be null. */
+let entries = [];
 let phone = null;
 let drawnPhone = null;
+const items = new Map();
 const bubbles = new Map();
-let onChange = () => undefined;
+let refresh = async () => undefined;
 
-export function startPhones(changed) {
-  onChange = changed;
+/** `poll` asks for news. */
+export function startPhones(poll) {
+  refresh = poll;
   byId("send").addEventListener("click", writeBack);
   byId("answer").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -26,61 +26,71 @@ export function startPhones(changed) {
   });
   byId("phone-filter").addEventListener("input", drawPhones);
   byId("phone-back").addEventListener("click", () => {
+    const item = items.get(phone);
     phone = null;
     drawnPhone = null;
     drawPhones();
+    item?.firstChild.focus();
   });
 }
 
-export async function pollPhones() {
-  const text = await fetchText(`/sandbox/texts?include=sent&limit=${LISTED}`);
-  if (text === listText) return;
-  listText = text;
-  messages = JSON.parse(text);
-  if (messages.length === 0) phone = null;
+/** `list`: the SMS as the feed has them. */
+export function takePhones(list) {
+  entries = list.map(({ text, sent }) => ({
+    key: text?.id ?? sent.id,
+    number: text?.direction === "out" ? text.from : (text ?? sent).to,
+    at: text?.receivedAt ?? sent.createdAt,
+    text,
+    sent,
+  }));
+  if (entries.length === 0) phone = null;
   drawPhones();
-  onChange();
 }
 
 export function hasMessages() {
-  return messages.length > 0;
+  return entries.length > 0;
 }
 
 export async function deleteMessages() {
   await fetch("/sandbox/texts", { method: "DELETE" });
-  await pollPhones();
 }
 
 export function drawPhones() {
   if (byId("phones").hidden) return;
   const newest = new Map();
-  for (const message of messages) if (!newest.has(numberOfPhone(message))) newest.set(numberOfPhone(message), message);
+  for (const entry of entries) if (!newest.has(entry.number)) newest.set(entry.number, entry);
   const wanted = byId("phone-filter").value.replaceAll(" ", "");
-  const numbers = [...newest.keys()].filter((number) => number.includes(wanted));
-  if (phone === null && numbers.length > 0 && isWide()) phone = numbers[0];
-  byId("phone-list").replaceChildren(...numbers.map((number) => makePhoneItem(number, newest.get(number))));
-  byId("no-phones").hidden = numbers.length > 0;
-  byId("no-phones").textContent = messages.length > 0 ? "No phone matches" : "No messages yet";
+  const rows = [...newest.values()]
+    .filter(({ number }) => number.includes(wanted))
+    .map((entry) => ({ ...entry, key: entry.number }));
+  if (phone === null && rows.length > 0 && isWide()) phone = rows[0].number;
+  drawRows(byId("phone-list"), items, rows, { make: makePhoneItem, update: updatePhoneItem });
+  byId("no-phones").hidden = rows.length > 0;
+  byId("no-phones").textContent = entries.length > 0 ? "No phone matches" : "No messages yet";
   byId("phone").hidden = phone === null;
   byId("phone-welcome").hidden = phone !== null;
   document.body.dataset.phone = phone === null ? "list" : "open";
   if (phone !== null) drawConversation();
 }
 
-function numberOfPhone({ direction, from, to }) {
-  return direction === "in" ? to : from;
-}
-
-function makePhoneItem(number, newest) {
+function makePhoneItem({ number }) {
   const top = make("span", "top");
-  top.append(make("span", "to", number), make("span", "when", formatTime(newest.receivedAt)));
-  const title = make("span", "title", (newest.direction === "out" ? "↩ " : `${newest.from}: `) + newest.body);
-  const item = makeListItem([top, title], () => {
+  top.append(make("span", "to", number), make("span", "when"));
+  const bottom = make("span", "bottom");
+  bottom.append(make("span", "title"), make("span", "marks"));
+  return makeListItem([top, bottom], () => {
     phone = number;
     drawPhones();
+    if (!isWide()) byId("phone-back").focus();
   });
+}
+
+function updatePhoneItem(item, { number, at, text, sent }) {
+  const { from, body } = text ?? sent;
+  item.querySelector(".when").textContent = formatTime(at);
+  item.querySelector(".title").textContent = (text?.direction === "out" ? "↩ " : `${from}: `) + body;
+  item.querySelector(".marks").replaceChildren(...(sent === null ? [] : [makeStatus(sent)]));
   item.firstChild.setAttribute("aria-current", String(number === phone));
-  return item;
 }
 
 function drawConversation() {
@@ -94,38 +104,40 @@ function drawConversation() {
     byId("phone-number").textContent = phone;
     byId("said").textContent = "";
   }
-  const own = messages.filter((message) => numberOfPhone(message) === phone).toReversed();
-  const ids = new Set(own.map(({ id }) => id));
-  for (const [id, bubble] of bubbles) {
-    if (ids.has(id)) continue;
-    bubble.remove();
-    bubbles.delete(id);
-  }
-  for (const message of own) {
-    if (bubbles.has(message.id)) continue;
-    const bubble = makeBubble(message);
-    bubbles.set(message.id, bubble);
-    list.append(bubble);
-  }
+  const own = entries.filter(({ number }) => number === phone).toReversed();
+  drawRows(list, bubbles, own, { make: makeBubble, update: updateBubble });
   drawAnswerable(own);
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
-function makeBubble({ direction, from, to, body, segments, encoding, receivedAt }) {
-  const bubble = make("li", `bubble ${direction}`);
+function makeBubble({ text, sent, at }) {
+  const { from, to, body, segments, encoding } = text ?? sent;
+  const isOut = text?.direction === "out";
+  const bubble = make("li", `bubble ${isOut ? "out" : "in"} ${text === null ? "missing" : ""}`);
   const parts = segments === 1 ? "1 segment" : `${segments} segments`;
   const coding = { gsm7: "GSM-7", ucs2: "UCS-2", latin1: "Latin-1" }[encoding] ?? encoding;
-  bubble.append(
-    make("span", "who", direction === "in" ? from : `to ${to}`),
-    make("p", "", body),
-    make("span", "facts", `${formatTime(receivedAt)} · ${parts} · ${coding}`),
-  );
+  const facts = make("span", "facts");
+  facts.append(make("span", "", `${formatTime(at)} · ${parts} · ${coding}`), make("span", "marks"));
+  bubble.append(make("span", "who", isOut ? `to ${to}` : from), make("p", "", body), facts, make("span", "reason"));
   return bubble;
+}
+
+function updateBubble(bubble, { text, sent }) {
+  if (sent === null) return;
+  bubble.querySelector(".marks").replaceChildren(makeStatus(sent));
+  const reason = [text === null ? "Not on the phone" : null, findReason(sent)].filter((words) => words !== null);
+  bubble.querySelector(".reason").textContent = reason.join(": ");
+}
+
+/** Why it is not delivered, or not once; null: it is, or nothing is known yet. */
+function findReason({ status, failedReason, failureCategory, possibleDuplicate }) {
+  if (status === "delivered") return possibleDuplicate ? "It may have been sent twice" : null;
+  return failedReason ?? failureCategory?.replaceAll("_", " ") ?? null;
 }
 
 /** A name cannot be answered; a number that this phone had a message from can, and the workspace's own. */
 function drawAnswerable(own) {
-  const received = own.filter(({ direction }) => direction === "in").map(({ from }) => from);
+  const received = own.filter(({ text }) => text?.direction === "in").map(({ text }) => text.from);
   const numbers = [...new Set([OWN_NUMBER, ...received.filter((from) => NUMBER.test(from))])];
   const select = byId("answer-to");
   const chosen = select.value;
@@ -151,7 +163,7 @@ async function writeBack() {
     const { errors } = await answer.json();
     if (answer.ok) byId("answer").value = "";
     byId("said").textContent = answer.ok ? "" : errors[0].message;
-    await pollPhones();
+    await refresh();
   } catch {
     byId("said").textContent = "pombo dev does not answer.";
   }

@@ -1,14 +1,26 @@
-// One message of the sandbox's inbox: html, text, source and details. Its html goes only into the frame, by address.
+// One email of the sandbox: its status, html, text, source and details. Its html goes only into the frame, by address.
 
-import { byId, fetchText, formatDateAndTime, formatSize, formatTime, make, makePairs } from "./dom.js";
+import {
+  byId,
+  fetchText,
+  formatDateAndTime,
+  formatSize,
+  formatTime,
+  make,
+  makePairs,
+  makeStatus,
+  pressOne,
+} from "./dom.js";
 
 const SHOWN_CHARACTERS = 500_000;
 const TABS = ["html", "text", "source", "details"];
+const WIDTHS = ["full", "phone"];
 
 let tab = "html";
 let isFrameExpected = false;
-/** The message that is drawn: its id, and whether it still is the chosen one. */
+/** The message that is drawn: its id, null for one that has not arrived, and whether it still is the chosen one. */
 let current = { id: null, isShown: () => false };
+let drawnRecord = "";
 
 export function startReader() {
   // A link was clicked in the frame, and the page's policy has stopped it: bring the message back and show where
@@ -22,7 +34,18 @@ export function startReader() {
     byId("links").open = true;
   });
   for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => openTab(name));
+  for (const name of WIDTHS) byId(`width-${name}`).addEventListener("click", () => setWidth(name));
   openTab("html");
+}
+
+/** From the whole width to that of a phone, and back. */
+export function toggleWidth() {
+  setWidth(document.body.dataset.width === "full" ? "phone" : "full");
+}
+
+function setWidth(name) {
+  document.body.dataset.width = name;
+  pressOne("width", WIDTHS, name);
 }
 
 /** The tab to the left (-1) or to the right (1) of the open one; gets the focus. */
@@ -33,11 +56,16 @@ export function moveTab(step) {
   byId(`tab-${next}`).focus();
 }
 
-/** Fetches the message and draws it; until then its `head`, as the list has it. */
-export async function showMessage(id, { head, isShown }) {
+/** Draws the message and its record as the list has them, either null, then fetches the parts of the message. */
+export async function showMessage({ message: listed, sent, isShown }) {
+  const id = listed?.id ?? null;
   current = { id, isShown };
-  if (head !== null) drawHead(head);
   clearPanels();
+  drawHead(listed ?? { ...sent, receivedAt: sent.createdAt });
+  drawnRecord = "";
+  updateRecord(sent);
+  byId("reader").classList.toggle("missing", id === null);
+  if (id === null) return openTab("details", { isChosen: false });
   try {
     const message = JSON.parse(await fetchText(`/sandbox/messages/${id}?raw=false`));
     if (isShown()) drawMessage(message);
@@ -46,12 +74,48 @@ export async function showMessage(id, { head, isShown }) {
   }
 }
 
-export function drawMarks({ dkim, tls }) {
-  const kind = { pass: "good", fail: "bad" }[dkim] ?? "";
-  return [
-    make("span", `mark ${kind}`, dkim === "none" ? "no DKIM" : `DKIM ${dkim}`),
-    make("span", `mark ${tls ? "good" : ""}`, tls ? tls.replace("TLSv", "TLS ") : "no TLS"),
+/** Draws the record of the shown message anew, if it changed. */
+export function updateRecord(sent) {
+  const record = JSON.stringify(sent);
+  if (record === drawnRecord) return;
+  drawnRecord = record;
+  byId("state").replaceChildren(...(sent === null ? [] : [makeStatus(sent)]));
+  const reason = sent === null ? null : findReason(sent);
+  byId("reason").hidden = reason === null;
+  byId("reason").textContent = reason ?? "";
+  byId("record").replaceChildren(...(sent === null ? [] : [makeSection("Record", makePairs(describeRecord(sent)))]));
+}
+
+/** Why it is not delivered, in one line; null: it is, or nothing is known. */
+function findReason({ status, failedReason, lastReply, nextAttemptAt }) {
+  const reason = failedReason ?? lastReply;
+  const next = status === "delivery_delayed" && nextAttemptAt ? `next attempt at ${formatTime(nextAttemptAt)}` : null;
+  return [reason, next].filter((words) => words !== null).join(" · ") || null;
+}
+
+function describeRecord(sent) {
+  const time = (iso) => iso && formatDateAndTime(iso);
+  const rows = [
+    ["Id", sent.id],
+    ["Accepted", time(sent.createdAt)],
+    ["Attempts", String(sent.attempts)],
+    ["Next attempt", time(sent.nextAttemptAt)],
+    ["Delivered", time(sent.deliveredAt)],
+    ["Possible duplicate", sent.possibleDuplicate ? "Yes: it may have been sent twice" : null],
   ];
+  return rows.filter(([, value]) => value !== null);
+}
+
+/** Marks of how a message came; `isWrongOnly`: only of what is wrong with it. */
+export function drawMarks({ dkim, tls }, { isWrongOnly = false } = {}) {
+  const signed = make("span", `mark ${{ pass: "good", fail: "bad" }[dkim] ?? ""}`);
+  signed.textContent = dkim === "none" ? "no DKIM" : `DKIM ${dkim}`;
+  const encrypted = make("span", `mark ${tls ? "good" : ""}`, tls ? tls.replace("TLSv", "TLS ") : "no TLS");
+  const marks = [
+    { mark: signed, isRight: dkim === "pass" },
+    { mark: encrypted, isRight: Boolean(tls) },
+  ];
+  return marks.filter(({ isRight }) => !(isWrongOnly && isRight)).map(({ mark }) => mark);
 }
 
 export function nameOfAuthor(from) {
@@ -77,7 +141,7 @@ function drawHead(message) {
   byId("recipient").textContent = message.to;
   byId("received").textContent = formatTime(message.receivedAt);
   byId("received").dateTime = message.receivedAt;
-  byId("marks").replaceChildren(...drawMarks(message));
+  byId("marks").replaceChildren(...(message.dkim === undefined ? [] : drawMarks(message)));
 }
 
 function clearPanels() {
@@ -210,5 +274,6 @@ function openTab(name, { isChosen = true } = {}) {
     byId(`tab-${candidate}`).tabIndex = isOpen ? 0 : -1;
     byId(`panel-${candidate}`).hidden = !isOpen;
   }
+  byId("widths").hidden = name !== "html";
   if (name === "source") void drawSource();
 }

@@ -10,9 +10,21 @@ import type { Inbox, StoredMessage } from "../mx/inbox.ts";
 import { buildPage, findPageFile, PAGE_POLICY } from "./assets.ts";
 import { phoneRoutes, type PhoneDeps } from "./phone-routes.ts";
 import { readMessage, sourceText, withoutHints } from "../mx/parse.ts";
+import { openFeed } from "./feed.ts";
+import type { SentStore } from "./sent-store.ts";
+import { showInbox } from "./views.ts";
 
 /** Messages that one list can ask for. */
 const MAX_LIST_LIMIT = 1_000;
+
+/** The instance whose world this is, once it has started. */
+export interface SandboxInstance {
+  sent: SentStore;
+  keys: { apiKey: string; operatorKey: string };
+}
+
+/** The address of the keys that requests are tried with in the API docs. */
+export const KEYS_PATH = "/sandbox/keys";
 
 /** What the page tells besides the mail. */
 interface SandboxPageOptions {
@@ -20,11 +32,16 @@ interface SandboxPageOptions {
   domain?: string;
   /** What is texted, where there is an SMSC; its routes come with it. */
   phone?: PhoneDeps;
+  /** Null until it has started. */
+  instance?: () => SandboxInstance | null;
 }
 
 /** The routes under /sandbox, and the way there from /, to be mounted by `pombo dev` only. */
 export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
-  const { domain = "your-domain.example", phone = null } = options;
+  const { domain = "your-domain.example", phone = null, instance = () => null } = options;
+  const getSent = () => instance()?.sent ?? null;
+  const readFeed = openFeed();
+  const deleteAll = () => inbox.clear(getSent()?.emails(1)[0]?.email.createdAt ?? 0);
   const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null, number: phone?.numbering.example });
   const messages = guardedRoutes("sandbox")
     // A person who opens the printed API address in a browser wants to see something.
@@ -35,11 +52,23 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
       if (file === null) return faultAnswer(404, { code: "NOT_FOUND", message: "The sandbox has no such page." });
       return answer(file.body, file.type, PAGE_POLICY);
     })
+    .get("/sandbox/feed", ({ request }) => {
+      const { body, tag } = readFeed({ inbox, texts: phone?.texts ?? null, sent: getSent() });
+      const headers = { ...GUARDING_HEADERS, etag: tag, "content-type": "application/json" };
+      const isKnown = request.headers.get("if-none-match") === tag;
+      return new Response(isKnown ? null : body, { status: isKnown ? 304 : 200, headers });
+    })
+    .get(KEYS_PATH, () => {
+      const keys = instance()?.keys;
+      if (keys === undefined) return faultAnswer(503, { code: "UNAVAILABLE", message: "The sandbox is starting." });
+      const { apiKey, operatorKey } = keys;
+      return Response.json({ apiKey, operatorKey }, { headers: GUARDING_HEADERS });
+    })
     .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))
     .get("/sandbox/messages/:id", ({ params, request }) =>
       withMessage(inbox, params.id, async (message, raw) => {
         const readable = await readMessage(raw);
-        const body = { ...toView(message), ...readable };
+        const body = { ...showInbox(message), ...readable };
         return Response.json(wantsRaw(request) ? { ...body, raw: sourceText(raw) } : body, {
           headers: GUARDING_HEADERS,
         });
@@ -56,10 +85,10 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
       withMessage(inbox, params.id, async (_message, raw) => answer(raw, "text/plain; charset=utf-8", MESSAGE_POLICY)),
     )
     // "none": a body would mean nothing here, and must not be parsed before the guard.
-    .delete("/sandbox/messages", () => Response.json({ deleted: inbox.clear() }), {
+    .delete("/sandbox/messages", () => Response.json({ deleted: deleteAll() }), {
       parse: "none",
     });
-  return phone === null ? messages : messages.use(phoneRoutes(phone));
+  return phone === null ? messages : messages.use(phoneRoutes(phone, getSent));
 }
 
 /**
@@ -99,7 +128,7 @@ function listMessages(inbox: Inbox, url: URL): Response {
   const messages = inbox.list({ to, limit });
   const headers = { ...GUARDING_HEADERS, "content-type": "application/json" };
   if (url.searchParams.get("raw") === "false") {
-    return new Response(JSON.stringify(messages.map(toView)), { headers });
+    return new Response(JSON.stringify(messages.map(showInbox)), { headers });
   }
   return new Response(streamWithSources(inbox, messages), { headers });
 }
@@ -115,7 +144,7 @@ function streamWithSources(inbox: Inbox, messages: StoredMessage[]): ReadableStr
         const raw = inbox.raw(message.id);
         // Emptied, or pushed out by newer mail, since the list was made.
         if (raw === null) continue;
-        const item = JSON.stringify({ ...toView(message), raw: sourceText(raw) });
+        const item = JSON.stringify({ ...showInbox(message), raw: sourceText(raw) });
         controller.enqueue(encoder.encode(separator + item));
         separator = ",";
         return;
@@ -124,21 +153,6 @@ function streamWithSources(inbox: Inbox, messages: StoredMessage[]): ReadableStr
       controller.close();
     },
   });
-}
-
-function toView(message: StoredMessage) {
-  return {
-    id: message.id,
-    envelopeFrom: message.envelopeFrom,
-    from: message.from,
-    to: message.to,
-    subject: message.subject,
-    receivedAt: new Date(message.receivedAt).toISOString(),
-    tls: message.tls,
-    dkim: message.dkim,
-    dkimSignatures: message.signatures,
-    sizeBytes: message.sizeBytes,
-  };
 }
 
 function wantsRaw(request: Request): boolean {

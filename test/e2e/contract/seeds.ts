@@ -60,6 +60,12 @@ const suppression: Seed = async (world) => {
   return { address };
 };
 
+const recipient: Seed = async (world) => {
+  const address = `maria@${uniqueName()}.example`;
+  await made(world.workspace, "/api/v1/emails", emailTo(address, world));
+  return { address };
+};
+
 const workspace: Seed = async (world) => {
   const { workspaceId } = await made(world.operator, "/api/v1/workspaces", { name: uniqueName() });
   return { id: workspaceId };
@@ -110,6 +116,9 @@ const SEEDS: Record<string, Seed> = {
   "DELETE /api/v1/domains/{id}": domain,
   "DELETE /api/v1/auth/keys/{id}": key,
   "DELETE /api/v1/suppressions/{address}": suppression,
+  "GET /api/v1/recipients/{address}": recipient,
+  "DELETE /api/v1/recipients/{address}": recipient,
+  "DELETE /api/v1/operator/recipients/{address}": recipient,
   "PATCH /api/v1/webhooks/{id}": webhook,
   "DELETE /api/v1/webhooks/{id}": webhook,
   "GET /api/v1/webhooks/{id}/deliveries": webhook,
@@ -129,6 +138,8 @@ const SEEDS: Record<string, Seed> = {
   "POST /api/v1/operator/workspaces/{id}/keys": workspace,
   "GET /api/v1/operator/workspaces/{id}/suppressions": workspace,
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": workspace,
+  "POST /api/v1/operator/workspaces/{id}/domains": workspace,
+  "POST /api/v1/operator/domains/{id}/verification-checks": domain,
   "PATCH /api/v1/operator/domains/{id}": domain,
   "GET /api/v1/operator/trace/{id}": email,
   "GET /api/v1/operator/inbox/{id}": inboxMail,

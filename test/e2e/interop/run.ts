@@ -1,7 +1,7 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
-// read back and compared. Texts go to SMSCs of others (sms.ts), /docs and the sandbox's phones are looked at in Chromium, the
+// read back and compared. Texts go to SMSCs of others (sms.ts), /docs and the sandbox's page are looked at in Chromium, the
 // peers are checked by themselves, and the sandbox's mail server by swaks. One line per check; the last line is
 // the sum. Exit code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long
 // tail of samples and sinks, `--sms` all but the texts.
@@ -18,6 +18,7 @@ import { checkDelivery } from "./delivery.ts";
 import { checkDocs } from "./docs-checks.ts";
 import { checkInbound } from "./inbound-checks.ts";
 import { GREYLISTED_USER, LATE_DOMAIN, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
+import { checkPage } from "./page-checks.ts";
 import { checkPeers, PEER_USERS, signedMessage } from "./peer-checks.ts";
 import { checkPhones } from "./phone-checks.ts";
 import { checkRefusals } from "./refusals.ts";
@@ -86,6 +87,7 @@ async function runChecks(options: {
   const mx = await startMx({ folder, keyFile, users, ...variants, reports, cleanup });
   if (options.isPombo) {
     await checks.group("docs", () => checkDocs({ folder, checks, cleanup }));
+    await checks.group("page", () => checkPage({ folder, checks, cleanup }));
     await checks.group("phones", () => checkPhones({ folder, checks, cleanup }));
   }
   await checks.group("peers", async () => {

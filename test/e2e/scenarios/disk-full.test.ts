@@ -2,13 +2,11 @@
 // mount namespace that only the child sees. Nothing is accepted that cannot be kept, nothing is sent
 // that cannot be recorded, and with the space all comes back by itself.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { closeSync, cpSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
-import { join } from "node:path";
 import { waitUntil } from "../../support/peers/process.ts";
 import { within } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
 import { startLoad } from "./load.ts";
-import { canUnshare } from "./namespace.ts";
+import { hasSmallDisks, mountSmallDisk } from "./small-disk.ts";
 import { bugsOf, call, createWorld, emailTo, hasLogged } from "./world.ts";
 
 const DISK_MIB = 16;
@@ -18,36 +16,10 @@ const LIMIT_MS = 20_000;
 
 setDefaultTimeout(90_000);
 
-const namespace = canUnshare();
-if (namespace === null) {
+if (!hasSmallDisks) {
   console.warn(
     "SKIPPED: the full disk needs a mount namespace (root, or unprivileged user namespaces), which this machine does not permit.",
   );
-}
-
-/** Takes all the space there is; what it returns is free again with the file. */
-function fill(file: string): void {
-  const descriptor = openSync(file, "w");
-  try {
-    for (const size of [1024 * 1024, 64 * 1024, 4096]) {
-      for (;;) {
-        if (writeSync(descriptor, Buffer.alloc(size)) < size) break;
-      }
-    }
-  } catch (error) {
-    if ((error as { code?: string }).code === "ENOSPC") return fillRest(descriptor);
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function fillRest(descriptor: number): void {
-  try {
-    for (;;) writeSync(descriptor, Buffer.alloc(4096));
-  } catch (error) {
-    if ((error as { code?: string }).code !== "ENOSPC") throw error;
-  }
 }
 
 /** Asked over the API: SQLite does not open a file of another mount namespace. */
@@ -61,7 +33,7 @@ async function countUndelivered(url: string, key: string): Promise<number> {
   return undelivered;
 }
 
-test.skipIf(namespace === null)(
+test.skipIf(!hasSmallDisks)(
   "on a full disk sends answer 503, delivery pauses, and all resumes by itself with the space",
   async () => {
     let gate: Promise<void> | null = null;
@@ -70,13 +42,8 @@ test.skipIf(namespace === null)(
       return "250 2.0.0 Ok";
     });
     await using world = await createWorld({ mxPort: mx.port });
-    const seed = join(world.folder, "seed");
-    cpSync(world.dataDir, seed, { recursive: true, preserveTimestamps: true });
-    rmSync(world.dataDir, { recursive: true });
-    mkdirSync(world.dataDir, { mode: 0o700 });
-    const mount = `mount -t tmpfs -o size=${DISK_MIB}m,mode=700 tmpfs '${world.dataDir}' && cp -a '${seed}/.' '${world.dataDir}/' && exec "$@"`;
-    await using served = await world.serve({ through: [...(namespace ?? []), "sh", "-c", mount, "sh"] });
-    const inside = `/proc/${served.pid}/root${world.dataDir}`;
+    await using disk = await mountSmallDisk(world.dataDir, DISK_MIB);
+    await using served = await world.serve({ through: disk.enter });
     const post = (subject: string) =>
       call(served.url, world.key, {
         method: "POST",
@@ -106,7 +73,7 @@ test.skipIf(namespace === null)(
       // Fewer than a site begins with.
       mx.until(() => mx.arrivals.length >= answered + 3),
     );
-    fill(join(inside, "ballast"));
+    disk.fill();
 
     // Space inside the files may still serve a few.
     let refused = await post("full-0");
@@ -136,7 +103,7 @@ test.skipIf(namespace === null)(
     await waitUntil("another try of the guard", LIMIT_MS, () => performance.now() - since > 2 * FULL_FOR_MS);
     expect(mx.arrivals.length).toBe(arrived);
 
-    rmSync(join(inside, "ballast"));
+    disk.clear();
     await waitUntil(
       "it is ready",
       LIMIT_MS,

@@ -7,14 +7,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildFailingSync } from "../../support/peers/failing-sync.ts";
 import { waitUntil } from "../../support/peers/process.ts";
-import { runPombo, within } from "./child.ts";
+import { type Child, runPombo, spawnPombo, within } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
-import { bugsOf, call, createWorld, emailTo, hasLogged, type Reply, type Served } from "./world.ts";
+import { bugsOf, call, createWorld, emailTo, hasLogged, type Reply } from "./world.ts";
 
 setDefaultTimeout(60_000);
 
 const LIMIT_MS = 20_000;
 const EMAILS = 15;
+
+const expectEnd = async (child: Child) => {
+  expect(await within(LIMIT_MS, "the end", child.ended)).toEqual({ code: 1, signal: null });
+  expect(child.stderr()).toContain("The disk did not sync the database's log (EIO");
+  expect(child.stderr()).toContain("The next start writes the log again");
+  expect(child.stderr()).not.toContain("    at ");
+  expect(hasLogged(child, "disk.failed")).toBe(true);
+  expect(bugsOf(child)).toEqual([]);
+};
 
 const probe = mkdtempSync(join(tmpdir(), "pombo-cc-"));
 const canBuild = buildFailingSync(probe) !== null;
@@ -37,14 +46,6 @@ test.skipIf(!canBuild)(
     const postAll = (url: string) => Array.from({ length: EMAILS }, (_, number): Promise<Reply> => post(url, number));
     const total = async (url: string): Promise<number> =>
       (await call(url, world.key, { path: "/api/v1/emails" })).body.meta.total;
-    const expectEnd = async (served: Served) => {
-      expect(await within(LIMIT_MS, "the end", served.ended)).toEqual({ code: 1, signal: null });
-      expect(served.stderr()).toContain("The disk did not sync the database's log (EIO");
-      expect(served.stderr()).toContain("The next start writes the log again");
-      expect(served.stderr()).not.toContain("    at ");
-      expect(hasLogged(served, "disk.failed")).toBe(true);
-      expect(bugsOf(served)).toEqual([]);
-    };
     {
       await using first = await world.serve({ env: disk.env });
       disk.begin();
@@ -95,3 +96,27 @@ test.skipIf(!canBuild)(
     }
   },
 );
+
+test.skipIf(!canBuild)("a start or a stop whose sync fails ends as well, whatever it waits for", async () => {
+  await using mx = await startCountingMx();
+  await using world = await createWorld({ mxPort: mx.port });
+  const disk = buildFailingSync(world.folder);
+  if (disk === null) throw new Error("the compiler is gone");
+  const start = () => spawnPombo(["serve", "--config", world.configFile], { env: disk.env });
+  // SQLite itself syncs while the database is opened: a failure there is another sentence.
+  for (const after of [3, 4, 6]) {
+    disk.begin(after);
+    await using starting = start();
+    // A start that needs fewer syncs is up, and its next sync fails.
+    await Promise.race([starting.ended, Bun.sleep(1_500)]);
+    if (starting.isAlive) starting.signal("SIGTERM");
+    await expectEnd(starting);
+  }
+  disk.end();
+  await using served = await world.serve({ env: disk.env });
+  disk.begin();
+  served.signal("SIGTERM");
+  const { code } = await within(LIMIT_MS, "the end", served.ended);
+  // A stop that has nothing more to write ends well.
+  expect([0, 1]).toContain(code ?? -1);
+});

@@ -136,6 +136,34 @@ async function suspend(world: World): Promise<void> {
   expect(await said(world, ["domain", "list"])).toContain("\tsuspended\t");
   expect((await ask(world, ["domain", "resume", domain.id.slice(0, 18)])).status).toMatch(/^(pending|verified)$/);
   expect(await refused(world, ["domain", "suspend", "other.test"])).toContain('There is no domain "other.test"');
+  await addDomain(world);
+}
+
+/** A domain from its first command to its records in DNS. */
+async function addDomain(world: World): Promise<void> {
+  const args = ["--workspace", "Scenario"];
+  const added = await ask(world, ["domain", "add", "nova.test", ...args]);
+  expect(added).toMatchObject({ domain: "nova.test", status: "pending" });
+  expect(await refused(world, ["domain", "add", "nova.test", ...args])).toContain("nova.test is already registered");
+  const missing = await pombo(world, ["domain", "check", "nova.test"]);
+  expect([missing.code, missing.stderr]).toEqual([1, ""]);
+  const rows = missing.stdout.trimEnd().split("\n");
+  expect(rows.map((row) => row.split("\t").slice(0, 3))).toEqual([
+    ["missing", "TXT", "pombo1._domainkey.nova.test"],
+    ["missing", "TXT", "pombo2._domainkey.nova.test"],
+    ["missing", "CNAME", "bounce.nova.test"],
+    ["missing", "TXT", "_dmarc.nova.test"],
+  ]);
+  const zone = (await pombo(world, ["domain", "check", "nova.test", "--zone"])).stdout.trimEnd().split("\n");
+  for (const line of zone.slice(1)) {
+    const [, name = "", type = "", data = ""] = /^(\S+)\. 3600 IN (TXT|CNAME) (.+)$/.exec(line) ?? [];
+    const strings = [...data.matchAll(/"([^"]*)"/g)].map(([, text = ""]) => text);
+    world.dns.zone[name] = type === "TXT" ? { TXT: [strings] } : { CNAME: data.replace(/\.$/, "") };
+  }
+  expect((await ask(world, ["domain", "check", added.id.slice(0, 13)])).dns.dkim).toMatchObject([
+    ...[{ status: "found" }, { status: "found" }],
+  ]);
+  expect(await said(world, ["domain", "list"])).toContain("nova.test\tverified\t");
 }
 
 /** What `operate` did holds for whoever asks over HTTP. */

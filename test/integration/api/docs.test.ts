@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { docsRoutes } from "../../../src/api/docs/routes.ts";
 import { startInstance } from "../../support/fakes/instance.ts";
 import { expectErrors, UUID_V7 } from "../../support/api/kit.ts";
 
@@ -7,13 +8,17 @@ test("the page and all that it is made of come without a key, with a policy that
   const get = (path: string) => pombo.workspace.call("GET", path, { key: null });
   const page = await get("/docs");
   const parts = [...page.text.matchAll(/(?:src|href)="(\/docs\/[^"]+)"/g)].map(([, path = ""]) => path);
-  expect(parts).toHaveLength(3);
+  expect(parts).toHaveLength(4);
   // Nothing from elsewhere, and no script or style in the page itself.
   expect(page.text).not.toMatch(/https?:|<style|style="|<script>| on\w+="/);
+  // Only the sandbox's page gets keys.
+  expect(page.text).toContain('<div id="docs"></div>');
+  expect((await get("/sandbox/keys")).status).toBe(404);
   const types: string[] = [];
   for (const path of ["/docs", "/docs/", ...parts, "/docs/swagger-ui-bundle.js.LICENSE.txt"]) {
-    const { status, headers } = await get(path);
+    const { status, headers, text } = await get(path);
     expect([path, status]).toEqual([path, 200]);
+    for (const { key } of [pombo.workspace, pombo.operator]) expect(text).not.toContain(key);
     expect(headers.get("x-request-id")).toMatch(UUID_V7);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     const policy = Object.fromEntries((headers.get("content-security-policy") ?? "").split("; ").map(split));
@@ -29,8 +34,21 @@ test("the page and all that it is made of come without a key, with a policy that
     });
     types.push(headers.get("content-type")?.split(";")[0] ?? "");
   }
-  expect(types).toEqual(["text/html", "text/html", "text/css", "text/javascript", "text/javascript", "text/plain"]);
+  expect(types).toEqual([
+    ...["text/html", "text/html", "text/css", "text/css"],
+    ...["text/javascript", "text/javascript", "text/plain"],
+  ]);
   expect((await get("/docs/start.js")).text).toContain('url: "/api/v1/openapi.json"');
+});
+
+test("the sandbox's page says where its keys are, and nothing there holds one", async () => {
+  const app = docsRoutes("/sandbox/keys");
+  const read = async (path: string) => (await app.handle(new Request(`http://localhost${path}`))).text();
+  const page = await read("/docs");
+  expect(page).toContain('<div id="docs" data-keys="/sandbox/keys"></div>');
+  const start = await read("/docs/start.js");
+  expect(start).toContain("fetch(place.dataset.keys)");
+  for (const text of [page, start]) expect(text).not.toContain("svc_");
 });
 
 function split(directive: string): [name: string, sources: string] {

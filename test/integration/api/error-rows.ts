@@ -163,6 +163,14 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ path: `/api/v1/operator/domains?workspaceId=${NO_ID}` }),
   },
+  "POST /api/v1/operator/workspaces/{id}/domains": {
+    ...ofWorkspace("/domains", { domain: "newer.test" }),
+    conflict: () => ({ body: { domain: "loja.test" }, code: "DOMAIN_ALREADY_EXISTS" }),
+  },
+  "POST /api/v1/operator/domains/{id}/verification-checks": {
+    path: ({ domainId }) => `/api/v1/operator/domains/${domainId}/verification-checks`,
+    caller: "operator",
+  },
   "PATCH /api/v1/operator/domains/{id}": {
     path: ({ domainId }) => `/api/v1/operator/domains/${domainId}`,
     body: () => ({ suspended: false }),

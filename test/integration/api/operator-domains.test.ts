@@ -49,6 +49,39 @@ test("the operator lists the domains of all workspaces, newest first, or one wor
   expect(seen).toEqual(["three.test", "two.test", "one.test", "loja.test"]);
 });
 
+test("the operator registers a domain for a workspace and checks it, as the workspace itself does", async () => {
+  await using pombo = await startInstance();
+  const other = await pombo.newWorkspace();
+  const register = (workspaceId: string, domain: string) =>
+    pombo.operator.call("POST", `/api/v1/operator/workspaces/${workspaceId}/domains`, { body: { domain } });
+  const made = await register(other.id.toUpperCase(), "Münch.test");
+  expect(made.status).toBe(201);
+  const { id, dns } = made.body.data;
+  expect(made.body.data).toMatchObject({ workspaceId: other.id, domain: "xn--mnch-0ra.test", status: "pending" });
+  expect(dns.dkim.map(({ name }: { name: string }) => name)).toEqual([
+    "pombo1._domainkey.xn--mnch-0ra.test",
+    "pombo2._domainkey.xn--mnch-0ra.test",
+  ]);
+  const own = (await other.call("GET", `/api/v1/domains/${id}`)).body.data;
+  expect(own.dns).toEqual(dns);
+  expectErrors(await register(other.id, "Münch.test"), 409, [{ code: "DOMAIN_ALREADY_EXISTS", field: "domain" }]);
+  expectErrors(await register(other.id, "not a domain"), 422, [{ field: "domain" }]);
+  expectErrors(await register("1", "x.test"), 422, [{ field: "id" }]);
+  expectErrors(await register(UNKNOWN_ID, "x.test"), 404, [{ code: "NOT_FOUND" }]);
+
+  const check = () => pombo.operator.call("POST", `${PATH}/${id.toUpperCase()}/verification-checks`);
+  const missing = (await check()).body.data;
+  expect(missing).toMatchObject({ status: "pending", dns: { dkim: [{ status: "missing" }, { status: "missing" }] } });
+  expect(missing.hint).toContain("Not verified yet");
+  const published = await pombo.addDomain(other, "two.test");
+  const found = (await pombo.operator.call("POST", `${PATH}/${published}/verification-checks`)).body.data;
+  expect(found).toMatchObject({ id: published, workspaceId: other.id, status: "verified" });
+  expect(found.dns.dkim[0].status).toBe("found");
+  expectErrors(await pombo.operator.call("POST", `${PATH}/${UNKNOWN_ID}/verification-checks`), 404, [
+    { code: "NOT_FOUND" },
+  ]);
+});
+
 test("what the operator's routes for domains do not know is told", async () => {
   await using pombo = await startInstance();
   const { body } = await pombo.operator.call("GET", PATH);

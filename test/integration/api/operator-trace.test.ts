@@ -61,6 +61,15 @@ test("an email's trace has its attempts, the recipient's suppression, what was t
   for (const find of ["maria@example.com", "MARIA@example.com", id.slice(0, 13)])
     expect(await found(find)).toEqual([expect.objectContaining({ id, kind: "email", status: "bounced" })]);
   expect(await found("other@example.com")).toEqual([]);
+  // The queue lists calls by their event.
+  const [event] = trace.events;
+  const ofEvent = { id: event.id, kind: "event", from: "", to: id, status: "email.queued" };
+  expect(await found(`${event.id.slice(0, 23)}&events=true`)).toEqual([expect.objectContaining(ofEvent)]);
+  const [first, ...others] = (await found(`${id.slice(0, 8)}&events=true`)).map(({ kind }: Json) => kind);
+  expect([first, new Set(others)]).toEqual(["email", new Set(["event"])]);
+  expect(await found(`${event.id.slice(0, 23)}`)).toEqual([]);
+  const short = await runHere(["trace", event.id.slice(0, 23), "--data-dir", pombo.directory]);
+  expect(short.out).toStartWith(`Email ${id}\n`);
   expect(await found("%2B258840000000")).toEqual([]);
   expectErrors(await pombo.operator.call("GET", `${TRACE}?find=nobody`), 422, [{ field: "find" }]);
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { createDomains } from "../../../src/modules/domains/index.ts";
 import { createInboundMail } from "../../../src/modules/inbound-mail/index.ts";
+import { createRecipients } from "../../../src/modules/recipients/index.ts";
 import { createSuppressions } from "../../../src/modules/suppressions/index.ts";
 import { createWorkspaces } from "../../../src/modules/workspaces/index.ts";
 import { createOperatorRoutes } from "../../../src/server/modules.ts";
@@ -119,7 +120,8 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const domains = createDomains(none, none, config, none);
   const workspaces = createWorkspaces(none, none, config, none);
   const suppressions = createSuppressions(none, none, none);
-  const modules = createOperatorRoutes({ workspaces, suppressions, domains, inboundMail, sms }, none);
+  const recipients = createRecipients(none, none, none);
+  const modules = createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, none);
   const routes = modules.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());
   const tags = served.flatMap((path) => Object.values<{ tags: string[] }>(paths[path]).flatMap(({ tags: own }) => own));

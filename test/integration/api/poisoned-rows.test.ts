@@ -64,7 +64,7 @@ async function expectHeld(pombo: Instance, { poisoned, sound }: { poisoned: stri
   expect((await fetch(`${pombo.app.url}/ready`)).status).toBe(200);
 }
 
-test("an email whose 250 cannot be written is not sent again, is told with its cure, and the next start marks it", async () => {
+test("an email whose 250 cannot be written is not sent again, is told with its cure, and the next start writes it", async () => {
   await using held = await startHeld(NOON);
   const { pombo } = held;
   poison(pombo, ITS_END);
@@ -74,7 +74,7 @@ test("an email whose 250 cannot be written is not sent again, is told with its c
   await minutes(60, held);
   expect(sentTo(pombo, POISON)).toBe(1);
   expect(pombo.bugs).toHaveLength(1);
-  // Started with the same bug, it still is not sent unmarked.
+  // Started with the same bug, it still is not sent.
   await held.restart();
   await minutes(60, held);
   expect(sentTo(pombo, POISON)).toBe(1);
@@ -82,9 +82,15 @@ test("an email whose 250 cannot be written is not sent again, is told with its c
   cure(pombo);
   await held.restart();
   await minutes(60, held);
-  expect(await recordOf(pombo, ids.poisoned)).toMatchObject({ status: "delivered", possibleDuplicate: true });
-  expect(sentTo(pombo, POISON)).toBe(2);
+  expect(await recordOf(pombo, ids.poisoned)).toMatchObject({
+    status: "delivered",
+    attempts: 1,
+    possibleDuplicate: false,
+  });
+  expect(sentTo(pombo, POISON)).toBe(1);
   expect(await troublesOf(pombo)).toEqual([]);
+  const shown = (await pombo.workspace.call("GET", `/api/v1/emails/${ids.poisoned}/events`)).body.data;
+  expect(shown.at(-1)).toMatchObject({ type: "email.delivered" });
 });
 
 test("where the bug passes, the end is written a minute later, and the email was sent once", async () => {

@@ -77,6 +77,11 @@ const CASES: Record<string, Case> = {
   },
   "GET /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "GET /api/v1/operator/domains": { kind: "operators", path: () => "/api/v1/operator/domains" },
+  "POST /api/v1/operator/workspaces/{id}/domains": operators("workspaces/{id}/domains", { domain: "new.test" }),
+  "POST /api/v1/operator/domains/{id}/verification-checks": {
+    kind: "operators",
+    path: ({ domainId }) => `/api/v1/operator/domains/${domainId}/verification-checks`,
+  },
   "PATCH /api/v1/operator/domains/{id}": {
     kind: "operators",
     path: ({ domainId }) => `/api/v1/operator/domains/${domainId}`,
@@ -138,6 +143,10 @@ const CASES: Record<string, Case> = {
     path: ({ suppressed }) => `/api/v1/suppressions/${suppressed}`,
     status: 404,
   },
+  // One's own about it; recipients.test.ts looks at them beside a neighbour that writes to the same.
+  "GET /api/v1/recipients/{address}": { kind: "nobodys" },
+  "DELETE /api/v1/recipients/{address}": { kind: "nobodys" },
+  "DELETE /api/v1/operator/recipients/{address}": operators("recipients/maria%40example.com"),
   "POST /api/v1/webhooks": { kind: "nobodys" },
   "GET /api/v1/webhooks": { kind: "list" },
   "PATCH /api/v1/webhooks/{id}": {

@@ -114,7 +114,7 @@ test.skipIf(!hasDaemon)("an ordered stop leaves nothing that is not in the repli
     const { status } = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email({ subject }) });
     expect(status).toBe(202);
   }
-  const { pid } = pombo.app.replicator.status() ?? {};
+  const { pid } = pombo.app.replicator?.status() ?? {};
   await pombo.app.stop(0);
   expect(logged(pombo, "replication.stopped")[0]?.fields).toMatchObject({ isComplete: true });
   expect(existsSync(`/proc/${pid}`)).toBe(false);
@@ -137,7 +137,7 @@ test.skipIf(!hasDaemon)(
   async () => {
     using replica = replicaFolder();
     await using pombo = await startReplicated(replica.path);
-    const { pid } = pombo.app.replicator.status() ?? {};
+    const { pid } = pombo.app.replicator?.status() ?? {};
     await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email({ subject: "Last" }) });
     // What stands there now takes no row, as a full disk would not.
     const file = join(pombo.config.dataDir, "litestream/owner.db");

@@ -309,7 +309,7 @@ test.skipIf(!hasDaemon)("what still runs elsewhere and writes to the replica is 
     for (let index = 0; !isOver; index += 1)
       await of.pombo.workspace.call("POST", "/api/v1/emails", { body: of.pombo.email({ subject: `Email ${index}` }) });
   })();
-  await waitUntil("it is replicated", 20_000, () => (of.pombo.app.replicator.status()?.lastSyncAt ?? null) !== null);
+  await waitUntil("it is replicated", 20_000, () => (of.pombo.app.replicator?.status()?.lastSyncAt ?? null) !== null);
   let out = "";
   for (let tries = 0; tries < 20 && !out.includes("IT IS RUNNING"); tries += 1) {
     rmSync(of.dataDir, { recursive: true, force: true });

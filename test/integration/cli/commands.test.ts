@@ -220,15 +220,15 @@ const LISTS: ListCase[] = [
       workspaceRecord({ blocks: BLOCKS, name: "two\twords" }),
     ],
     screen: [
-      "ID                                    CREATED (UTC)        PLAN     STATE    MONTH  WAITING  NAME",
-      `${W}  2026-01-31 08:15:00  starter  open      3400        3  Loja da Maria`,
-      `${W}  2026-01-31 08:15:00  starter  blocked   3400        3  Loja da Maria`,
-      `${W}  2026-01-31 08:15:00  starter  held      3400        3  two words`,
+      "ID             NAME           PLAN     STATE    MONTH  WAITING  CREATED",
+      "01a1fd60-a478  Loja da Maria  starter  open      3400        3  2026-01-31",
+      "01a1fd60-a478  Loja da Maria  starter  blocked   3400        3  2026-01-31",
+      "01a1fd60-a478  two words      starter  held      3400        3  2026-01-31",
     ],
     piped: [
-      `${W}\t${TIME}\tstarter\topen\t3400\t3\tLoja da Maria`,
-      `${W}\t${TIME}\tstarter\tblocked\t3400\t3\tLoja da Maria`,
-      `${W}\t${TIME}\tstarter\theld\t3400\t3\ttwo words`,
+      `${W}\tLoja da Maria\tstarter\topen\t3400\t3\t${TIME}`,
+      `${W}\tLoja da Maria\tstarter\tblocked\t3400\t3\t${TIME}`,
+      `${W}\ttwo words\tstarter\theld\t3400\t3\t${TIME}`,
     ],
     empty: "There are no workspaces yet. Create one with pombo workspace create NAME.",
   },
@@ -240,9 +240,9 @@ const LISTS: ListCase[] = [
       { kind: "grant", amount: -5, smsId: null, segments: null, note: null, createdAt: TIME },
     ],
     screen: [
-      "TIME (UTC)           KIND         AMOUNT  SEGMENTS  SMS                                   NOTE",
-      `2026-01-31 08:15:00  reservation      -2         2  ${ID}  -`,
-      "2026-01-31 08:15:00  grant            -5         -  -                                     -",
+      "TIME (UTC)           KIND         AMOUNT  SEGMENTS  SMS                 NOTE",
+      "2026-01-31 08:15:00  reservation      -2         2  01b1fd60-a478-7fc3  -",
+      "2026-01-31 08:15:00  grant            -5         -  -                   -",
     ],
     piped: [`${TIME}\treservation\t-2\t2\t${ID}\t-`, `${TIME}\tgrant\t-5\t-\t-\t-`],
     empty: "This workspace never had SMS credits. Grant some with pombo credits grant WORKSPACE AMOUNT.",
@@ -251,8 +251,8 @@ const LISTS: ListCase[] = [
     args: ["suppression", "list", W, "--channel", "email"],
     asks: `GET /operator/workspaces/${W}/suppressions?channel=email&`,
     rows: [{ address: "a@x.test", reason: "manual", channel: "email", suppressedAt: TIME }],
-    screen: ["SUPPRESSED (UTC)     CHANNEL  REASON  ADDRESS", "2026-01-31 08:15:00  email    manual  a@x.test"],
-    piped: [`${TIME}\temail\tmanual\ta@x.test`],
+    screen: ["ADDRESS   CHANNEL  REASON  SUPPRESSED (UTC)", "a@x.test  email    manual  2026-01-31 08:15:00"],
+    piped: [`a@x.test\temail\tmanual\t${TIME}`],
     empty: "Nobody is suppressed. Add a list with pombo suppression import WORKSPACE FILE.",
   },
   {
@@ -260,10 +260,10 @@ const LISTS: ListCase[] = [
     asks: `GET /operator/held-suppressions?workspaceId=${W}&site=mx.x.test&`,
     rows: [HELD],
     screen: [
-      "HELD (UTC)           WORKSPACE                             CHANNEL  REASON       SITE       ADDRESS",
-      `2026-01-31 08:15:00  ${W}  email    hard_bounce  mx.x.test  a@x.test`,
+      "ADDRESS   SITE       REASON       CHANNEL  HELD (UTC)           WORKSPACE",
+      "a@x.test  mx.x.test  hard_bounce  email    2026-01-31 08:15:00  01a1fd60-a478",
     ],
-    piped: [`${TIME}\t${W}\temail\thard_bounce\tmx.x.test\ta@x.test`],
+    piped: [`a@x.test\tmx.x.test\thard_bounce\temail\t${TIME}\t${W}`],
     empty: "No bounces are held.",
   },
   {
@@ -271,11 +271,11 @@ const LISTS: ListCase[] = [
     asks: `GET /operator/domains?workspaceId=${W}&`,
     rows: [DOMAIN],
     screen: [
-      "ID                                    WORKSPACE                             STATUS   CREATED (UTC)        VERIFIED (UTC)  DOMAIN",
-      `${ID}  ${W}  pending  2026-01-31 08:15:00  -               loja.test`,
+      "ID             DOMAIN     STATUS   VERIFIED (UTC)  WORKSPACE",
+      "01b1fd60-a478  loja.test  pending  -               01a1fd60-a478",
     ],
-    piped: [`${ID}\t${W}\tpending\t${TIME}\t-\tloja.test`],
-    empty: "This workspace has registered no domain (POST /api/v1/domains with its API key).",
+    piped: [`${ID}\tloja.test\tpending\t-\t${W}`],
+    empty: "This workspace has registered no domain. Register one with pombo domain add NAME.",
   },
 ];
 
@@ -284,13 +284,13 @@ test.each(LISTS.map((each) => [each.args.join(" "), each] as const))(
   async (_, list) => {
     let rows = list.rows;
     await using desk = startDesk(() => ({ data: rows, meta: NONE }));
-    expect(await desk.run(list.args, { width: 200 })).toEqual({ code: 0, out: `${list.screen.join("\n")}\n`, err: "" });
+    expect(await desk.run(list.args, { width: 80 })).toEqual({ code: 0, out: `${list.screen.join("\n")}\n`, err: "" });
     expect(desk.asked).toEqual([{ line: `${list.asks}limit=100`, body: null }]);
     expect(await desk.run(list.args)).toEqual({ code: 0, out: `${list.piped.join("\n")}\n`, err: "" });
     const json = await desk.run([...list.args, "--json"], { width: 80 });
     expect([json.out.split("\n").length, JSON.parse(json.out)]).toEqual([2, rows]);
     rows = [];
-    expect(await desk.run(list.args, { width: 80 })).toEqual({ code: 0, out: `${list.empty}\n`, err: "" });
+    expect(await desk.run(list.args, { width: 120 })).toEqual({ code: 0, out: `${list.empty}\n`, err: "" });
     // Another program gets an empty list, and a person beside it the words.
     expect(await desk.run(list.args)).toEqual({ code: 0, out: "", err: `${list.empty}\n` });
     expect((await desk.run([...list.args, "--json"])).out).toBe("[]\n");

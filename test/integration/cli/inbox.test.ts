@@ -49,7 +49,9 @@ test("pombo inbox lists what came, by itself and with its options", async () => 
   const listed = await desk.run(["inbox", "--json"]);
   expect(JSON.parse(listed.out)).toEqual([ENTRY]);
   const shown = (await runHere(["inbox", "--data-dir", desk.folder], { width: 160 })).out;
-  expect(shown).toContain(`${ID}  2026-01-31 08:15:00  postmaster  José <jose@example.net>  Bad \uFFFD[31mthings`);
+  expect(shown).toContain(
+    `01a1fd60-a478  2026-01-31 08:15:00  postmaster  José <jose@example.net>  Bad \uFFFD[31mthings`,
+  );
 });
 
 test("pombo inbox show prints a mail as text that no terminal obeys, and with --raw its bytes", async () => {
@@ -70,12 +72,22 @@ test("pombo inbox show prints a mail as text that no terminal obeys, and with --
 test("pombo inbox delete deletes one, and what is not there is said", async () => {
   await using desk = startInbox();
   expect((await desk.run(["inbox", "delete", ID])).out).toBe("The mail is deleted.\n");
-  expect((await desk.run(["inbox", "show", "x/../y"])).err).toContain("There is no mail with this id");
-  expect(desk.asked.map(({ line }) => line)).toEqual([
-    `DELETE /operator/inbox/${ID}`,
-    "GET /operator/inbox/x%2F..%2Fy",
-  ]);
+  const other = ID.replace("01a", "01b");
+  expect((await desk.run(["inbox", "show", other])).err).toContain("There is no mail with this id");
+  expect(desk.asked.map(({ line }) => line)).toEqual([`DELETE /operator/inbox/${ID}`, `GET /operator/inbox/${other}`]);
   for (const name of ["show", "delete"]) expect((await desk.run(["inbox", name])).code).toBe(2);
+});
+
+test("the beginning of an id that the list shows is enough", async () => {
+  await using desk = startInbox();
+  expect((await desk.run(["inbox", "delete", "01A1FD60-a478"])).out).toBe("The mail is deleted.\n");
+  expect(desk.asked.at(-1)?.line).toBe(`DELETE /operator/inbox/${ID}`);
+  const unknown = await desk.run(["inbox", "show", "x/../y"]);
+  expect(unknown).toEqual({
+    code: 1,
+    out: "",
+    err: 'There is no mail "x/../y". Give its id, at least the first 8 characters of its id; pombo inbox lists them.\n',
+  });
 });
 
 test("its help tells of all three", async () => {

@@ -125,6 +125,16 @@ test("a directory and a configuration of another one: the directory counts, with
   });
 });
 
+test("a directory on which nothing runs, without a configuration: both are said", async () => {
+  using place = setUp();
+  const missing = join(place.folder, "none.toml");
+  expect(await runHere(["queue", "--data-dir", place.dataDir, "--config", missing])).toEqual({
+    code: 1,
+    out: "",
+    err: `No pombo runs on ${place.dataDir}. There is no configuration at ${missing}. Create one with pombo init --config ${missing}, or name another with --config FILE.\n`,
+  });
+});
+
 test("a link in the socket's place is not followed", async () => {
   using place = setUp();
   await using desk = startDesk(() => ({ data: workspaceRecord() }));
@@ -158,6 +168,7 @@ const NOBODY = {
   args: [],
   env: {},
   out: () => undefined,
+  say: () => undefined,
   err: () => undefined,
   write: () => undefined,
   flushed: () => Promise.resolve(),
@@ -168,5 +179,5 @@ const NOBODY = {
   isInteractive: false,
   setExitCode: () => undefined,
   outliveSession: () => undefined,
-    fail: () => undefined,
+  fail: () => undefined,
 };

@@ -128,7 +128,7 @@ test("single messages are listed by destination, workspace, time and kind", asyn
     ...["--queued-before", "2026-11-21T12:00Z", "--limit", "3"],
   ]);
   expect(out.trimEnd().split("\n")).toHaveLength(3);
-  expect(out).toContain("maria@example.com\t451 later");
+  expect(out).toContain(`${ID}\tmaria@example.com\tdelivery_delayed\t2\t${TIME}\t${TIME}\t451 later`);
   expect(err).toContain("These are the first 3");
   const [, first, second] = desk.asked.map(({ line }) => new URLSearchParams(line.split("?")[1]));
   expect(Object.fromEntries(first ?? [])).toMatchObject({
@@ -197,7 +197,6 @@ test("what is meant must be said, once and whole", async () => {
     ["drop"],
     ["drop", "--emails"],
     ["drop", "--all"],
-    ["drop", ID.slice(0, 8)],
     ["drop", ID, "--to", "x.test"],
     ["drop", "--queued-before", "yesterday"],
     ["retry"],
@@ -229,6 +228,43 @@ test("retry says how many are due now; ids that nothing has end it with 1", asyn
     1,
     `1 email is due now.\nNo longer waiting: ${W}.\nUnknown ids: ${ID}.\n`,
   ]);
+});
+
+const FOUND = ["email", "event", "sms"].map((kind, index) => ({
+  ...{ kind, id: `01b1fd60-a478-7fc${index}-8fd7-7499a9ff2c18`, workspaceId: W, from: "", to: "a@x.test" },
+  ...{ status: "queued", createdAt: TIME },
+}));
+
+/** Finds what begins as asked. */
+function finding({ line, body }: Asked): Scripted {
+  const prefix = /^GET \/operator\/trace\?find=(.*)&events=true$/.exec(line)?.[1];
+  if (prefix !== undefined) return { data: FOUND.filter(({ id }) => id.startsWith(prefix)) };
+  return { data: part({ changed: { ...NONE, email: body.ids.length } }) };
+}
+
+test("the short ids that queue list shows are enough, for emails, SMS and events", async () => {
+  await using desk = startDesk(finding);
+  const short = FOUND.map(({ id }) => id.slice(0, 18));
+  expect((await desk.run(["queue", "retry", ...short])).out).toBe("3 emails are due now.\n");
+  expect(desk.asked.at(-1)).toEqual({ line: "POST /operator/queue/retry", body: { ids: FOUND.map(({ id }) => id) } });
+});
+
+test("the beginning of several ids changes nothing, and names them; one of none too", async () => {
+  await using desk = startDesk(finding);
+  for (const verb of ["retry", "drop"]) {
+    const several = await desk.run(["queue", verb, "01b1fd60-a478"]);
+    expect([several.code, several.out]).toEqual([1, ""]);
+    expect(several.err).toBe(
+      [
+        '"01b1fd60-a478" matches several messages; give the id:',
+        ...FOUND.map(({ id, kind }) => `  ${id}  ${kind}  queued  a@x.test`),
+        "",
+      ].join("\n"),
+    );
+    for (const none of ["01b1fd60-b", "01b1", "../x"])
+      expect((await desk.run(["queue", verb, none])).err).toStartWith(`There is no message "${none}". Give its id`);
+  }
+  expect(desk.asked.filter(({ line }) => line.startsWith("POST"))).toEqual([]);
 });
 
 test("a time may be given in several ways, and is UTC", () => {

@@ -29,17 +29,22 @@ const WELL: Json = {
 
 test("one screen says it all, and all well ends with 0", async () => {
   await using desk = startDesk(() => ({ data: WELL }));
-  const { code, out, err } = await runHere(["status", "--data-dir", desk.folder], { width: 100 });
+  const { code, out, err } = await runHere(["status", "--data-dir", desk.folder], { width: 80 });
   expect([code, err]).toEqual([0, ""]);
   expect(out).toBe(`pombo 1.2.3 (abc1234), up since 2026-01-31 08:15:00 UTC: it accepts and sends.
 
-  Emails       1,234 emails wait, the oldest since 2026-01-31 08:15:00 UTC, 3 being delivered, 12 delayed
+  Emails       1,234 emails wait, the oldest since 2026-01-31 08:15:00 UTC, 3
+               being delivered, 12 delayed
   SMS          no segment waits
-  Webhooks     at least 100,000 calls wait, the oldest since 2026-01-31 08:15:00 UTC
+  Webhooks     at least 100,000 calls wait, the oldest since 2026-01-31 08:15:00
+               UTC
   Last 5 min   100 accepted, 98 delivered, 2 deferred, 1 bounced, 0 failed
-  Disk         12.5 GiB free (412 days at the present growth); the database takes 2.9 MiB, its WAL 512 B
-  Sites        4 sites blocked: mx.x.test until 2026-01-31 08:15:00 UTC (timed out); and 3 more (pombo queue)
-  SMS route    vodacom: 1 of 2 links bound; the last session ended: the bind was refused
+  Disk         12.5 GiB free (412 days at the present growth); the database
+               takes 2.9 MiB, its WAL 512 B
+  Sites        4 sites blocked: mx.x.test until 2026-01-31 08:15:00 UTC (timed
+               out); and 3 more (pombo queue)
+  SMS route    vodacom: 1 of 2 links bound; the last session ended: the bind was
+               refused
   Workspaces   1 blocked, 1 of them held: Loja\ufffd[2J (held)
   Replication  not set up
 `);

@@ -9,7 +9,7 @@ const GROUPS = {
   credits: ["grant", "deduct", "list"],
   sender: ["list", "add", "remove"],
   suppression: ["list", "import", "export", "held"],
-  domain: ["list", "suspend", "resume"],
+  domain: ["list", "add", "check", "suspend", "resume"],
 };
 
 test("help names every command, on standard output", async () => {
@@ -64,6 +64,9 @@ test("the nearest command is named, and the reason is not pushed off the screen 
   const typo = "pombo has no command worksace. Did you mean workspace? pombo --help lists them all.\n";
   for (const args of [["worksace"], ["worksace", "list"], ["help", "worksace"]])
     expect(await runHere(args)).toEqual({ code: 2, out: "", err: typo });
+  expect((await runHere(["create", "workspace"])).err).toBe(
+    "pombo has no command create. Did you mean pombo workspace create or pombo key create? pombo --help lists them all.\n",
+  );
   const words = "It has: list, pause, resume, retry, drop. pombo queue --help describes them.\n";
   expect((await runHere(["queue", "lst"])).err).toBe(`pombo queue has no command lst. Did you mean list? ${words}`);
   expect((await runHere(["inbox", "sow", "x"])).err).toStartWith("pombo inbox has no command sow. Did you mean show?");
@@ -88,25 +91,38 @@ test.each([
   [["credits", "grant"], "WORKSPACE and AMOUNT are missing."],
   [["workspace", "list", "x"], '"x" is one argument too many.'],
   [["workspace", "create", ""], "NAME must not be empty."],
-  [["workspace", "list", "--frob"], "Unknown option '--frob'."],
-  [["workspace", "block", "x", "--reason"], "Option '--reason <value>' argument missing."],
-  [["workspace", "block", "x", "--reason", ""], "--reason needs a value."],
-  [["workspace", "block", "x", "--hold=yes"], "Option '--hold' does not take an argument."],
-  [["workspace", "create", "x", "-x"], "Unknown option '-x'."],
-  [["workspace", "list", "--data-dir="], "--data-dir needs a value."],
+  [["workspace", "list", "--frob"], "There is no option --frob."],
+  [["queue", "list", "--tu", "x.test"], "There is no option --tu. Did you mean --to?"],
+  [["queue", "list", "--to", "--sms"], "--to needs a value: --to TO."],
+  [["workspace", "block", "x", "--reason"], "--reason needs a value: --reason TEXT."],
+  [["workspace", "block", "x", "--reason", ""], "--reason needs a value: --reason TEXT."],
+  [["workspace", "block", "x", "--hold=yes"], "--hold takes no value."],
+  [["workspace", "create", "x", "-x"], "There is no option -x."],
+  [["workspace", "list", "--data-dir="], "--data-dir needs a value: --data-dir DIR."],
   [["credits", "grant", "x", "much"], 'AMOUNT must be a whole number above 0, not "much".'],
   [["credits", "deduct", "x", "0"], 'AMOUNT must be a whole number above 0, not "0".'],
   [["credits", "grant", "x", "1.5"], 'AMOUNT must be a whole number above 0, not "1.5".'],
-  [["credits", "grant", "x", "-5"], "Unknown option '-5'."],
+  [["credits", "grant", "x", "-5"], "There is no option -5."],
   [["suppression", "held", "--apply"], "--apply needs --workspace, --site or --all."],
   [["suppression", "held", "--drop"], "--drop needs --workspace, --site or --all."],
   [["suppression", "held", "--apply", "--drop", "--all"], "--apply and --drop cannot be combined."],
   [["suppression", "held", "x", "--workspace", "y"], "The workspace is given twice."],
   [["suppression", "held", "--apply", "--all", "--site", "y"], "--all cannot be combined with a workspace or --site."],
-  [["dev", "--port", "70000"], "--port must be a number from 0 to 65535, not 70000."],
+  ...["70000", "0x1f90", "8e3", " 80", "http"].map((port): [string[], string] => [
+    ["dev", "--port", port],
+    `--port must be a number from 0 to 65535, not ${port}.`,
+  ]),
   [
     ["webhook", "listen", "--forward", "localhost:3000"],
     "--forward must be an address such as http://127.0.0.1:3000/hook, not localhost:3000.",
+  ],
+  [
+    ["webhook", "listen", "--forward", "http:3000/hook"],
+    "--forward must be an address such as http://127.0.0.1:3000/hook, not http:3000/hook.",
+  ],
+  [
+    ["webhook", "listen", "--api", "http://127.0.0.1:8080/?x=1"],
+    "--api must be an address without ? and #, such as http://127.0.0.1:8080, not http://127.0.0.1:8080/?x=1.",
   ],
   [
     ["webhook", "listen", "--api", "ftp://x"],
@@ -119,6 +135,9 @@ test.each([
   const name = args[0] === "dev" || args[0] === "serve" ? args[0] : args.slice(0, 2).join(" ");
   expect([said.code, said.out]).toEqual([2, ""]);
   expect(said.err).toStartWith(`pombo ${name}: ${reason}\n\nUsage: pombo ${name}`);
+  // The reason stays on the screen.
+  expect(said.err).toEndWith(`\n\npombo ${name} --help describes it.\n`);
+  expect(said.err.split("\n").length).toBeLessThan(10);
   expect(desk.asked).toEqual([]);
 });
 

@@ -92,8 +92,7 @@ test("a folder, a link and a pipe in the place of a file of the database are ref
     using folder = withDatabase();
     const path = folder.file + end;
     const aside = join(folder.path, "aside");
-    if (end === "") renameSync(path, aside);
-    else writeFileSync(aside, "");
+    renameSync(path, aside);
     symlinkSync(aside, path);
     expectFinal(refusal(folder.file), path, "is a link");
     renameSync(path, join(folder.path, "link"));
@@ -113,8 +112,8 @@ test.skipIf(process.geteuid?.() !== 0)("what root or another has left beside it 
   const open = join(import.meta.dir, "../../../src/platform/db/open.ts");
   for (const end of ["", "-wal", "-shm"]) {
     using folder = withDatabase();
-    for (const each of [folder.path, folder.file]) chownSync(each, 65_534, 65_534);
-    if (end !== "") writeFileSync(folder.file + end, "", { mode: 0o600 });
+    for (const each of [folder.path, ...["", "-wal", "-shm"].map((name) => folder.file + name)])
+      chownSync(each, 65_534, 65_534);
     chownSync(folder.file + end, 0, 0);
     const { stdout } = Bun.spawnSync([...AS, process.execPath, "-e", code, open, folder.file], { env: {} });
     const said = stdout.toString();

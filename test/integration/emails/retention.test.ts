@@ -4,6 +4,7 @@ import { waitUntil } from "../../support/peers/process.ts";
 import { openEmailRetentionStore } from "../../../src/modules/emails/store/retention-store.ts";
 import { openEmailStore } from "../../../src/modules/emails/store/store.ts";
 import { openUsageStore } from "../../../src/modules/plans/store.ts";
+import { walkBatch } from "../../../src/platform/db/purge.ts";
 import { temporaryDatabase } from "../../support/db/temporary.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -70,7 +71,8 @@ describe("records older than the retention", () => {
       }
     })();
     for (const notBefore of [100_000, 350_000, 353_000, 10_000_000]) {
-      for (let after: number | null = 0; after !== null;) after = retention.purge(after, notBefore);
+      for (let after: number | null = 0; after !== null;)
+        after = walkBatch(retention, { after, limit: 100, notBefore });
       // By brute force: each row that is there, and none that is not.
       expect(sqlite.query("SELECT COUNT(*) AS count FROM email WHERE ended_at < ?").get(notBefore)).toEqual({
         count: 0,
@@ -117,7 +119,7 @@ describe("records older than the retention", () => {
       addTotal: (key, amount) => emails.addTotal(key, amount),
       giveStorageBack: (workspaceId, bytes) => usageStore.giveStorageBack(workspaceId, bytes),
     });
-    await committer.commit(() => retention.purge(0, Date.now() - 400 * DAY_MS));
+    await committer.commit(() => walkBatch(retention, { after: 0, limit: 100, notBefore: Date.now() - 400 * DAY_MS }));
     const after = await list();
     expect([after.data.length, after.meta.total]).toEqual([1, 1]);
     const { storageBytes, ...left } = await usage();

@@ -1,6 +1,8 @@
 // A whole pombo with the sandbox's SMSC at its other end, as `pombo dev` joins them, on a clock that stands still.
 
+import { openInbox } from "../../../src/sandbox/mx/inbox.ts";
 import { sandboxRoutes } from "../../../src/sandbox/web/routes.ts";
+import { openSentStore, type SentStore } from "../../../src/sandbox/web/sent-store.ts";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../../src/cli/commands/dev/config.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../../src/config/config.ts";
 import { NumberingPlan } from "../../../src/modules/sms/encoding/phone-number.ts";
@@ -44,13 +46,18 @@ export async function startPhones(prefixes = DEFAULT_SMS_PREFIXES): Promise<Phon
   });
   const { name, number } = SANDBOX_SENDERS;
   const numbering = new NumberingPlan(prefixes);
+  let sent: SentStore | null = null;
   const instance = await startInstance({
     clock,
-    beside: sandboxRoutes(undefined as never, { phone: { texts, smsc, ownNumber: number, numbering } }),
+    beside: sandboxRoutes(openInbox(":memory:"), {
+      phone: { texts, smsc, ownNumber: number, numbering },
+      instance: () => (sent === null ? null : { sent, keys: { apiKey: "", operatorKey: "" } }),
+    }),
     configure(config) {
       config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password: PASSWORD }, prefixes) };
     },
   });
+  sent = openSentStore(instance.app.db);
   const path = `/api/v1/operator/workspaces/${instance.workspace.id}`;
   for (const each of [name, number])
     await instance.operator.call("POST", `${path}/sender-ids`, { body: { name: each } });

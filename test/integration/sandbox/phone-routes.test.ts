@@ -14,7 +14,7 @@ const ONE = "+258841234567";
 
 function arrived(changes: Partial<PhoneText> = {}): PhoneText {
   const usual = { from: "Loja", to: ONE, body: "Bom dia", segments: 1, encoding: "gsm7" } as const;
-  return { ...usual, receivedAt: NOON, direction: "in", ...changes };
+  return { ...usual, receivedAt: NOON, direction: "in", reference: null, ...changes };
 }
 
 function open(outcome: WrittenBack, ...kept: PhoneText[]) {

@@ -31,7 +31,12 @@ async function makeFlooded(smsc: Awaited<ReturnType<typeof startSmsc>>) {
     log: { event: () => undefined, error: (_, error) => expect(error).toBeUndefined() },
     failedWrites: { reportError: () => undefined, keepSegment: () => undefined },
     reducer: { apply: () => [], markUncertain: () => [] },
-    dispatcher: { nudge: () => undefined, offer: () => undefined, forgetAlongside: () => undefined, claimAlongside: () => () => undefined },
+    dispatcher: {
+      nudge: () => undefined,
+      offer: () => undefined,
+      forgetAlongside: () => undefined,
+      claimAlongside: () => () => undefined,
+    },
     links: {
       pauseReading(isPaused) {
         pressed.push(isPaused);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { openSmsRetentionStore } from "../../../src/modules/sms/queue/retention-store.ts";
+import { walkBatch } from "../../../src/platform/db/purge.ts";
 import { temporaryDatabase } from "../../support/db/temporary.ts";
 import { startTexting } from "../../support/texting/world.ts";
 
@@ -34,7 +35,8 @@ describe("SMS older than the retention", () => {
     ])();
     const open = ["ready", "in_flight", "unknown"].map((state) => insert(NOW - 8, ["delivered", state]));
     const young = insert(NOW, ["delivered"]);
-    for (let after: number | null = 0; after !== null;) after = retention.purgeMessages(after, NOW);
+    for (let after: number | null = 0; after !== null;)
+      after = walkBatch(retention.messages, { after, limit: 100, notBefore: NOW });
     const ids = (table: string, column: string) =>
       (sqlite.query(`SELECT DISTINCT ${column} AS id FROM ${table} ORDER BY 1`).all() as { id: number }[]).map(
         ({ id }) => id,
@@ -54,11 +56,11 @@ describe("SMS older than the retention", () => {
     await world.smsc.until({ acknowledged: 1 });
     const { db, committer, smsStores } = world.instance.app;
     const later = Date.now() + 1_000;
-    await committer.commit(() => smsStores.retention.purgeMessages(0, later));
+    await committer.commit(() => walkBatch(smsStores.retention.messages, { after: 0, limit: 100, notBefore: later }));
     expect((await world.instance.workspace.call("GET", `/api/v1/sms/${id}`)).status).toBe(404);
     const count = () => db.sqlite.query("SELECT COUNT(*) AS count FROM sms_inbound").get();
     expect(count()).toEqual({ count: 1 });
-    await committer.commit(() => smsStores.retention.purgeInbound(0, later));
+    await committer.commit(() => walkBatch(smsStores.retention.inbound, { after: 0, limit: 100, notBefore: later }));
     expect(count()).toEqual({ count: 0 });
     expect(world.instance.bugs).toEqual([]);
   });

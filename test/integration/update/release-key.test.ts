@@ -23,6 +23,18 @@ test("a key is made outside the checkout, for its owner alone, and signs with th
     expect((await run("public", key)).out).toBe(made.out);
     expect((await run("make", key)).code).not.toBe(0);
     writeFileSync(file, "pombo");
+    const signOn = async (date: string) => {
+      const child = Bun.spawn(["bash", join(PROJECT, "script/release-key"), "sign", key, file], {
+        env: { ...process.env, SOURCE_DATE_EPOCH: date },
+        stdout: "ignore",
+      });
+      expect(await child.exited).toBe(0);
+      return await Bun.file(`${file}.minisig`).text();
+    };
+    const first = await signOn("1700000000");
+    expect(first).toContain("\ttimestamp:1700000000\t");
+    expect(await signOn("1700000000")).toBe(first);
+    expect(await signOn("1700000001")).not.toBe(first);
     expect(await run("sign", key, file)).toEqual({ code: 0, out: `${file}.minisig`, err: "" });
     const publicKey = readPublicKey(await Bun.file(`${key}.pub`).text());
     const signature = readSignature(await Bun.file(`${file}.minisig`).text());

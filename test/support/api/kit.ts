@@ -22,8 +22,8 @@ export interface HeldInstance extends AsyncDisposable {
   clock: FakeClock;
   /** Lets what was accepted come to its end, then moves the time on. */
   advance(ms: number): Promise<void>;
-  /** Ends the app and starts it again on the same data; that takes some milliseconds of its time. */
-  restart(): Promise<void>;
+  /** Ends the app and starts it again on the same data, after what is done `between`; that takes some milliseconds of its time. */
+  restart(between?: () => void): Promise<void>;
 }
 
 /** An instance whose time stands still at `startMs`. */
@@ -37,7 +37,7 @@ export async function startHeld(startMs: number, options: Omit<InstanceOptions, 
       await pombo.app.worker.idle();
       clock.advance(ms);
     },
-    restart: () => whileTimePasses(clock, pombo.restart()),
+    restart: (between) => whileTimePasses(clock, pombo.restart(between)),
     [Symbol.asyncDispose]: () => whileTimePasses(clock, pombo[Symbol.asyncDispose]()),
   };
 }

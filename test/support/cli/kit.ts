@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../../src/cli/command-table.ts";
+import { layOut } from "../../../src/cli/framework/screen.ts";
 import { CommandError } from "../../../src/cli/framework/definition.ts";
 import { StartError } from "../../../src/platform/errors.ts";
 import type { Json } from "../fakes/instance.ts";
@@ -32,6 +33,7 @@ export interface Said {
 
 export interface Screen {
   width?: number;
+  hasColour?: boolean;
   input?: string | Uint8Array;
   /** Somebody sits there. */
   isInteractive?: boolean;
@@ -98,6 +100,8 @@ export async function runHere(args: string[], options: Screen & { env?: Record<s
       args: [],
       env: options.env ?? {},
       out: (text) => void (said.out += `${text}\n`),
+      say: (text) =>
+        void (said.out += `${layOut(text, { width: options.width ?? null, hasColour: options.hasColour ?? false })}\n`),
       write: (bytes) => void (said.out += Buffer.from(bytes).toString("latin1")),
       err: (text) => void (said.err += `${text}\n`),
       flushed: () => Promise.resolve(),
@@ -108,7 +112,7 @@ export async function runHere(args: string[], options: Screen & { env?: Record<s
       stopSignal: () => options.stop ?? new Promise(() => undefined),
       onUnhandledRejection: () => undefined,
       outliveSession: () => undefined,
-    fail: () => undefined,
+      fail: () => undefined,
     });
     return { code, ...said };
   } catch (error) {

@@ -91,7 +91,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     sent({ recipient = "maria@example.com", host = BOUNCE_HOST, at = clock.now() } = {}) {
       const uid = newId(at, systemRandom);
       const address = returnPath({ id: uid, recipient }, host, KEY);
-      emails.set(uid, { recipientAddress: recipient, returnPath: address });
+      emails.set(uid, { recipientAddress: recipient, isErased: false, returnPath: address });
       return { uid, address };
     },
     client: (how) => openTalk(port, how),

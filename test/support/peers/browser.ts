@@ -1,7 +1,7 @@
 // A real browser without a window, driven over its DevTools protocol: one page at a time, with every
 // request that it makes and every word of complaint written down. Ended by its own pid.
 
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathOf, type Tool } from "./packages.ts";
 import { startProcess, waitUntil, type Cleanup } from "./process.ts";
@@ -12,6 +12,8 @@ const START_TIMEOUT_MS = 20_000;
 const STEP_TIMEOUT_MS = 30_000;
 /** How much of a page's words is told when something is awaited on it in vain. */
 const TOLD_LENGTH = 1500;
+
+const KEY_CODES: Record<string, number> = { Tab: 9, Enter: 13, Escape: 27, ArrowLeft: 37, ArrowRight: 39 };
 
 /** No window, no sandbox of its own (it refuses to have one as root), and no talk of its own with anybody. */
 const FLAGS = [
@@ -24,6 +26,13 @@ const FLAGS = [
 /** A message of the protocol whose shape the caller knows. */
 // oxlint-disable-next-line no-explicit-any
 type Message = any;
+
+export interface Screen {
+  /** CSS pixels. */
+  width: number;
+  height: number;
+  scheme: "light" | "dark";
+}
 
 export interface BrowserPage {
   /** Every URL asked for, with what came of it; null: nothing yet. */
@@ -40,6 +49,12 @@ export interface BrowserPage {
   click(selector: string): Promise<void>;
   /** Types into what the selector finds first, as a person does. */
   type(selector: string, text: string): Promise<void>;
+  /** Presses a key on what has the focus, such as `j` or `Tab`. */
+  press(key: string): Promise<void>;
+  /** From now on the page is seen so. */
+  emulate(screen: Screen): Promise<void>;
+  /** Writes what is seen to a PNG file. */
+  screenshot(file: string): Promise<void>;
 }
 
 /** Starts the browser with its files in `folder` and opens an empty page. */
@@ -172,6 +187,20 @@ async function pageOf(connection: Connection, sessionId: string): Promise<Browse
     type: async (selector, text) => {
       await evaluate(`${await found(selector)}.focus()`);
       await call("Input.insertText", { text });
+    },
+    press: async (key) => {
+      const code = key.length === 1 ? key.toUpperCase().charCodeAt(0) : (KEY_CODES[key] ?? 0);
+      const pressed = { key, windowsVirtualKeyCode: code, ...(key.length === 1 ? { text: key } : {}) };
+      await call("Input.dispatchKeyEvent", { type: key.length === 1 ? "keyDown" : "rawKeyDown", ...pressed });
+      await call("Input.dispatchKeyEvent", { type: "keyUp", ...pressed });
+    },
+    emulate: async ({ width, height, scheme }) => {
+      await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
+      await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }] });
+    },
+    screenshot: async (file) => {
+      const { data } = await call("Page.captureScreenshot", { format: "png" });
+      writeFileSync(file, Buffer.from(data, "base64"));
     },
   };
 }

@@ -6,7 +6,8 @@ import { join } from "node:path";
 /** A disk whose syncs fail while a test wants it, for one process that is started with its environment. */
 export interface FailingSync {
   env: Record<string, string>;
-  begin(): void;
+  /** `after`: so many syncs succeed first. */
+  begin(after?: number): void;
   end(): void;
 }
 
@@ -27,7 +28,7 @@ export function buildFailingSync(folder: string): FailingSync | null {
   const switchFile = join(folder, "failing-sync.on");
   return {
     env: { LD_PRELOAD: library, FAILING_SYNC: switchFile },
-    begin: () => writeFileSync(switchFile, ""),
+    begin: (after = 0) => writeFileSync(switchFile, " ".repeat(after)),
     end: () => rmSync(switchFile, { force: true }),
   };
 }

@@ -181,7 +181,7 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
       await turn(6);
     },
     [Symbol.dispose]() {
-      guard.stop();
+      void guard.stop();
       of[Symbol.dispose]();
     },
   };

@@ -15,6 +15,14 @@ test.each([
   expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d {2}/, ""))).toEqual([expected]);
 });
 
+test("good news is green, bad news red, a delay yellow, and the rest as it is", () => {
+  const colours: (string | undefined)[] = [];
+  const log = sandboxLog((_, colour) => colours.push(colour));
+  for (const name of ["email.delivered", "email.bounced", "refused", "email.delivery_delayed", "mx"]) log.event(name);
+  log.error("here", new Error("x"));
+  expect(colours).toEqual(["green", "red", "red", "yellow", undefined, "red"]);
+});
+
 test.each([
   [8080, 8081],
   [65_535, 65_534],

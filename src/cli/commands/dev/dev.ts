@@ -25,7 +25,8 @@ import { startSandboxDns } from "../../../sandbox/dns/server.ts";
 import { openInbox } from "../../../sandbox/mx/inbox.ts";
 import { startSandboxMx } from "../../../sandbox/mx/server.ts";
 import { Reports } from "../../../sandbox/mx/reporter.ts";
-import { sandboxRoutes } from "../../../sandbox/web/routes.ts";
+import { KEYS_PATH, type SandboxInstance, sandboxRoutes } from "../../../sandbox/web/routes.ts";
+import { openSentStore } from "../../../sandbox/web/sent-store.ts";
 import { startSandboxSmsc } from "../../../sandbox/smsc/server.ts";
 import { openTexts } from "../../../sandbox/smsc/message-store.ts";
 import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../../../sandbox/dns/zone.ts";
@@ -91,25 +92,8 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
   );
 }
 
-interface WorldOptions {
-  directory: string;
-  port: number;
-  /** Of the numbers that can be texted. */
-  prefixes: string[];
-  log: Log;
-  /** Receives a function that closes each part, in the order of their start. */
-  closers: (() => Promise<void> | void)[];
-  fatal: (reason: string) => void;
-}
-
-async function startWorld(options: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
-  const { directory, port, prefixes, log, closers, fatal } = options;
-  const isNew = claimDirectory(directory);
-  const inbox = openInbox(inboxFile(directory));
-  closers.push(() => inbox.close());
-  let domains: DomainStore | null = null;
-  const dns = await startSandboxDns({ answer: sandboxZone(() => domains) });
-  closers.push(() => dns.close());
+/** The SMSC, and the messages of its phones. */
+async function startPhones({ directory, log, closers }: WorldOptions) {
   const texts = openTexts(join(directory, TEXTS_FILE));
   closers.push(() => texts.close());
   const password = Buffer.from(systemRandom.bytes(SMSC_PASSWORD_OCTETS)).toString("hex");
@@ -122,6 +106,29 @@ async function startWorld(options: WorldOptions): Promise<{ app: App; keys: Sand
     onEvent: (line) => log.event("smsc", { detail: line }),
   });
   closers.push(() => smsc.close());
+  return { texts, smsc, password };
+}
+
+interface WorldOptions {
+  directory: string;
+  port: number;
+  /** Of the numbers that can be texted. */
+  prefixes: string[];
+  log: Log;
+  /** Receives a function that closes each part, in the order of their start. */
+  closers: (() => Promise<void> | void)[];
+  fatal: (reason: string) => void;
+}
+
+async function startWorld(options: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
+  const { directory, port, prefixes, log, closers } = options;
+  const isNew = claimDirectory(directory);
+  const inbox = openInbox(inboxFile(directory));
+  closers.push(() => inbox.close());
+  let domains: DomainStore | null = null;
+  const dns = await startSandboxDns({ answer: sandboxZone(() => domains) });
+  closers.push(() => dns.close());
+  const { texts, smsc, password } = await startPhones(options);
   const config = sandboxConfig(directory, port, dns.address);
   config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password }, prefixes) };
 
@@ -153,13 +160,19 @@ async function startWorld(options: WorldOptions): Promise<{ app: App; keys: Sand
   config.email.destinationPort = mx.port;
 
   const phone = { texts, smsc, ownNumber: SANDBOX_SENDERS.number, numbering: new NumberingPlan(prefixes) };
-  let isSeeded = false;
+  let instance: SandboxInstance | null = null;
   const app = await startApp({
     config,
     instanceKey,
-    environment: { clock: systemClock, random: systemRandom, log: withoutSetup(log, () => isSeeded), fatal },
+    environment: {
+      clock: systemClock,
+      random: systemRandom,
+      log: withoutSetup(log, () => instance !== null),
+      fatal: options.fatal,
+    },
     isRateBlocking: false,
-    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone }),
+    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone, instance: () => instance }),
+    docsKeys: KEYS_PATH,
     refused: refusalLog(log),
     exampleDomain: SANDBOX_DOMAIN,
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
@@ -170,7 +183,7 @@ async function startWorld(options: WorldOptions): Promise<{ app: App; keys: Sand
   inbound = app.inbound;
   domains = openDomainStore(app.db);
   const keys = operatorKey === null ? readKeys(directory) : await seed(app, operatorKey, chooseKey(port));
-  isSeeded = true;
+  instance = { sent: openSentStore(app.db), keys };
   if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
   return { app, keys };
 }
@@ -205,7 +218,7 @@ function parseAddress(place: string): { address: string; port: number } {
 function readPort(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PORT;
   const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
   throw new UsageError(`--port must be a number from 0 to 65535, not ${plain(text)}.`);
 }
 

@@ -1,22 +1,24 @@
 import { errorBody, type OnRefused } from "../../../platform/http/errors.ts";
 import { errorText, type Log } from "../../../platform/log.ts";
 import { MAGIC_NUMBERS, buildNumber } from "../../../sandbox/smsc/magic-numbers.ts";
+import type { Terminal } from "../../framework/definition.ts";
+import { findColour } from "../../framework/screen.ts";
 import { SANDBOX_SENDERS } from "./config.ts";
 
 const NAME_WIDTH = 18;
 
 /** The sandbox's log: one line an event, for people. */
-export function sandboxLog(write: (line: string) => void): Log {
+export function sandboxLog(write: Terminal["err"]): Log {
   const time = () => new Date().toTimeString().slice(0, 8);
   return {
     event(name, fields = {}) {
       const words = Object.entries(fields).flatMap(([key, value]) => formatField(key, value));
       const title = name.replace(/^email\./, "").replaceAll(/[._]/g, " ");
-      write(`${time()}  ${`${title}  `.padEnd(NAME_WIDTH)}${words.join("  ")}`.trimEnd());
+      write(`${time()}  ${`${title}  `.padEnd(NAME_WIDTH)}${words.join("  ")}`.trimEnd(), findColour(name));
     },
     error(where, error, fields = {}) {
       const details = Object.entries(fields).map(([key, value]) => ` (${key} ${value})`);
-      write(`${time()}  internal error in ${where}${details.join("")}: ${errorText(error)}`);
+      write(`${time()}  internal error in ${where}${details.join("")}: ${errorText(error)}`, "red");
     },
   };
 }
@@ -60,7 +62,7 @@ export function welcome(
 pombo's sandbox is ready. Nothing you send leaves this machine.
 
   API    ${url}
-  Inbox  ${ready.inboxUrl}   (mail and phones; open it in a browser)
+  Inbox  ${ready.inboxUrl}   (mail and phones; for a browser)
   Docs   ${url}/docs   (the API, to read and try)
   Key    ${apiKey}
   Data   ${place.directory}${place.isKept ? "" : "   (temporary; keep it between runs with --data DIR)"}
@@ -76,18 +78,22 @@ Look at its status:
 
   curl -s -w '\\n' '${url}/api/v1/emails?limit=1&include=status' -H "X-API-Key: $POMBO_KEY"
 
-Test recipients, at any domain: bounce@ is refused, defer@ is accepted at the third attempt, slow@
-answers after five seconds. bounce-later@ accepts the message and sends a bounce a second later,
-complaint@ a complaint. And anyone@anything.invalid: the domain does not exist, so the email is
-delivery_delayed at first, and bounced once DNS has said so twice, ten minutes apart.
+Test recipients, at any domain: bounce@ is refused, defer@ is accepted at the
+third attempt, slow@ answers after five seconds. bounce-later@ accepts the
+message and sends a bounce a second later, complaint@ a complaint. And
+anyone@anything.invalid: the domain does not exist, so the email is
+delivery_delayed at first, and bounced once DNS has said so twice, ten minutes
+apart.
 
-Send an SMS; it arrives on the phone at ${ready.inboxUrl}#phones, where you can reply:
+Send an SMS; it arrives on a phone, where you can reply:
+${ready.inboxUrl}#phones
 
   curl -s -w '\\n' ${url}/api/v1/sms \\
     -H "X-API-Key: $POMBO_KEY" -H 'Content-Type: application/json' \\
     -d '{"to": "${number}", "from": "${SANDBOX_SENDERS.number}", "body": "O seu código é 482913."}'
 
-Test numbers have five zeros and two digits at the end. That page lists all ${MAGIC_NUMBERS.length}; some of them:
+Test numbers have five zeros and two digits at the end. That page lists all ${MAGIC_NUMBERS.length};
+some of them:
 
 ${SHOWN.map((row) => `  ${buildNumber(row, number)}  ${row.told}`).join("\n")}
 

@@ -1,10 +1,10 @@
 // `pombo queue retry` and `pombo queue drop`. Each request changes a part of the messages and says where to go on, so
 // that a terminal sees the progress over a million of them.
 
-import { isId } from "../../../platform/uuid.ts";
 import type { QueueChanged } from "../../../modules/operator/queue-schema.ts";
 import { CommandError, UsageError } from "../../framework/definition.ts";
 import { KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
+import { findMessage } from "../../client/find.ts";
 import { toBatches } from "../../client/instance-client.ts";
 import { record, type Shown, type Work } from "../../client/operator-command.ts";
 import { count, plain } from "../../framework/text.ts";
@@ -50,18 +50,13 @@ export async function dropMessages(work: Work): Promise<Shown> {
 async function readSelection(work: Work, allOption: "--all" | null): Promise<Selection> {
   const { args } = work;
   const ids = args.several("ID");
-  const wrong = ids.find((id) => !isId(id));
-  if (wrong !== undefined)
-    throw new UsageError(
-      `${plain(JSON.stringify(wrong))} is not an id: pombo queue list and pombo trace show whole ids.`,
-    );
   const kinds = readKinds(work);
   const options = ["to", "workspace", "queued-before"].filter((name) => args.text(name) !== undefined);
   const isAll = allOption !== null && args.isSet("all");
   if (ids.length > 0) {
     if (options.length + kinds.length > 0 || isAll)
       throw new UsageError("Ids cannot be combined with other options that choose messages.");
-    return { ids };
+    return { ids: await Promise.all(ids.map((id) => findMessage(work.api, id))) };
   }
   if (isAll && options.length > 0)
     throw new UsageError("--all cannot be combined with --to, --workspace or --queued-before.");

@@ -4,8 +4,8 @@ import type { DeliveryState, QueuedMessage, QueueOverview } from "../../../modul
 import { UsageError } from "../../framework/definition.ts";
 import { FILTER_OPTIONS, KIND_OPTIONS, KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { dropMessages, retryMessages } from "./change.ts";
-import { type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
-import { type Column, tableLines } from "../../framework/table.ts";
+import { findFrame, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
+import { type Column, type Frame, tableLines } from "../../framework/table.ts";
 import { count, plain, timeCell, timeText } from "../../framework/text.ts";
 
 type Overview = typeof QueueOverview.static;
@@ -26,7 +26,7 @@ export const QUEUE_COMMANDS: OperatorCommand[] = [
     async run({ api, args, terminal }) {
       const limit = wholeNumber(args.text("limit"), 1_000);
       const seen = await api.call<Overview>("GET", `/operator/queue${limit === undefined ? "" : `?limit=${limit}`}`);
-      return { kind: "words", data: seen, words: formatOverview(seen, terminal.width) };
+      return { kind: "words", data: seen, words: formatOverview(seen, findFrame(terminal)) };
     },
   },
   {
@@ -36,7 +36,8 @@ export const QUEUE_COMMANDS: OperatorCommand[] = [
       ...KIND_OPTIONS,
       limit: { value: "N", about: `how many are shown (${DEFAULT_LIST})` },
     },
-    about: "List messages that wait, oldest first: emails, or others with --sms, --webhooks or a number.",
+    about:
+      "List messages that wait, oldest first: emails, or others with --sms, --webhooks or a number. Trace, retry and drop take the short ids that it shows.",
     run: listMessages,
   },
   {
@@ -93,12 +94,12 @@ const COLUMNS: Column<Line>[] = [
   { title: "TO", of: ({ to }) => to },
   { title: "WAITING", of: ({ waiting }) => waiting },
   { title: "RUNNING", of: ({ running }) => running },
-  { title: "OLDEST", of: ({ oldestAt }) => oldestAt, isTime: true },
-  { title: "NEXT", of: ({ nextAttemptAt }) => nextAttemptAt, isTime: true },
-  { title: "WHY", of: ({ why }) => why },
+  { title: "OLDEST", of: ({ oldestAt }) => oldestAt, kind: "time" },
+  { title: "NEXT", of: ({ nextAttemptAt }) => nextAttemptAt, kind: "time" },
+  { title: "WHY", of: ({ why }) => why, kind: "prose" },
 ];
 
-function formatOverview(seen: Overview, width: number | null): string {
+function formatOverview(seen: Overview, frame: Frame | null): string {
   const { paused, waiting, running, others } = seen;
   const lines = [
     ...seen.destinations.map(toEmailLine),
@@ -121,9 +122,9 @@ function formatOverview(seen: Overview, width: number | null): string {
       why: explain(webhook, paused),
     })),
   ];
-  const table = tableLines(lines, COLUMNS, width);
+  const table = tableLines(lines, COLUMNS, frame);
   // A program gets only the lines.
-  if (width === null) return table.join("\n");
+  if (frame === null) return table.join("\n");
   const pause =
     paused === null ? [] : [`All delivery is paused since ${timeText(paused.since)}: ${plain(paused.reason)}`];
   const head = `${count(waiting, "email waits", "emails wait")}, ${running.toLocaleString("en")} being delivered.`;
@@ -165,13 +166,13 @@ function explainEmails({ state, reason, held, waiting, blockedUntil }: Destinati
 }
 
 const MESSAGE_COLUMNS: Column<Message>[] = [
-  { title: "ID", of: ({ id }) => id },
-  { title: "QUEUED", of: ({ queuedAt }) => queuedAt, isTime: true },
-  { title: "STATE", of: ({ state }) => state },
-  { title: "ATTEMPTS", of: ({ attempts }) => attempts },
-  { title: "NEXT", of: ({ nextAttemptAt }) => nextAttemptAt, isTime: true },
+  { title: "ID", of: ({ id }) => id, kind: "message" },
   { title: "TO", of: ({ to }) => to },
-  { title: "LAST REPLY", of: ({ lastReply }) => lastReply },
+  { title: "STATE", of: ({ state }) => state, kind: "status" },
+  { title: "ATTEMPTS", of: ({ attempts }) => attempts },
+  { title: "NEXT", of: ({ nextAttemptAt }) => nextAttemptAt, kind: "time" },
+  { title: "QUEUED", of: ({ queuedAt }) => queuedAt, kind: "time" },
+  { title: "LAST REPLY", of: ({ lastReply }) => lastReply, kind: "prose" },
 ];
 
 async function listMessages(work: Work): Promise<Shown> {
@@ -188,7 +189,7 @@ async function listMessages(work: Work): Promise<Shown> {
     break;
   }
   const shown = rows.slice(0, limit);
-  const lines = (width: number | null) => tableLines(shown, MESSAGE_COLUMNS, width);
+  const lines = (frame: Frame | null) => tableLines(shown, MESSAGE_COLUMNS, frame);
   const empty = shown.length === 0 && filter.to === undefined ? await suggestKinds(work, filter, kinds[0]) : NOTHING;
   return { kind: "list", data: shown, lines, empty };
 }

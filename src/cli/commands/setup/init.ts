@@ -50,7 +50,8 @@ function initialize(args: Arguments, terminal: Terminal): void {
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...created };
-  terminal.out(args.isSet("json") ? jsonLine(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
+  if (args.isSet("json")) terminal.out(jsonLine(shown));
+  else terminal.say(summary({ ...shown, bounceHost: config.email.bounceHost }));
 }
 
 function existing(file: string, options: ConfigOptions, terminal: Terminal): Plan {
@@ -80,12 +81,10 @@ function summary(made: NewInstance & { config: string; dataDir: string; bounceHo
   Configuration  ${made.config}
   Data           ${made.dataDir}
 
-Operator key, shown only now. Programs on other machines create workspaces with it; commands on this one
-need no key. Keep it in a password manager:
+Operator key, shown only now. Programs on other machines create workspaces with it; commands on this one need no key. Keep it in a password manager:
   ${made.operatorKey}
 
-Recovery key, shown only now. Without it a backup of the database cannot be used.
-Do not keep it on this server only:
+Recovery key, shown only now. Without it a backup of the database cannot be used. Do not keep it on this server only:
   ${made.recoveryKey}
 
 Start it:

@@ -46,8 +46,9 @@ export function freshConfig(file: string, options: ConfigOptions, terminal: Pick
   throw new StartError(lines.join("\n"));
 }
 
+/** Options have the names of keys without their table. */
 function toOption(key: string): string {
-  return key === LISTEN ? "listen" : key.replaceAll("_", "-");
+  return key.slice(key.lastIndexOf(".") + 1).replaceAll("_", "-");
 }
 
 /** Writes a new file; reports a folder that is created for it. Throws StartError. */

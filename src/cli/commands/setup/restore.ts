@@ -77,7 +77,8 @@ async function restoreDatabase(args: Arguments, terminal: Terminal): Promise<voi
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, ...toJson(restored) };
-  terminal.out(args.isSet("json") ? jsonLine(shown) : summary(restored, { file, config, isNew: plan.text !== null }));
+  if (args.isSet("json")) terminal.out(jsonLine(shown));
+  else terminal.say(summary(restored, { file, config, isNew: plan.text !== null }));
 }
 
 /** Exits with 0 after a good drill. */
@@ -94,7 +95,8 @@ async function drill(args: Arguments, terminal: Terminal): Promise<void> {
   const { outcome, words, tookMs } = drilled;
   if (outcome !== "good") terminal.setExitCode(1);
   const seconds = (tookMs / 1_000).toLocaleString("en", { maximumFractionDigits: 1 });
-  terminal.out(args.isSet("json") ? jsonLine(drilled) : `${outcome}: ${plain(words)} It took ${seconds} s.`);
+  if (args.isSet("json")) terminal.out(jsonLine(drilled));
+  else terminal.say(`${outcome}: ${plain(words)} It took ${seconds} s.`);
 }
 
 function useConfig(file: string, args: Arguments, terminal: Terminal): Plan {

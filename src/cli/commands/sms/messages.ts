@@ -1,13 +1,14 @@
 // The output of `pombo sms`. Text from SMSCs is shown without control characters.
 
 import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
+import { paintStatus } from "../../framework/screen.ts";
 import { count, labelledLines, plain, timeCell, timeText } from "../../framework/text.ts";
 
 type Link = typeof OperatorLink.static;
 type History = typeof LinkHistory.static;
 type Line = (typeof LinkTestRecord.static)["lines"][number];
 
-const STATES: Record<Link["state"], string> = {
+export const STATES: Record<Link["state"], string> = {
   bound: "bound",
   partly: "half bound",
   connecting: "connecting",
@@ -18,7 +19,7 @@ const STATES: Record<Link["state"], string> = {
 };
 
 /** "bound since 2026-01-31 08:15:00", "refused, again at 08:16:00". */
-export function formatLinkState({ state, since, retryAt }: Link): string {
+function formatLinkState({ state, since, retryAt }: Link): string {
   const words = STATES[state];
   if (retryAt !== null) return `${words}, again at ${timeCell(retryAt).slice(11)}`;
   return since === null || state === "closed" ? words : `${words} since ${timeCell(since)}`;
@@ -40,7 +41,7 @@ export function formatLink(link: Link, { events, pdus }: History): string {
   const head = labelledLines([
     ["Link", plain(`${link.name} of route ${link.route}`)],
     ["SMSC", plain(`${link.host}:${link.port}, ${TLS[link.tls] ?? link.tls}`)],
-    ["State", formatLinkState(link)],
+    ["State", paintStatus(formatLinkState(link))],
     ["Window", `${link.window.used} of ${link.window.size}`],
     ["Rate", `${link.rate.now} of ${link.rate.configured} segments a second`],
     ["Message ids", formatIdFormat(link.ids)],

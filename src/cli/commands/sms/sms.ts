@@ -4,7 +4,7 @@ import { systemClock } from "../../../platform/clock.ts";
 import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
 import { CommandError, UsageError } from "../../framework/definition.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
-import { getAdvice, formatLastError, formatIdFormat, formatTestLine, formatLink, formatLinkState } from "./messages.ts";
+import { getAdvice, formatLastError, formatIdFormat, formatTestLine, formatLink, STATES } from "./messages.ts";
 import type { Column } from "../../framework/table.ts";
 import { jsonLine, plain } from "../../framework/text.ts";
 
@@ -12,18 +12,20 @@ type Link = typeof OperatorLink.static;
 type Test = typeof LinkTestRecord.static;
 
 const COLUMNS: Column<Link>[] = [
-  { title: "ROUTE", of: ({ route }) => route },
   { title: "LINK", of: ({ name }) => name },
-  { title: "SMSC", of: ({ host, port, tls }) => `${host}:${port}${tls === "none" ? "" : " TLS"}` },
-  { title: "STATE (UTC)", of: formatLinkState },
+  { title: "ROUTE", of: ({ route }) => route },
+  { title: "STATE", of: ({ state }) => STATES[state], kind: "status" },
+  { title: "SINCE", of: ({ since }) => since, kind: "time" },
   { title: "WINDOW", of: ({ window }) => `${window.used}/${window.size}` },
   { title: "RATE", of: ({ rate }) => `${rate.now}/${rate.configured}` },
-  { title: "IDS", of: ({ ids }) => ids ?? "-" },
   { title: "ACCEPTED", of: ({ submits }) => submits.accepted },
   { title: "REFUSED", of: ({ submits: { refused, later, throttled } }) => refused + later + throttled },
   { title: "UNCERTAIN", of: ({ submits: { unanswered, lost } }) => unanswered + lost },
   { title: "RECEIPTS", of: ({ receipts }) => receipts },
-  { title: "LAST ERROR (UTC)", of: formatLastError },
+  { title: "AGAIN", of: ({ retryAt }) => retryAt, kind: "time" },
+  { title: "SMSC", of: ({ host, port, tls }) => `${host}:${port}${tls === "none" ? "" : " TLS"}` },
+  { title: "IDS", of: ({ ids }) => ids },
+  { title: "LAST ERROR", of: formatLastError, kind: "prose" },
 ];
 
 const NO_LINKS = "No link is configured. Add one under [[sms.routes]] in the configuration.";
@@ -82,7 +84,7 @@ async function links({ api, args, terminal, isJson }: Work): Promise<Shown> {
   );
   const notes = [...advised, ...new Set(idFormats)];
   if (notes.length === 0) return shown;
-  return { ...shown, lines: (width) => [...shown.lines(width), "", ...notes] };
+  return { ...shown, lines: (frame) => [...shown.lines(frame), "", ...notes] };
 }
 
 async function test({ api, args, terminal, isJson }: Work): Promise<Shown> {
@@ -94,7 +96,7 @@ async function test({ api, args, terminal, isJson }: Work): Promise<Shown> {
   let linkTest = await api.call<Test>("POST", "/operator/sms/trial", body);
   if (!isJson) {
     const via = linkTest.link === null ? "" : `, link ${linkTest.link}`;
-    terminal.out(plain(`Testing route ${linkTest.route}${via}: three messages to ${linkTest.to}. Ctrl-C stops it.`));
+    terminal.say(plain(`Testing route ${linkTest.route}${via}: three messages to ${linkTest.to}. Ctrl-C stops it.`));
   }
   const { id } = linkTest;
   const lines = [...linkTest.lines];
@@ -103,7 +105,7 @@ async function test({ api, args, terminal, isJson }: Work): Promise<Shown> {
     isStopped = true;
   });
   const show = (more: Test["lines"]) => {
-    if (!isJson) for (const line of more) terminal.out(formatTestLine(line));
+    if (!isJson) for (const line of more) terminal.say(formatTestLine(line));
   };
   show(lines);
   while (linkTest.verdict === null) {
@@ -123,7 +125,7 @@ async function test({ api, args, terminal, isJson }: Work): Promise<Shown> {
   }
   const { result, sentences } = linkTest.verdict;
   if (isJson) terminal.out(jsonLine({ ...linkTest, lines }));
-  else terminal.out(["", ...sentences.map((sentence) => plain(sentence))].join("\n"));
+  else terminal.say(["", ...sentences.map((sentence) => plain(sentence))].join("\n"));
   const ending = ENDINGS[result];
   if (isStopped) throw new CommandError("Stopped. Messages already sent may still arrive.", INTERRUPTED);
   if (ending !== null && ending.words !== null) throw new CommandError(ending.words, ending.code);

@@ -15,19 +15,19 @@ type SuppressionEntry = typeof Suppression.static;
 type Held = typeof HeldSuppression.static;
 
 const COLUMNS: Column<SuppressionEntry>[] = [
-  { title: "SUPPRESSED", of: ({ suppressedAt }) => suppressedAt, isTime: true },
+  { title: "ADDRESS", of: ({ address }) => address },
   { title: "CHANNEL", of: ({ channel }) => channel },
   { title: "REASON", of: ({ reason }) => reason },
-  { title: "ADDRESS", of: ({ address }) => address },
+  { title: "SUPPRESSED", of: ({ suppressedAt }) => suppressedAt, kind: "time" },
 ];
 
 const HELD_COLUMNS: Column<Held>[] = [
-  { title: "HELD", of: ({ heldAt }) => heldAt, isTime: true },
-  { title: "WORKSPACE", of: ({ workspaceId }) => workspaceId },
-  { title: "CHANNEL", of: ({ channel }) => channel },
-  { title: "REASON", of: ({ reason }) => reason },
-  { title: "SITE", of: ({ site }) => site },
   { title: "ADDRESS", of: ({ address }) => address },
+  { title: "SITE", of: ({ site }) => site },
+  { title: "REASON", of: ({ reason }) => reason },
+  { title: "CHANNEL", of: ({ channel }) => channel },
+  { title: "HELD", of: ({ heldAt }) => heldAt, kind: "time" },
+  { title: "WORKSPACE", of: ({ workspaceId }) => workspaceId, kind: "id" },
 ];
 
 const CHANNEL = { value: "CHANNEL", about: "only email, or only sms" };

@@ -81,7 +81,7 @@ async function updateLocked(context: Context, config: Config, terminal: Terminal
       terminal.err("The update continues. A second signal stops it at once; the next start of pombo repairs that."),
     );
   const brought = await host.bring();
-  if (brought === null) return terminal.out(`${binary} is already this executable.`);
+  if (brought === null) return terminal.say(`${binary} is already this executable.`);
   const next = await askVersion(brought);
   const database = databaseFile(config.dataDir);
   try {
@@ -91,7 +91,7 @@ async function updateLocked(context: Context, config: Config, terminal: Terminal
   }
   // No instance is set up yet.
   await host.replace();
-  terminal.out(`pombo ${formatVersion(next)} is installed at ${binary}.`);
+  terminal.say(`pombo ${formatVersion(next)} is installed at ${binary}.`);
 }
 
 async function updateInstance(
@@ -122,7 +122,7 @@ async function updateInstance(
     unit,
   };
   const { env } = terminal;
-  const say = (text: string) => terminal.out(text);
+  const say = (text: string) => terminal.say(text);
   await runUpdate({ ...context, draft, dataDir, database, journal, running, unit, env, clock: systemClock, say });
 }
 

@@ -10,6 +10,7 @@ import { systemRandom } from "../../../platform/random.ts";
 import { createSecret, formatSecret, buildSignatureHeaders } from "../../../modules/webhooks/sign.ts";
 import { CommandError, type Terminal } from "../../framework/definition.ts";
 import { Forwarder } from "./forwarder.ts";
+import { paintStatus } from "../../framework/screen.ts";
 import { count, jsonLine, plain } from "../../framework/text.ts";
 import { getErrorMessage } from "../../../platform/errors.ts";
 
@@ -90,7 +91,7 @@ export async function listenToEvents(
   if (options.forward !== undefined) terminal.err(`Signing secret: ${formatSecret(secret)}`);
   const take = (event: Event) => {
     const print = (outcome: string) =>
-      terminal.out(options.json ? jsonLine(event) : plain(`${formatLine(event)}${outcome}`));
+      options.json ? terminal.out(jsonLine(event)) : terminal.say(`${formatLine(event)}${plain(outcome)}`);
     const { forward: url } = options;
     if (url === undefined) return print("");
     forwarder.add(toResource(event), async () => print(await forward(event, url, { secret, clock, signal })));
@@ -207,7 +208,7 @@ async function forward(
 
 function formatLine({ type, timestamp, data }: Event): string {
   const about = [data.id, data.to, data.address, data.domain].filter((word) => word !== undefined);
-  return `${timestamp}  ${type.padEnd(24)}  ${about.join("  ")}`;
+  return `${plain(timestamp)}  ${paintStatus(plain(type.padEnd(24)))}  ${plain(about.join("  "))}`;
 }
 
 function pause(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {

@@ -16,11 +16,12 @@ import { NO_CONNECTION } from "./connection-attempts.ts";
 import type { EmailJob, EmailState } from "../queue/store.ts";
 import type { DeliveryHealth } from "./delivery-health.ts";
 import { formatExpiredReason } from "./held-queue-expiry.ts";
-import { type Attempt, type RecordResultDeps, toJobResult } from "./record-result.ts";
+import { type Attempt, recordOutcome, type RecordResultDeps, toJobResult } from "./record-result.ts";
 import type { DeliveryResult, FindTransport, OutgoingMessage, Refusal } from "./transport.ts";
 
 /** The failedReason of what was still queued from a deleted domain. */
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";
+const RECIPIENT_ERASED = "The recipient was erased";
 const DOMAIN_GONE: Refusal = { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
 
 export interface DeliverDeps extends RecordResultDeps {
@@ -41,6 +42,7 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
     async attempt(job, context) {
       const loaded = loadOrGiveUp(job, deps);
       if (loaded === "unreadable") return failUnreadable(job, deps);
+      if (loaded === "erased") return cancelErased(job, deps);
       if (loaded === null) return { action: { kind: "complete" }, isReached: null };
       const result = await deliver(loaded, context);
       deps.health.note(result);
@@ -61,6 +63,7 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
       deps.emails.setSentAt(job.id, job.uncertainSince);
       deps.emails.setPossibleDuplicate(job.id);
     },
+    recordOutcome: (outcome) => recordOutcome(outcome, deps),
     stateAfterError: ({ state }) => ({ ...state, lastReply: "pombo failed inside; see its log" }),
     getName: (id) => deps.emails.findStateById(id)?.email.uid ?? null,
   };
@@ -75,7 +78,7 @@ interface Loaded extends Attempt {
 }
 
 /** A stored email that cannot be read is an internal error, tried again as every other, but not past its life. */
-function loadOrGiveUp(job: EmailJob, deps: DeliverDeps): Loaded | null | "unreadable" {
+function loadOrGiveUp(job: EmailJob, deps: DeliverDeps): Loaded | null | "erased" | "unreadable" {
   try {
     return load(job, deps);
   } catch (error) {
@@ -97,12 +100,25 @@ function failUnreadable(job: EmailJob, deps: DeliverDeps): JobResult<EmailState>
   };
 }
 
-function load(job: EmailJob, deps: DeliverDeps): Loaded | null {
+/** Its recipient was erased between its claim and now, or while an earlier attempt ran that a crash cut off. */
+function cancelErased(job: EmailJob, deps: DeliverDeps): JobResult<EmailState> {
+  const endedAt = deps.clock.now();
+  return {
+    action: { kind: "complete" },
+    isReached: null,
+    record(ownsRow) {
+      if (ownsRow) endEmail(job.id, { status: "canceled", endedAt, attempts: job.attempt - 1 }, deps);
+    },
+  };
+}
+
+function load(job: EmailJob, deps: DeliverDeps): Loaded | null | "erased" {
   const found = deps.emails.findForDelivery(job.id);
   if (found === undefined) return null;
   const { email, body } = found;
   // A report has ended it between its claim and now.
   if (email.status !== "queued") return null;
+  if (email.isErased) return "erased";
   // Only what is final loses its content: an empty mail in its place would be worse than none.
   if (body === null) throw new Error("the content of an email that is not final is missing");
   return {
@@ -161,6 +177,8 @@ function findRefusal({ job, email, to, deps }: Loaded): Refusal | null {
     });
     return { kind: "refused", status: "failed", category: "expired", reason };
   }
+  if (deps.emails.isErased(job.id))
+    return { kind: "refused", status: "canceled", category: "policy", reason: RECIPIENT_ERASED };
   const suppressed = deps.suppressions.reasonFor(email.workspaceId, comparableAddress(to));
   if (suppressed === null) return null;
   const reason = `The recipient became suppressed (${suppressed}) after the email was accepted`;

@@ -1,5 +1,6 @@
 // The delivery of emails: the worker, the transports, and what these share: sites, sessions, memory.
 
+import { join } from "node:path";
 import type { Config, SiteConfig } from "../../../config/config.ts";
 import type { Context } from "../../../platform/context.ts";
 import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
@@ -7,6 +8,7 @@ import { parseRanges } from "../../../platform/ip/address.ts";
 import { ownAddresses, requireSources } from "../../../platform/ip/own-addresses.ts";
 import { usableMemory } from "../../../platform/memory-limit.ts";
 import type { PauseView } from "../../../platform/queue/delivery-pause.ts";
+import { OutcomeJournal } from "../../../platform/queue/outcome-journal.ts";
 import { Worker } from "../../../platform/queue/worker.ts";
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { PROVIDERS, type SiteRules } from "../../../protocols/smtp/providers.ts";
@@ -50,7 +52,10 @@ export interface EmailDelivery {
 }
 
 /** Nothing begins to act before the worker is started. Throws StartError. */
-export function createEmailDelivery({ email, hostname, site, relay }: Config, deps: EmailDeliveryDeps): EmailDelivery {
+export function createEmailDelivery(
+  { email, hostname, site, relay, dataDir }: Config,
+  deps: EmailDeliveryDeps,
+): EmailDelivery {
   const { clock, steady, log, workspaces } = deps;
   requireSources(email);
   const rules = [...site.map(toSiteRules), ...PROVIDERS];
@@ -83,6 +88,7 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
   const worker = new Worker({
     ...deps,
     handler: createEmailHandler({ ...deps, refusals, findTransport }),
+    outcomes: new OutcomeJournal(join(dataDir, "outcomes.journal"), log),
     scheduleMs: email.retryScheduleMs,
     // No more than sessions: a job that waits for one must not take the place of one that would not.
     maxJobs: email.maxSessions,

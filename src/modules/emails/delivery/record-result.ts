@@ -9,9 +9,9 @@ import { shorten } from "../../../protocols/smtp/replies/reply.ts";
 import { describeTransmission } from "../../../protocols/smtp/transmit.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { Bounce } from "../api/schema.ts";
-import { endEmail, NO_REPLY, type RecordEmailEvent } from "../events.ts";
+import { endEmail, endWaiting, NO_REPLY, type RecordEmailEvent } from "../events.ts";
 import { reportSite } from "../reports/process-report.ts";
-import type { EmailJob, EmailState } from "../queue/store.ts";
+import type { EmailJob, EmailState, QueueStore } from "../queue/store.ts";
 import type { AttemptRow, EmailEnd, EmailRow, EmailStore } from "../store/store.ts";
 import { formatDialogue, formatTls, formatTries, NO_CONNECTION, toReplyColumns } from "./connection-attempts.ts";
 import { DNS_SITE, type RefusalWatch } from "./refusal-watch.ts";
@@ -42,6 +42,7 @@ export interface RecordResultDeps {
   clock: Pick<Clock, "now">;
   log: Log;
   recordEvent: RecordEmailEvent;
+  queue: Pick<QueueStore, "removeWaiting">;
   /** The form of words, and of the recipient's address in them, that may stand in the log. */
   show: (words: string, recipient: string) => string;
 }
@@ -54,6 +55,16 @@ export interface Attempt {
 }
 
 type EmailJobResult = JobResult<EmailState>;
+
+/** An acceptance in the journal of outcomes, as JSON: all of it but the dialogue. */
+interface StoredOutcome {
+  row: AttemptRow;
+  end: EmailEnd;
+  workspaceId: number;
+}
+
+/** Its place is small; a server's words are at most four bytes a character. */
+const MAX_OUTCOME_REPLY = 200;
 
 export function toJobResult(attempt: Attempt, result: DeliveryResult): EmailJobResult {
   switch (result.kind) {
@@ -95,7 +106,7 @@ function finish(attempt: Attempt, final: Final): EmailJobResult {
       if (!ownsRow) return recordTimes(attempt, end);
       endEmail(job.id, end, deps);
       final.write?.();
-      suppression?.write();
+      if (suppression !== undefined && suppression !== null && !deps.emails.isErased(job.id)) suppression.write();
     },
     committed() {
       logResult(`email.${end.status}`, attempt, detail);
@@ -103,6 +114,14 @@ function finish(attempt: Attempt, final: Final): EmailJobResult {
       suppression?.log();
     },
   };
+}
+
+/** Inside a transaction: an acceptance that an earlier run knew of and could not write. */
+export function recordOutcome(outcome: string, deps: RecordResultDeps): void {
+  const { row, end, workspaceId } = JSON.parse(outcome) as StoredOutcome;
+  deps.emails.insertAttempt(row);
+  endEmail(row.emailId, end, deps);
+  if (end.status === "delivered") deps.rates.answered(workspaceId, false);
 }
 
 /** The email waits for its next attempt. */
@@ -126,6 +145,12 @@ function defer(attempt: Attempt, deferred: Deferred): EmailJobResult {
       deps.emails.insertAttempt(row);
       recordTimes(attempt, { sentAt });
       if (!ownsRow) return;
+      // Its recipient was erased while the attempt ran: there is nothing left to try again.
+      if (deps.emails.isErased(job.id)) {
+        if (isUncertain) deps.emails.setPossibleDuplicate(job.id);
+        endWaiting(job.id, { status: "canceled", endedAt: row.endedAt }, deps);
+        return;
+      }
       // R28: it may have been accepted, and it will be sent again.
       if (isUncertain) deps.emails.setPossibleDuplicate(job.id);
       deps.recordEvent("email.delivery_delayed", { id: job.id, workspaceId: email.workspaceId }, row.endedAt);
@@ -146,7 +171,8 @@ function recordTimes(
 function fromRefusal(attempt: Attempt, { status, category, reason }: Refusal): EmailJobResult {
   const type = category === "expired" ? "transient" : "undetermined";
   const bounce: Bounce | null = status === "failed" ? { type, category, ...NO_REPLY } : null;
-  const end = { status, endedAt: attempt.deps.clock.now(), failedReason: reason, bounce };
+  const failedReason = status === "canceled" ? null : reason;
+  const end = { status, endedAt: attempt.deps.clock.now(), failedReason, bounce };
   return finish(attempt, { row: null, end, isReached: null, detail: reason });
 }
 
@@ -178,9 +204,11 @@ function fromAcceptance(attempt: Attempt, result: Transmitted): EmailJobResult {
   deps.reportedRefusals.noteReply(reportSite(email.recipientAddress), email.workspaceId, endedAt);
   // A relay has yet to deliver it.
   const status = isDirect ? "delivered" : "sent";
-  return finish(attempt, {
-    row: toRow(attempt, result, status, null),
-    end: { status, endedAt, sentAt: getSentAt(result), deliveredAt: isDirect ? endedAt : null },
+  const row = toRow(attempt, result, status, null);
+  const end = { status, endedAt, sentAt: getSentAt(result), deliveredAt: isDirect ? endedAt : null } as const;
+  const finished = finish(attempt, {
+    row,
+    end,
     isReached: true,
     detail: describeTransmission(transmission),
     write() {
@@ -190,6 +218,18 @@ function fromAcceptance(attempt: Attempt, result: Transmitted): EmailJobResult {
       if (isDirect && transmission.address !== null) deps.reporters.note(transmission.address);
     },
   });
+  return {
+    ...finished,
+    outcome() {
+      const reply = row.reply === null ? null : shorten(row.reply, MAX_OUTCOME_REPLY);
+      const stored: StoredOutcome = {
+        row: { ...row, reply, tries: null, dialogue: null },
+        end: { ...end, attempts: attempt.job.attempt },
+        workspaceId: email.workspaceId,
+      };
+      return JSON.stringify(stored);
+    },
+  };
 }
 
 function fromFailure(attempt: Attempt, result: Transmitted, failure: TransmissionFailure): EmailJobResult {

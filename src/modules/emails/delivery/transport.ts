@@ -41,7 +41,7 @@ export interface DeliveryHooks extends AttemptContext {
 /** It must not be sent at all: over without a connection. */
 export interface Refusal {
   kind: "refused";
-  status: "failed" | "suppressed";
+  status: "failed" | "suppressed" | "canceled";
   category: Category;
   reason: string;
 }

@@ -83,7 +83,7 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
   const changed = end(found, { status: "bounced", failedReason, bounce }, reported.at, deps);
   if (changed === null) return { outcome: noted, tell: () => undefined };
   countBounce(email, changed, report.isHard, deps);
-  reported.watched ??= { suppression: watch(email, reported, deps) };
+  reported.watched ??= { suppression: email.isErased ? null : watch(email, reported, deps) };
   const { suppression } = reported.watched;
   suppression?.write();
   return {
@@ -120,7 +120,8 @@ function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps):
   const row = { workspaceId, channel: "email", address, reason: "complaint", createdAt: reported.at } as const;
   // One person may complain about all that has arrived: only the first of these counts as a provider's.
   const isFirstOfPerson = !deps.suppressions.hasComplained(workspaceId, address);
-  const isNew = deps.suppressions.insert(row);
+  // Nobody knows any more to whom an erased email went.
+  const isNew = !email.isErased && deps.suppressions.insert(row);
   const isFromProvider = reported.isFromProvider && isNew && isFirstOfPerson;
   countComplaint(email, changed, { ...reported, isFromProvider }, deps);
   return {
@@ -196,6 +197,8 @@ function note({ email }: EmailState, { report, reporter, at }: Reported, { repor
     at,
     reporter: cleanReply(reporter).slice(0, MAX_NAME),
     ...toReportColumns(report),
+    // It quotes.
+    ...(email.isErased ? { diagnostic: null } : {}),
   });
 }
 

@@ -2,12 +2,10 @@
 
 import { asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
+import type { Walk } from "../../../platform/db/purge.ts";
 import { attempts, emailBodies, emailReports, emails } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 import type { StoredStatus } from "./store.ts";
-
-/** Emails that one transaction looks at: about 5 ms with their attempts and five indexes. */
-const BATCH = 100;
 
 export type EmailRetentionStore = ReturnType<typeof openEmailRetentionStore>;
 
@@ -33,28 +31,24 @@ export function openEmailRetentionStore({ orm }: Db, { addTotal, giveStorageBack
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .where(gt(emails.id, sql.placeholder("after")))
       .orderBy(asc(emails.id))
-      .limit(BATCH),
+      .limit(sql.placeholder("limit")),
   );
+  type Row = ReturnType<typeof selectBatch.all>[number];
   return {
-    /**
-     * Looks at the batch behind the email `after` (0: from the oldest on) and removes emails that were final before
-     * `notBefore`. The last one looked at; null: no later one can be so old.
-     */
-    purge(after: number, notBefore: number): number | null {
-      const batch = selectBatch.all({ after });
-      const old = batch.filter(({ endedAt }) => endedAt !== null && endedAt < notBefore);
+    find: (after, limit) => selectBatch.all({ after, limit }),
+
+    /** Those that are final. */
+    remove(rows, notBefore) {
+      const old = rows.filter(({ endedAt }) => endedAt !== null && endedAt < notBefore);
+      if (old.length === 0) return;
       const ids = old.map(({ id }) => id);
-      if (ids.length > 0) {
-        for (const each of [attempts, emailReports, emailBodies])
-          orm.delete(each).where(inArray(each.emailId, ids)).run();
-        orm.delete(emails).where(inArray(emails.id, ids)).run();
-      }
+      for (const each of [attempts, emailReports, emailBodies])
+        orm.delete(each).where(inArray(each.emailId, ids)).run();
+      orm.delete(emails).where(inArray(emails.id, ids)).run();
       for (const { workspaceId, domainId, status, bytes } of old) {
         addTotal({ workspaceId, domainId, status }, -1);
         if (bytes !== null) giveStorageBack(workspaceId, bytes);
       }
-      const last = batch.at(-1);
-      return last === undefined || batch.length < BATCH || last.createdAt >= notBefore ? null : last.id;
     },
-  };
+  } satisfies Walk<Row>;
 }

@@ -7,6 +7,7 @@ import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from 
 import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
+import { ERASED, eraseWords } from "../../recipients/erased.ts";
 import type { StoredBody } from "../content/body.ts";
 import { type EmailScope, openEmailLists } from "./list-store.ts";
 
@@ -29,7 +30,7 @@ export interface DomainOfWorkspace {
   domainId: number;
 }
 
-type EndColumn = "status" | "endedAt" | "sentAt" | "deliveredAt" | "failedReason" | "bounce" | "attempts";
+type EndColumn = "status" | "endedAt" | "sentAt" | "deliveredAt" | "failedReason" | "bounce" | "attempts" | "isErased";
 /** `senderAddress` and `recipientAddress` are in the form compared. */
 export type NewEmail = Omit<EmailRow, EndColumn | "id" | "possibleDuplicate"> & { body: StoredBody };
 
@@ -98,7 +99,8 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
         sentAt: sql`COALESCE(${emails.sentAt}, ${p("sentAt")})`,
         deliveredAt: sql`${p("deliveredAt")}`,
         endedAt: sql`${p("endedAt")}`,
-        failedReason: sql`${p("failedReason")}`,
+        // A server's words may repeat the address.
+        failedReason: sql`CASE WHEN ${emails.isErased} AND ${p("failedReason")} IS NOT NULL THEN ${ERASED} ELSE ${p("failedReason")} END`,
         bounce: sql`${p("bounce")}`,
         attempts: sql`${p("attempts")}`,
       })
@@ -112,6 +114,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`)),
   );
   const insertAttempt = prepare(orm.insert(attempts).values(toPlaceholders(attempts)));
+  const isErased = openErasedCheck(orm);
 
   const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
@@ -159,10 +162,25 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       orm.update(emails).set({ possibleDuplicate: true }).where(eq(emails.id, id)).run();
     },
     insertAttempt(row: AttemptRow): void {
-      insertAttempt.run(row);
+      insertAttempt.run(isErased(row.emailId) ? { ...row, ...eraseAttempt(row) } : row);
       if (counts !== null) afterCommit.run(() => counts.attempted(row.outcome, row.category));
     },
   };
+}
+
+/** What a server said in an attempt may repeat the address, and the message. */
+function eraseAttempt({ reply }: Pick<AttemptRow, "reply">): Pick<AttemptRow, "reply" | "tries" | "dialogue"> {
+  return { reply: eraseWords(reply), tries: null, dialogue: null };
+}
+
+function openErasedCheck(orm: Db["orm"]): (id: number) => boolean {
+  const select = prepare(
+    orm
+      .select({ isErased: emails.isErased })
+      .from(emails)
+      .where(eq(emails.id, sql.placeholder("id"))),
+  );
+  return (id) => select.get({ id })?.isErased ?? false;
 }
 
 /** Reads emails one by one, or those that wait. */
@@ -197,7 +215,11 @@ function openReads(orm: Db["orm"]) {
   const selectStateByUid = selectState(eq(emails.uid, p("uid")));
   const selectReturnPath = prepare(
     orm
-      .select({ recipientAddress: emails.recipientAddress, returnPath: emails.returnPath })
+      .select({
+        recipientAddress: emails.recipientAddress,
+        returnPath: emails.returnPath,
+        isErased: emails.isErased,
+      })
       .from(emails)
       .where(eq(emails.uid, p("uid"))),
   );
@@ -209,6 +231,8 @@ function openReads(orm: Db["orm"]) {
     /** An email without its body, whoever's it is; undefined when it is gone. */
     findStateById: (id: number): EmailState | undefined => selectStateById.get({ id }),
     findStateByUid: (uid: string): EmailState | undefined => selectStateByUid.get({ uid }),
+    /** Its recipient was erased: nothing that repeats the address may be written any more. */
+    isErased: openErasedCheck(orm),
 
     /** All that composing a message needs; undefined when the email is gone. */
     findForDelivery: (id: number) => selectForDelivery.get({ id }),

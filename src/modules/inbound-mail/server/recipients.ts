@@ -5,7 +5,7 @@
  * of a return path is looked up by a function that is passed in.
  */
 import { domainToASCII } from "node:url";
-import { isGenuine, readReturnPath } from "../../../protocols/dsn/return-path.ts";
+import { isGenuine, isLocalPart, readReturnPath } from "../../../protocols/dsn/return-path.ts";
 import type { Destination } from "../inbound-message.ts";
 
 /** Why an address is no recipient. The client gets the same reply for all. */
@@ -24,6 +24,8 @@ export interface SentEmail {
   recipientAddress: string;
   /** The whole return path as it was fixed when the email was accepted. */
   returnPath: string;
+  /** Its recipient was erased, and `recipientAddress` is nobody's. */
+  isErased: boolean;
 }
 
 export interface RouteDeps {
@@ -62,7 +64,10 @@ function routeToken(
   if (now >= token.expiresAt) return "expired";
   const email = find(token.id);
   if (email === undefined) return "unknown";
-  if (!isGenuine(token, email.recipientAddress, returnPathKey)) return "forged";
+  const isOurs = email.isErased
+    ? isLocalPart(local, email.returnPath)
+    : isGenuine(token, email.recipientAddress, returnPathKey);
+  if (!isOurs) return "forged";
   // The host is that of the email, which stays what it was when the domain's records change; or the one that
   // a customer's CNAME leads to, since some servers put that in its place (RFC 1123 §5.2.2 asked for it).
   const isItsOwn = `${local}@${host}` === email.returnPath.toLowerCase();

@@ -112,7 +112,7 @@ export class SubmitResponses {
     }
     const released = rows.flatMap((row) => releaseParts(row, now, segments));
     if (smscId === null || rows.length === 0) return released;
-    this.#deps.receipts.join(rows, () => messages.byId(submission.messageId)?.recipient ?? "", smscId, now);
+    this.#deps.receipts.join(rows, () => findRecipient(submission.messageId, messages), smscId, now);
     return released;
   }
 
@@ -181,7 +181,7 @@ export class SubmitResponses {
 
   #applyEvidence(row: SegmentRow, now: number): ReadyWork[] | null {
     const { receipts, sms } = this.#deps;
-    return receipts.applyEvidence(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
+    return receipts.applyEvidence(row, findRecipient(row.messageId, sms.messages), now);
   }
 
   /** The route that takes a refused message over, which happens once. */
@@ -214,4 +214,10 @@ function fence({ messageId, leaseEpoch }: Submission, seq: number): ExpectedSegm
 
 function isOpen({ state, acceptedAt }: SegmentRow): boolean {
   return acceptedAt === null && (state === "in_flight" || state === "unknown");
+}
+
+/** Null: it was erased, or its message is gone. */
+function findRecipient(messageId: number, messages: Pick<SmsStores["messages"], "byId">): string | null {
+  const message = messages.byId(messageId);
+  return message === undefined || message.isErased ? null : message.recipient;
 }

@@ -3,6 +3,7 @@
 
 import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
+import type { SkippedRows, Sweep } from "../../../platform/db/skipped-rows.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
 import type { InboundDeps } from "../inbound/help.ts";
@@ -26,12 +27,15 @@ const CLEAN_EVERY_MS = 10 * 60_000;
 /** Transactions of one clean-up, each kind: more than can have come since the last one. */
 const CLEAN_BATCHES = 200;
 const FREE_EVERY_MS = 10_000;
-/** Of each kind, in one transaction. */
+/** Parts of messages received, looked at in one transaction. */
 const BATCH = 500;
+/** A message received has at the most so many. */
+const MAX_PARTS = 255;
 const PARTS_MS = 30 * 60_000;
 const ORPHANS_MS = 72 * 3_600_000;
 const UNOWNED_MS = 30 * 86_400_000;
 
+type WorkSweep<T> = Omit<Sweep<T>, "act"> & { act: (row: T) => ReadyWork[] };
 type FirstPart = Pick<SegmentRow, "messageId" | "seq">;
 const toFirstPart = (messageId: number): FirstPart => ({ messageId, seq: 1 });
 
@@ -48,6 +52,7 @@ export interface SweeperDeps extends Pick<Context, "commit" | "log"> {
   dispatcher: Pick<Dispatcher, "nudge" | "forgetTimers">;
   backlog: Pick<Backlog, "look">;
   failedWrites: Pick<FailedSmsWrites, "run">;
+  skipped: Pick<SkippedRows, "run">;
   receiptGraceMs: number;
 }
 
@@ -77,10 +82,7 @@ export class Sweeper {
   }
 
   async sweep(): Promise<void> {
-    const { commit, log, dispatcher, receipts, clock, failedWrites } = this.#deps;
-    const step = (act: () => ReadyWork[]) => async () => {
-      for (const work of await commit(act)) dispatcher.nudge(work);
-    };
+    const { log, receipts, clock, failedWrites } = this.#deps;
     const steps = [
       // One backwards is followed when all follow it: followSetBack.
       () => (clock.jump === null || clock.jump.byMs < 0 ? null : this.#follow(clock.jump, () => undefined)),
@@ -89,11 +91,8 @@ export class Sweeper {
       () => failedWrites.run(this.#overdue()),
       // Responses that did not come.
       () => failedWrites.run(buildUncertainBatch(clock.now(), this.#deps)),
-      step(() => this.#finishInbound()),
-      ...[...this.#deps.routes.keys()].flatMap((route) => [
-        step(() => this.#standIn(route)),
-        step(() => this.#freePinned(route)),
-      ]),
+      () => this.#finishInbound(),
+      ...[...this.#deps.routes.keys()].flatMap((route) => [() => this.#standIn(route), () => this.#freePinned(route)]),
       () => Promise.resolve(this.#deps.backlog.look()),
       async () => {
         if (!isTime(this.#cleanedAt, CLEAN_EVERY_MS, clock.now())) return;
@@ -178,26 +177,46 @@ export class Sweeper {
     };
   }
 
-  #finishInbound(): ReadyWork[] {
+  /** A sweep whose rows become work for the links. */
+  async #nudge<T>(sweep: WorkSweep<T>): Promise<number> {
+    const { sms, skipped, dispatcher } = this.#deps;
+    const act = (row: T) => {
+      const works = sweep.act(row);
+      sms.afterCommit.run(() => works.forEach((work) => dispatcher.nudge(work)));
+    };
+    return await skipped.run({ ...sweep, act });
+  }
+
+  async #finishInbound(): Promise<void> {
     const { clock, sms, inbound } = this.#deps;
     const now = clock.now();
-    return sms.inbound
-      .waitingSince(now - PARTS_MS, BATCH)
-      .flatMap((key) => finishMessage(key, { isOver: true, now }, inbound));
+    await this.#nudge({
+      where: "sms inbound parts",
+      find: (limit) => sms.inbound.waitingSince(now - PARTS_MS, BATCH + (limit - BATCH) * MAX_PARTS),
+      act: (key) => finishMessage(key, { isOver: true, now }, inbound),
+      // Without the numbers, which the log may not show.
+      getKey: ({ route, scheme, reference, total, source }) =>
+        `${route} ${scheme} ${reference}/${total} ${Bun.hash(source).toString(36)}`,
+    });
   }
 
   /** Messages of a route that is away, or errs, go by the next that is bound and does not. */
-  #standIn(name: string): ReadyWork[] {
+  async #standIn(name: string): Promise<void> {
     const { sms, routes, links, breaker } = this.#deps;
     const { config } = routes.get(name) ?? {};
-    if (config === undefined || config.failover.length === 0) return [];
-    if (links.unboundMs(name) < config.failoverAfterMs && !breaker.isOpen(name)) return [];
+    if (config === undefined || config.failover.length === 0) return;
+    if (links.unboundMs(name) < config.failoverAfterMs && !breaker.isOpen(name)) return;
     const to = config.failover.find((each) => routes.has(each) && links.unboundMs(each) === 0 && !breaker.isOpen(each));
-    if (to === undefined) return [];
-    return sms.segments.unsent(name, BATCH).flatMap((id) => {
-      const [row] = sms.segments.listByMessage(id);
-      if (row === undefined || sms.segments.moveReady(id, { route: to, isRefused: false }) === 0) return [];
-      return [toReadyWork({ ...row, route: to }, row.nextAt)];
+    if (to === undefined) return;
+    await this.#nudge({
+      where: "sms failover",
+      find: (limit) => sms.segments.unsent(name, limit),
+      act(id) {
+        const [row] = sms.segments.listByMessage(id);
+        if (row === undefined || sms.segments.moveReady(id, { route: to, isRefused: false }) === 0) return [];
+        return [toReadyWork({ ...row, route: to }, row.nextAt)];
+      },
+      getKey: (id) => id,
     });
   }
 
@@ -205,29 +224,39 @@ export class Sweeper {
    * Messages of several parts belong to the link that had the first of them. While that link is away and nothing of the
    * message has gone out, any other may have it; once a part has, it waits: one message goes one way.
    */
-  #freePinned(name: string): ReadyWork[] {
+  async #freePinned(name: string): Promise<void> {
     const { sms, routes, links, clock } = this.#deps;
     const route = routes.get(name);
-    if (route === undefined || route.links.length < 2 || links.unboundMs(name) > 0) return [];
+    if (route === undefined || route.links.length < 2 || links.unboundMs(name) > 0) return;
     const away = route.links
       .map((link) => link.name)
       .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
-    if (away.length === 0 || !isTime(this.#freedAt.get(name), FREE_EVERY_MS, clock.now())) return [];
-    // Only once they are: what is rolled back is run again.
-    sms.afterCommit.run(() => void this.#freedAt.set(name, clock.now()));
-    return sms.segments.free(name, away);
+    if (away.length === 0 || !isTime(this.#freedAt.get(name), FREE_EVERY_MS, clock.now())) return;
+    const unpin: WorkSweep<number> = {
+      where: "sms unpin",
+      find: (limit) => sms.segments.pinned(name, away, limit),
+      act: (id) => sms.segments.unpin(id),
+      getKey: (id) => id,
+    };
+    while ((await this.#nudge(unpin)) > 0 && !this.#isStopped);
+    this.#freedAt.set(name, clock.now());
   }
 
   async #clean(): Promise<void> {
-    const { sms, clock, duplicates, commit } = this.#deps;
+    const { sms, clock, duplicates, commit, skipped } = this.#deps;
     const now = clock.now();
     duplicates.forget();
     await commit(() => sms.duplicates.purge(duplicates.oldest));
-    for (const purge of [() => sms.orphans.purge(now - ORPHANS_MS), () => sms.inbound.purgeUnowned(now - UNOWNED_MS)])
-      for (let batch = 0; batch < CLEAN_BATCHES; batch += 1) {
-        const isMore = !this.#isStopped && (await commit(purge));
-        if (!isMore) break;
-      }
+    const purges = [
+      { where: "sms orphan receipts", store: sms.orphans, notBefore: now - ORPHANS_MS },
+      { where: "sms to nobody", store: sms.inbound, notBefore: now - UNOWNED_MS },
+    ];
+    for (const { where, store, notBefore } of purges) {
+      const find = (limit: number) => store.listOld(notBefore, limit);
+      const sweep: Sweep<number> = { where, find, act: (id) => store.remove(id), getKey: (id) => id };
+      for (let batch = 0; batch < CLEAN_BATCHES; batch += 1)
+        if (this.#isStopped || (await skipped.run(sweep)) === 0) break;
+    }
   }
 }
 

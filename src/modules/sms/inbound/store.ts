@@ -1,10 +1,11 @@
 // Messages received, the parts of those that are not whole yet (encoding/reassemble.ts), and the PDUs of the last minutes.
 
-import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gte, isNull, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsInbound, smsInboundParts, smsSeen } from "../../../platform/db/schema/sms.ts";
-import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
+import { listIds } from "../../../platform/db/batches.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
+import { ERASED, ERASED_RECIPIENT } from "../../recipients/erased.ts";
 
 export type InboundRow = typeof smsInbound.$inferSelect;
 export type InboundPartRow = typeof smsInboundParts.$inferSelect;
@@ -47,6 +48,44 @@ export function openInboundStore({ orm }: Db) {
       return [...same, ...read(lt(smsInbound.receivedAt, createdAt), limit + 1 - same.length)];
     },
 
+    /** The newest messages of a number, in E.164; `workspaceId` null: those that are no workspace's. */
+    listFrom(workspaceId: number | null, sender: string, before: Position, limit: number): InboundRow[] {
+      const owner = workspaceId === null ? isNull(smsInbound.workspaceId) : eq(smsInbound.workspaceId, workspaceId);
+      const { createdAt, id } = before;
+      return orm
+        .select()
+        .from(smsInbound)
+        .where(
+          and(
+            eq(smsInbound.sender, sender),
+            owner,
+            sql`(${smsInbound.receivedAt}, ${smsInbound.id}) < (${createdAt}, ${id})`,
+          ),
+        )
+        .orderBy(desc(smsInbound.receivedAt), desc(smsInbound.id))
+        .limit(limit)
+        .all();
+    },
+    /** Inside a transaction: replaces a message's sender and words. */
+    erase(id: number): void {
+      orm
+        .update(smsInbound)
+        .set({ sender: ERASED_RECIPIENT.sms, body: ERASED, raw: null })
+        .where(eq(smsInbound.id, id))
+        .run();
+    },
+    /** Who sent the parts of which no message was made yet, as the SMSCs write it. */
+    listPartSources: (): string[] =>
+      orm
+        .selectDistinct({ source: smsInboundParts.source })
+        .from(smsInboundParts)
+        .all()
+        .map(({ source }) => source),
+    /** Inside a transaction. */
+    removePartsFrom(source: string): void {
+      orm.delete(smsInboundParts).where(eq(smsInboundParts.source, source)).run();
+    },
+
     /** Keeps a part; of one that comes twice the first counts. */
     insertPart(row: InboundPartRow): void {
       orm.insert(smsInboundParts).values(row).onConflictDoNothing().run();
@@ -75,10 +114,13 @@ export function openInboundStore({ orm }: Db) {
         .as("old");
       return orm.selectDistinct().from(old).all();
     },
-    /** Removes messages that are no workspace's, some at a time; true when there may be more. */
-    purgeUnowned(notBefore: number): boolean {
+    /** Some of the messages that are no workspace's and came before `notBefore`. */
+    listOld(notBefore: number, limit: number): number[] {
       const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
-      return removeBatch(orm, smsInbound, isUnowned, PURGE_ROWS);
+      return listIds(orm, smsInbound, isUnowned, limit);
+    },
+    remove(id: number): void {
+      orm.delete(smsInbound).where(eq(smsInbound.id, id)).run();
     },
   };
 }

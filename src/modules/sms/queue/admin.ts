@@ -161,7 +161,7 @@ function showWaiting(ids: number[], store: Store, segments: SmsAdminDeps["segmen
  * The credits of segments that never reached the SMSC go back (settle-message.ts). Nobody knows whether one with a lost
  * response did: a late receipt corrects it.
  */
-function dropMessage(
+export function dropMessage(
   id: number,
   { reason, now }: { reason: string; now: number },
   segments: SmsAdminDeps["segments"],

@@ -1,6 +1,7 @@
 // The messages, and the numbers that join their parts. Only settle-message.ts writes what follows from a message's segments (`PublicState`).
 
 import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "drizzle-orm";
+import { isOlder, newestFirst } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsReferences, smsSegments } from "../../../platform/db/schema/sms.ts";
@@ -38,7 +39,7 @@ export interface MessageChange {
   at: number;
 }
 
-export type NewMessage = Omit<MessageRow, "id" | keyof PublicState>;
+export type NewMessage = Omit<MessageRow, "id" | "isErased" | keyof PublicState>;
 
 /** Null: any. */
 export interface MessageFilter {
@@ -66,7 +67,8 @@ const NOTHING_HAPPENED = {
   deliveredAt: null,
   lastEventAt: null,
   isFinal: false,
-} as const satisfies Partial<PublicState>;
+  isErased: false,
+} as const satisfies Partial<MessageRow>;
 
 export type MessageStore = ReturnType<typeof openMessageStore>;
 
@@ -185,6 +187,22 @@ export function openMessageStore(db: Db) {
     expired: (status: SmsStatus, until: number, limit: number): number[] =>
       selectDue.all({ status, until, limit }).map(({ id }) => id),
 
+    /** The newest of a workspace's messages to a number. */
+    listTo: (workspaceId: number, recipient: string, before: Position, limit: number): MessageRow[] =>
+      orm
+        .select()
+        .from(smsMessages)
+        .where(
+          and(
+            eq(smsMessages.recipient, recipient),
+            eq(smsMessages.workspaceId, workspaceId),
+            isOlder(smsMessages, before),
+          ),
+        )
+        .orderBy(...newestFirst(smsMessages))
+        .limit(limit)
+        .all(),
+
     /** A page of a workspace's messages, newest first, and one row more when there are more. */
     list(workspaceId: number, filter: MessageFilter, before: Position | null, limit: number): MessageRow[] {
       const of = and(
@@ -264,6 +282,10 @@ export function openReferenceStore({ orm }: Db) {
     /** The next reference to a number, 0 to 65,535; with 8 bits it is taken mod 256. */
     next(recipient: string): number {
       return next.get({ recipient }).last;
+    },
+    /** Inside a transaction: counting begins anew with its next message. */
+    forget(recipient: string): void {
+      orm.delete(smsReferences).where(eq(smsReferences.recipient, recipient)).run();
     },
   };
 }

@@ -2,6 +2,7 @@
 // links that the configuration has no more goes another way, or fails and says why.
 
 import type { Context } from "../../../platform/context.ts";
+import type { SkippedRows } from "../../../platform/db/skipped-rows.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Routing } from "../api/routing.ts";
 import { buildUncertainBatch } from "../gateway/resolve-uncertain.ts";
@@ -11,7 +12,6 @@ import type { SmsStores } from "../stores.ts";
 import type { FailedSmsWrites } from "./failed-writes.ts";
 import type { SegmentRow, ProviderWords } from "./segment-read-store.ts";
 
-const BATCH = 500;
 const ROUTE_GONE: ProviderWords = {
   providerStatus: null,
   providerCode: null,
@@ -25,17 +25,32 @@ export interface RecoverDeps extends Pick<Context, "commit" | "clock" | "log"> {
   routing: Routing;
   responses: SubmitResponses;
   failedWrites: Pick<FailedSmsWrites, "run">;
+  skipped: Pick<SkippedRows, "run">;
 }
 
 export async function recoverMessages(deps: RecoverDeps): Promise<void> {
-  const { sms, commit, routes, log } = deps;
+  const { sms, skipped, routes, log } = deps;
   const found = await markUnknown(deps);
   const unknown = await resolveAll(deps);
   if (found > 0) log.event("sms.recovered", { inFlight: found, unknown });
   if (routes.size === 0) return;
   const links = [...routes.values()].flatMap((route) => route.links.map(({ name }) => name));
-  await commit(() => sms.segments.unpin(links));
-  const strayed = await runAll(() => commit(() => moveBatch(deps)));
+  await runAll(() =>
+    skipped.run({
+      where: "sms unpin",
+      find: (limit) => sms.segments.pinnedElsewhere(links, limit),
+      act: (id) => void sms.segments.unpin(id),
+      getKey: (id) => id,
+    }),
+  );
+  const strayed = await runAll(() =>
+    skipped.run({
+      where: "sms reroute",
+      find: (limit) => sms.segments.strayed([...routes.keys()], limit),
+      act: (id) => moveStrayed(id, deps),
+      getKey: (id) => id,
+    }),
+  );
   if (strayed > 0) log.event("sms.routes_gone", { texts: strayed }, "warn");
 }
 
@@ -69,18 +84,13 @@ function resolveAll(deps: RecoverDeps): Promise<number> {
   return runAll(() => deps.failedWrites.run(buildUncertainBatch(deps.clock.now(), deps)));
 }
 
-function moveBatch({ sms, routes, routing, clock }: RecoverDeps): number {
-  const at = clock.now();
-  const ids = sms.segments.strayed([...routes.keys()], BATCH);
-  for (const id of ids) {
-    const message = sms.messages.byId(id);
-    const rows = sms.segments.listByMessage(id);
-    const to = message === undefined ? null : routing.find(message.recipient);
-    const isUntouched = rows.every(({ state, resends }) => state === "ready" && resends === 0);
-    // Parts are cut once; only a message of one segment fits every route.
-    const isFitting = rows.length === 1 && message?.alphabet === "gsm";
-    if (to !== null && isUntouched && isFitting) sms.segments.moveReady(id, { route: to.name, isRefused: false });
-    else sms.segments.endReady(id, { state: "failed", now: at }, ROUTE_GONE);
-  }
-  return ids.length;
+function moveStrayed(id: number, { sms, routing, clock }: RecoverDeps): void {
+  const message = sms.messages.byId(id);
+  const rows = sms.segments.listByMessage(id);
+  const to = message === undefined ? null : routing.find(message.recipient);
+  const isUntouched = rows.every(({ state, resends }) => state === "ready" && resends === 0);
+  // Parts are cut once; only a message of one segment fits every route.
+  const isFitting = rows.length === 1 && message?.alphabet === "gsm";
+  if (to !== null && isUntouched && isFitting) sms.segments.moveReady(id, { route: to.name, isRefused: false });
+  else sms.segments.endReady(id, { state: "failed", now: clock.now() }, ROUTE_GONE);
 }

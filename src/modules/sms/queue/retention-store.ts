@@ -1,13 +1,10 @@
 // Removes the records of old SMS, with their segments, and of old SMS received.
 
-import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
-import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
+import type { Walk } from "../../../platform/db/purge.ts";
 import { smsInbound, smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { prepare } from "../../../platform/db/statement.ts";
-
-/** Messages that one transaction looks at. */
-const BATCH = 100;
 
 /** `forget` is called for each message that is removed. */
 export function openSmsRetentionStore({ orm }: Db, forget: (messageId: number) => void) {
@@ -16,7 +13,7 @@ export function openSmsRetentionStore({ orm }: Db, forget: (messageId: number) =
     orm
       .select({
         id: smsMessages.id,
-        at: smsMessages.createdAt,
+        createdAt: smsMessages.createdAt,
         // A row that waits is looked at by the queue, however old it is.
         isOpen: sql<number>`EXISTS (SELECT 1 FROM ${smsSegments} WHERE ${eq(smsSegments.messageId, smsMessages.id)}
           AND ${smsSegments.state} IN ('ready', 'in_flight', 'unknown'))`,
@@ -24,42 +21,38 @@ export function openSmsRetentionStore({ orm }: Db, forget: (messageId: number) =
       .from(smsMessages)
       .where(gt(smsMessages.id, p("after")))
       .orderBy(asc(smsMessages.id))
-      .limit(BATCH),
+      .limit(p("limit")),
   );
   const selectInbound = prepare(
     orm
-      .select({ id: smsInbound.id, at: smsInbound.receivedAt, isOpen: sql<number>`0` })
+      .select({ id: smsInbound.id, createdAt: smsInbound.receivedAt, isOpen: sql<number>`0` })
       .from(smsInbound)
-      .where(and(gt(smsInbound.id, p("after"))))
+      .where(gt(smsInbound.id, p("after")))
       .orderBy(asc(smsInbound.id))
-      .limit(BATCH),
+      .limit(p("limit")),
   );
-  /** The last one looked at; null: no later one can be so old. */
-  function purge(
-    select: typeof selectMessages,
-    tables: [table: typeof smsMessages | typeof smsSegments | typeof smsInbound, key: SQLiteColumn][],
-    { after, notBefore }: { after: number; notBefore: number },
-  ): number | null {
-    const batch = select.all({ after });
-    const ids = batch.filter(({ at, isOpen }) => at < notBefore && isOpen === 0).map(({ id }) => id);
-    if (ids.length > 0) for (const [table, key] of tables) orm.delete(table).where(inArray(key, ids)).run();
-    if (select === selectMessages) for (const id of ids) forget(id);
-    const last = batch.at(-1);
-    return last === undefined || batch.length < BATCH || last.at >= notBefore ? null : last.id;
-  }
+  type Row = ReturnType<typeof selectMessages.all>[number];
+  const listOld = (rows: Row[], notBefore: number) =>
+    rows.filter(({ createdAt, isOpen }) => createdAt < notBefore && isOpen === 0).map(({ id }) => id);
   return {
-    /** Looks at the batch of sent SMS behind the one `after`, and removes those older than `notBefore`. */
-    purgeMessages: (after: number, notBefore: number) =>
-      purge(
-        selectMessages,
-        [
-          [smsSegments, smsSegments.messageId],
-          [smsMessages, smsMessages.id],
-        ],
-        { after, notBefore },
-      ),
-    /** The same for SMS received. */
-    purgeInbound: (after: number, notBefore: number) =>
-      purge(selectInbound, [[smsInbound, smsInbound.id]], { after, notBefore }),
+    /** SMS sent. */
+    messages: {
+      find: (after, limit) => selectMessages.all({ after, limit }),
+      remove(rows, notBefore) {
+        const ids = listOld(rows, notBefore);
+        if (ids.length === 0) return;
+        orm.delete(smsSegments).where(inArray(smsSegments.messageId, ids)).run();
+        orm.delete(smsMessages).where(inArray(smsMessages.id, ids)).run();
+        for (const id of ids) forget(id);
+      },
+    } satisfies Walk<Row>,
+    /** SMS received. */
+    inbound: {
+      find: (after, limit) => selectInbound.all({ after, limit }),
+      remove(rows, notBefore) {
+        const ids = listOld(rows, notBefore);
+        if (ids.length > 0) orm.delete(smsInbound).where(inArray(smsInbound.id, ids)).run();
+      },
+    } satisfies Walk<Row>,
   };
 }

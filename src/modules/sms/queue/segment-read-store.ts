@@ -1,6 +1,6 @@
 // Segments as their rows have them, and how they are read: single messages, and the work that waits.
 
-import { and, asc, eq, gte, isNotNull, notInArray, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, isNotNull, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { prepare } from "../../../platform/db/statement.ts";
@@ -20,7 +20,7 @@ export interface ReadyWork {
 /** A segment with the number it goes to. */
 export interface FoundSegment {
   segment: SegmentRow;
-  message: { recipient: string };
+  message: { recipient: string; isErased: boolean };
 }
 
 export type NewSegment = Pick<
@@ -85,7 +85,7 @@ const MAX_PARTS = 4;
 export type SegmentCache = TransactionalCache<number, SegmentRow[]>;
 
 /** Nothing of a segment's message was taken by an SMSC, or may have been. */
-export const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
+const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
   WHERE other.message_id = sms_segment.message_id AND (other.state <> 'ready' OR other.resends > 0))`);
 
 /** How segments are read, and what a receipt without a known id may be about. */
@@ -116,7 +116,12 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
   const byId = (column: typeof smsSegments.smscIdKey | typeof smsSegments.smscIdKey2) =>
     prepare(
       orm
-        .select({ messageId: smsSegments.messageId, seq: smsSegments.seq, recipient: smsMessages.recipient })
+        .select({
+          messageId: smsSegments.messageId,
+          seq: smsSegments.seq,
+          recipient: smsMessages.recipient,
+          isErased: smsMessages.isErased,
+        })
         .from(smsSegments)
         .innerJoin(smsMessages, eq(smsMessages.id, smsSegments.messageId))
         .where(and(eq(smsSegments.route, p("route")), eq(column, p("key")))),
@@ -165,9 +170,9 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
     bySmscId(route: string, key: string): FoundSegment[] {
       const found = [...selectById.all({ route, key }), ...selectBySecondId.all({ route, key })];
       const inOrder = found.length < 2 ? found : found.toSorted((a, b) => b.messageId - a.messageId || b.seq - a.seq);
-      return inOrder.flatMap(({ messageId, seq, recipient }) => {
+      return inOrder.flatMap(({ messageId, seq, ...message }) => {
         const segment = find(messageId, seq);
-        return segment === undefined ? [] : [{ segment, message: { recipient } }];
+        return segment === undefined ? [] : [{ segment, message }];
       });
     },
 
@@ -202,6 +207,26 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
         .all()
         .map(({ id }) => id),
 
+    /** Messages of a route that wait for these links, and of which nothing was sent. */
+    pinned: (route: string, links: string[], limit: number): number[] =>
+      orm
+        .selectDistinct({ id: smsSegments.messageId })
+        .from(smsSegments)
+        .where(and(IS_READY, eq(smsSegments.route, route), inArray(smsSegments.link, links), IS_UNTOUCHED))
+        .limit(limit)
+        .all()
+        .map(({ id }) => id),
+
+    /** Messages that wait for links other than these. */
+    pinnedElsewhere: (links: string[], limit: number): number[] =>
+      orm
+        .selectDistinct({ id: smsSegments.messageId })
+        .from(smsSegments)
+        .where(and(IS_READY, isNotNull(smsSegments.link), notInArray(smsSegments.link, links)))
+        .limit(limit)
+        .all()
+        .map(({ id }) => id),
+
     /** Messages that wait for routes other than these, some of them. Not DISTINCT, which would walk over all messages by id. */
     strayed(routes: string[], limit: number): number[] {
       const rows = orm
@@ -219,7 +244,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
      */
     openTo: (route: string, recipient: string, since: number): FoundSegment[] =>
       orm
-        .select({ segment: smsSegments, message: { recipient: smsMessages.recipient } })
+        .select({ segment: smsSegments, message: { recipient: smsMessages.recipient, isErased: smsMessages.isErased } })
         .from(smsMessages)
         .innerJoin(smsSegments, eq(smsSegments.messageId, smsMessages.id))
         .where(

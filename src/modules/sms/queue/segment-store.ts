@@ -1,10 +1,11 @@
 // The segments, which are the queue of the links: how they are claimed, and what becomes of each.
 
-import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { bindMembers, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
+import { ERASED, ERASED_RECIPIENT } from "../../recipients/erased.ts";
 import { ChangedMessages } from "./changed-messages.ts";
 import type { Jump } from "./message-clock.ts";
 import { moveTimes } from "./message-store.ts";
@@ -14,7 +15,6 @@ import {
   type ExpectedSegment,
   IS_OPEN,
   IS_READY,
-  IS_UNTOUCHED,
   type NewSegment,
   openSegmentReads,
   type ReadyWork,
@@ -319,34 +319,36 @@ export function openSegmentStore(
           .run();
     },
 
-    /** Messages that wait for these links, and of which nothing was sent, may be sent by any; the work that they are. */
-    free(route: string, links: string[]): ReadyWork[] {
-      forgetBoth(null);
-      const { priority, workspaceId, nextAt } = smsSegments;
-      const freed = orm
-        .update(smsSegments)
-        .set({ link: null })
-        .where(and(IS_READY, eq(smsSegments.route, route), inArray(smsSegments.link, links), IS_UNTOUCHED))
-        .returning({ priority, workspaceId, nextAt })
-        .all();
-      return freed.map((row) => ({ route, ...row }));
-    },
-
-    /** What waits for links other than these may be sent by any. */
-    unpin(links: string[]): void {
-      forgetBoth(null);
-      const gone = orm
-        .selectDistinct({ link: smsSegments.link })
-        .from(smsSegments)
-        .where(and(IS_READY, isNotNull(smsSegments.link), notInArray(smsSegments.link, links)))
-        .all()
-        .flatMap(({ link }) => (link === null ? [] : [link]));
-      if (gone.length === 0) return;
+    /**
+     * A message's recipient and words are replaced. What is in flight goes on in memory; nothing of it is sent again
+     * (settle-message.ts).
+     */
+    erase(messageId: number): void {
+      forgetBoth(messageId);
+      const recipient = ERASED_RECIPIENT.sms;
+      orm
+        .update(smsMessages)
+        .set({ recipient, body: ERASED, sentText: null, isErased: true })
+        .where(eq(smsMessages.id, messageId))
+        .run();
       orm
         .update(smsSegments)
-        .set({ link: null })
-        .where(and(IS_READY, inArray(smsSegments.link, gone)))
+        .set({ payload: Buffer.alloc(0), reason: null })
+        .where(eq(smsSegments.messageId, messageId))
         .run();
+      changed.note(messageId);
+    },
+
+    /** What is ready of a message may be sent by any link of its route; the work that it is. */
+    unpin(messageId: number): ReadyWork[] {
+      forgetBoth(messageId);
+      const { route, priority, workspaceId, nextAt } = smsSegments;
+      return orm
+        .update(smsSegments)
+        .set({ link: null })
+        .where(and(IS_READY, eq(smsSegments.messageId, messageId)))
+        .returning({ route, priority, workspaceId, nextAt })
+        .all();
     },
 
     moveTimes(jump: Jump): void {

@@ -23,7 +23,7 @@ export interface SettleDeps {
 export function settleMessage(messageId: number, deps: SettleDeps): void {
   const before = deps.messages.byId(messageId);
   if (before === undefined) return;
-  const rows = deps.segments.listByMessage(messageId);
+  const rows = listSegments(before, deps);
   if (rows.length === 0) return;
   const state = deriveMessageState(rows);
   const at = rows.reduce((last, { changedAt }) => Math.max(last, changedAt ?? 0), before.createdAt);
@@ -34,6 +34,15 @@ export function settleMessage(messageId: number, deps: SettleDeps): void {
   const message = deps.messages.setState(before, { ...after, lastEventAt: at });
   if (after.possibleDuplicate && !before.possibleDuplicate) deps.counts.duplicated();
   emitChanges(before, message, at, deps);
+}
+
+/** Of a message whose recipient was erased, nothing that waits is sent any more. */
+function listSegments({ id, isErased, createdAt }: MessageRow, { segments }: SettleDeps): SegmentRow[] {
+  const rows = segments.listByMessage(id);
+  if (!isErased || !rows.some(({ state }) => state === "ready")) return rows;
+  const at = rows.reduce((last, { changedAt }) => Math.max(last, changedAt ?? 0), createdAt);
+  segments.abandonReady(id, at, { ...SILENT, category: "internal_error", reason: "Its recipient was erased" });
+  return segments.listByMessage(id);
 }
 
 /** Another part of the message was refused for good, so that the rest is worth nothing. */

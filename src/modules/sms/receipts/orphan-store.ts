@@ -3,7 +3,7 @@
 import { and, asc, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsReceiptOrphans } from "../../../platform/db/schema/sms.ts";
-import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
+import { listIds } from "../../../platform/db/batches.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 
 export type OrphanRow = typeof smsReceiptOrphans.$inferSelect;
@@ -43,11 +43,14 @@ export function openOrphanStore({ orm }: Db) {
         .from(smsReceiptOrphans)
         .groupBy(smsReceiptOrphans.route)
         .all(),
+    /** Of all routes. */
+    listOfNumber: (numberKey: string): OrphanRow[] =>
+      orm.select().from(smsReceiptOrphans).where(eq(smsReceiptOrphans.numberKey, numberKey)).all(),
     remove(id: number): void {
       orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.id, id)).run();
     },
-    /** Removes a batch of what came before `notBefore`; true when there may be more. */
-    purge: (notBefore: number): boolean =>
-      removeBatch(orm, smsReceiptOrphans, lt(smsReceiptOrphans.receivedAt, notBefore), PURGE_ROWS),
+    /** Some of those that came before `notBefore`. */
+    listOld: (notBefore: number, limit: number): number[] =>
+      listIds(orm, smsReceiptOrphans, lt(smsReceiptOrphans.receivedAt, notBefore), limit),
   };
 }

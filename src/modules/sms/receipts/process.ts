@@ -59,18 +59,19 @@ export class Receipts {
       .flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
   }
 
-  /** The segments have this id now: receipts that came before it are applied. */
-  join(rows: SegmentRow[], getRecipient: () => string, smscId: string, now: number): void {
+  /** The segments have this id now: receipts that came before it are applied. `getRecipient` null: it was erased. */
+  join(rows: SegmentRow[], getRecipient: () => string | null, smscId: string, now: number): void {
     const [first] = rows;
     if (first === undefined || this.countUnmatched(first.route) === 0) return;
     const { orphans, segments } = this.#deps.sms;
     const recipient = getRecipient();
     const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
     for (const orphan of kept.toSorted((a, b) => a.id - b.id)) {
-      if (!isReceiptTo(orphan, recipient)) continue;
+      if (recipient !== null && !isReceiptTo(orphan, recipient)) continue;
       const own = rows.flatMap(({ messageId, seq }) => segments.find(messageId, seq) ?? []);
       // An SMSC that gives an id again: this receipt is that of a part whose answer is still to come.
-      if (own.every(hasLastWord) && this.#uncertain.isAwaited(first.route, recipient, now)) continue;
+      const isAwaited = () => recipient !== null && this.#uncertain.isAwaited(first.route, recipient, now);
+      if (own.every(hasLastWord) && isAwaited()) continue;
       for (const row of own) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
       this.#remove(orphan);
     }
@@ -113,9 +114,12 @@ export class Receipts {
     const { id } = receipt;
     if (id === null) return null;
     for (const { key, conversion } of this.#inOrder(routeName, candidateKeys(id))) {
-      const found = this.#deps.sms.segments
-        .bySmscId(routeName, key)
-        .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
+      const all = this.#deps.sms.segments.bySmscId(routeName, key);
+      const toNumber = all.filter(({ message }) =>
+        [source, destination].some(({ address }) => isSameNumber(address, message.recipient)),
+      );
+      // Of an erased message only the id is known.
+      const found = toNumber.length > 0 ? toNumber : all.filter(({ message }) => message.isErased);
       const [best] = [...found.filter(({ segment }) => !hasLastWord(segment)), ...found];
       if (best === undefined) continue;
       // An SMSC that gives an id again: it may be about a segment in flight, and waits for the response as an orphan.
@@ -123,10 +127,10 @@ export class Receipts {
       this.#learn(routeName, conversion, now);
       this.#uncertain.learn(best.segment, receipt);
       // One id for all of a message that was sent whole.
-      const all = this.#uncertain.isWhole(routeName)
+      const meant = this.#uncertain.isWhole(routeName)
         ? found.filter(({ segment }) => segment.messageId === best.segment.messageId)
         : [best];
-      return all.map(({ segment }) => segment);
+      return meant.map(({ segment }) => segment);
     }
     return null;
   }
@@ -194,9 +198,10 @@ export class Receipts {
   /** Once a message, however many parts it has. */
   #reportLastWord({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
     const { sms, routes, onLastWord } = this.#deps;
-    const address = sms.messages.byId(messageId)?.recipient;
-    if (onLastWord === undefined || address === undefined || sms.segments.listByMessage(messageId).some(hasLastWord))
-      return;
+    const message = sms.messages.byId(messageId);
+    if (message === undefined || message.isErased) return;
+    const address = message.recipient;
+    if (onLastWord === undefined || sms.segments.listByMessage(messageId).some(hasLastWord)) return;
     const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
     const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
     sms.afterCommit.run(() => onLastWord({ route, workspaceId, address, isInvalid, at }));

@@ -1,17 +1,20 @@
 // The operator's queries on webhook calls that wait, and on the events about a message.
 
-import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, between, desc, eq, gt, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries, webhookJobs, webhooks, workspaces } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
-import { walkById } from "../../../platform/queue/queue-admin.ts";
+import { type MessageCandidate, walkById } from "../../../platform/queue/queue-admin.ts";
+import { idTime } from "../../../platform/uuid.ts";
 
 /** Calls of a webhook, or of all, that are counted at most. */
 export const MAX_COUNTED = 100_000;
 /** Events about one message, and calls about one event, that are shown. */
 const MAX_EVENTS = 200;
 const MAX_CALLS = 200;
+/** Sorts after every character that an id may have. */
+const PAST_HEX = "g";
 
 /** Prepares the statements; nothing is written here. */
 export function openWebhookAdminStore({ orm }: Db) {
@@ -97,6 +100,25 @@ export function openWebhookAdminStore({ orm }: Db) {
         )
         .all(),
 
+    byIdPrefix: (prefix: string, limit: number): MessageCandidate[] =>
+      orm
+        .select()
+        .from(events)
+        .where(
+          and(
+            // An id begins with its time, and the index of times with the workspace.
+            inArray(events.workspaceId, orm.select({ id: workspaces.id }).from(workspaces)),
+            between(events.createdAt, getEdgeTime(prefix, "00000000-0000"), getEdgeTime(prefix, "ffffffff-ffff")),
+            gte(events.uid, prefix),
+            lt(events.uid, prefix + PAST_HEX),
+          ),
+        )
+        .orderBy(desc(events.createdAt), desc(events.uid))
+        .limit(limit)
+        .all()
+        .map(({ uid, workspaceId, type, resource, createdAt }) => {
+          return { uid, workspaceId, from: "", to: resource, status: type, createdAt };
+        }),
     /** The subject of the event of a delivery. */
     subjectOfDelivery: (uid: string): { type: string; resource: string } | undefined =>
       orm
@@ -129,4 +151,9 @@ export function openWebhookAdminStore({ orm }: Db) {
         .where(and(inArray(webhookJobs.webhookId, webhookIds), eq(webhookJobs.eventId, eventId)))
         .all(),
   };
+}
+
+/** The time of the first or last id that begins so, Unix ms. `edge`: the first digits of the first or last of all ids. */
+function getEdgeTime(prefix: string, edge: string): number {
+  return idTime(prefix + edge.slice(prefix.length));
 }

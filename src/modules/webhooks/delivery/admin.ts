@@ -2,7 +2,12 @@
 
 import type { Db } from "../../../platform/db/open.ts";
 import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
-import { type DropResult, type QueueAdmin, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
+import {
+  type DropResult,
+  type MessageCandidate,
+  type QueueAdmin,
+  yieldToEventLoop,
+} from "../../../platform/queue/queue-admin.ts";
 import type { Random } from "../../../platform/random.ts";
 import { newId } from "../../../platform/uuid.ts";
 import type { EventStore } from "../../events/store.ts";
@@ -41,6 +46,8 @@ interface QueuedWebhook {
 export interface WebhookQueueAdmin extends QueueAdmin<QueuedWebhook[], ReturnType<typeof traceEvents>> {
   /** The events about a message, with their calls; empty where no webhook wanted them. */
   trace(resource: string): ReturnType<typeof traceEvents>;
+  /** The newest events whose id begins so. */
+  findByIdPrefix(prefix: string, limit: number): MessageCandidate[];
   /** The subject of an event, or of a call about one, by its id; null: there is neither. */
   subject(uid: string): { type: string; resource: string } | null;
 }
@@ -81,6 +88,7 @@ export function createWebhookQueueAdmin(deps: WebhookAdminDeps): WebhookQueueAdm
     },
 
     trace: (resource) => traceEvents(resource, store),
+    findByIdPrefix: store.byIdPrefix,
     subject: (uid) => deps.events.byUid(uid) ?? store.subjectOfDelivery(uid) ?? null,
   };
 }

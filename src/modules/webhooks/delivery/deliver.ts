@@ -8,7 +8,7 @@ import type { AttemptContext, JobHandler, JobResult } from "../../../platform/qu
 import type { Job } from "../../../platform/queue/job.ts";
 import { newId } from "../../../platform/uuid.ts";
 import type { RecordEvent } from "../../events/record.ts";
-import type { EventRow } from "../../events/store.ts";
+import type { EventRow, EventStore } from "../../events/store.ts";
 import { showWebhook } from "../api/serialize.ts";
 import type { Secrets } from "../secrets.ts";
 import { buildSignatureHeaders } from "../sign.ts";
@@ -17,13 +17,14 @@ import { brokenCall, type Caller, type CallResult } from "./call.ts";
 import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
-import { classify, computeHealth, type Outcome } from "./outcome.ts";
+import { classify, computeHealth, eraseAnswer, type Outcome } from "./outcome.ts";
 import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "./target.ts";
 
 export interface DeliverDeps extends Pick<Context, "clock" | "random" | "log"> {
   webhooks: WebhookStore;
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
+  events: Pick<EventStore, "byId">;
   secrets: Secrets;
   record: RecordEvent;
   look: LookUpAddresses;
@@ -169,7 +170,8 @@ async function callReceiver(
 
 /** Inside the transaction, whether the row is still this attempt's or not: the call was made. */
 function recordCall(job: Job, made: CompletedCall, nextAttemptAt: number | null, deps: DeliverDeps): void {
-  const { event, startedAt, endedAt, outcome } = made;
+  const { event, startedAt, endedAt } = made;
+  const outcome = withoutErased(made, deps);
   // Others of its calls may have ended meanwhile.
   const webhook = deps.webhooks.byId(made.webhook.id);
   if (webhook === undefined) return;
@@ -200,6 +202,12 @@ function recordCall(job: Job, made: CompletedCall, nextAttemptAt: number | null,
     at: endedAt,
     data: () => showWebhook({ ...webhook, ...health }),
   });
+}
+
+/** An event changes only where its recipient is erased: the answer may repeat what it said before. */
+function withoutErased({ event, outcome }: CompletedCall, { events }: DeliverDeps): Outcome {
+  const isErased = (events.byId(event.id)?.body ?? event.body) !== event.body;
+  return isErased ? { ...outcome, message: eraseAnswer(outcome) } : outcome;
 }
 
 function logFailure({ webhook, event, outcome }: CompletedCall, { log }: DeliverDeps): void {

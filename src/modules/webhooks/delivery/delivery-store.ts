@@ -2,9 +2,10 @@
 
 import { and, asc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { events, webhookDeliveries } from "../../../platform/db/schema/schema.ts";
+import { events, webhookDeliveries, webhooks } from "../../../platform/db/schema/schema.ts";
 import { PURGE_ROWS, removeBatch, newestFirst, prepareInsert } from "../../../platform/db/batches.ts";
 import { prepare } from "../../../platform/db/statement.ts";
+import { eraseAnswer } from "./outcome.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
 
@@ -65,6 +66,18 @@ export function openDeliveryStore(db: Db) {
   const selectAtTime = selectEvents(and(isAtTime, gt(events.id, p("id"))));
   const selectLater = selectEvents(gt(events.createdAt, p("createdAt")));
 
+  /** The event of a webhook that was turned off says how its last call failed. */
+  function eraseDisabledReason(webhookId: number, before: string, after: string | null): void {
+    const webhook = orm.select({ uid: webhooks.uid }).from(webhooks).where(eq(webhooks.id, webhookId)).get();
+    if (webhook === undefined) return;
+    const reason = sql`json_extract(${events.body}, '$.data.lastFailureReason')`;
+    orm
+      .update(events)
+      .set({ body: sql`json_set(${events.body}, '$.data.lastFailureReason', ${after})` })
+      .where(and(eq(events.resource, webhook.uid), eq(events.type, "webhook.disabled"), eq(reason, before)))
+      .run();
+  }
+
   return {
     insert: prepareInsert(orm, webhookDeliveries),
     byUid: (webhookId: number, uid: string): DeliveryRow | undefined =>
@@ -82,6 +95,28 @@ export function openDeliveryStore(db: Db) {
         .where(inArray(webhookDeliveries.id, ids))
         .orderBy(...newestFirst(webhookDeliveries))
         .all();
+    },
+
+    /**
+     * Inside a transaction: removes the text of the answers to these events, also where it stands as a webhook's last
+     * failure. How many calls were made.
+     */
+    eraseAnswers(webhookIds: number[], eventIds: number[]): number {
+      const { id, webhookId, eventId, responseStatus: status, errorMessage: message } = webhookDeliveries;
+      const rows = orm
+        .select({ id, webhookId, status, message })
+        .from(webhookDeliveries)
+        .where(and(inArray(webhookId, webhookIds), inArray(eventId, eventIds)))
+        .all();
+      for (const row of rows) {
+        const errorMessage = eraseAnswer(row);
+        if (errorMessage === row.message || row.message === null) continue;
+        orm.update(webhookDeliveries).set({ errorMessage }).where(eq(id, row.id)).run();
+        const isItsLast = and(eq(webhooks.id, row.webhookId), eq(webhooks.lastFailureReason, row.message));
+        orm.update(webhooks).set({ lastFailureReason: errorMessage }).where(isItsLast).run();
+        eraseDisabledReason(row.webhookId, row.message, errorMessage);
+      }
+      return rows.length;
     },
 
     /**

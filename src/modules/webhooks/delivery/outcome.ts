@@ -43,6 +43,11 @@ export function classify(result: CallResult, attempt: number, now: number): Outc
   return { ...failure, status, message, retryAt, isLast: isLast || isGone, isGone };
 }
 
+/** The message without the text of the receiver's answer, which may repeat the event. */
+export function eraseAnswer({ status, message }: Pick<Outcome, "status" | "message">): string | null {
+  return status === null || message === null ? message : `answered ${status}`;
+}
+
 /** The webhook's columns after this outcome. */
 export function computeHealth(webhook: WebhookRow, outcome: Outcome, now: number): WebhookHealth {
   const { isEnabled, disabledReason, lastDeliveryAt, lastFailureAt, lastFailureReason } = webhook;

@@ -109,6 +109,7 @@ export const emails = sqliteTable("email", {
   bounce: text(),
   attempts: integer().notNull().default(0),
   possibleDuplicate: integer("possible_duplicate", { mode: "boolean" }).notNull().default(false),
+  isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
 });
 
 export const emailBodies = sqliteTable("email_body", {
@@ -216,6 +217,7 @@ const suppression = {
 export const suppressions = sqliteTable("suppression", {
   ...suppression,
   createdAt: integer("created_at").notNull(),
+  isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
 });
 
 export const heldSuppressions = sqliteTable("suppression_held", {

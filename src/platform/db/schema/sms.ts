@@ -89,6 +89,7 @@ export const smsMessages = sqliteTable("sms_message", {
   lastEventAt: integer("last_event_at"),
   isFinal: integer("is_final", { mode: "boolean" }).notNull().default(false),
   isHelp: integer("is_help", { mode: "boolean" }).notNull().default(false),
+  isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
 });
 
 const SEGMENT_STATES = ["ready", "in_flight", "accepted", "unknown", "delivered", "failed", "expired"] as const;

@@ -1,3 +1,4 @@
+import { walkBatch } from "../../../../src/platform/db/purge.ts";
 import { expect, test } from "bun:test";
 import type { Plan } from "../../../../src/config/config.ts";
 import { openDatabase } from "../../../../src/platform/db/open.ts";
@@ -54,7 +55,7 @@ test("the counter of each workspace is the sum of its contents", async () => {
   for (let round = 0; round < 120; round++) {
     const closures = Array.from({ length: 1 + upTo(8) }, () =>
       random() < 0.2
-        ? () => void contents.purge(0, upTo(1_100))
+        ? () => void walkBatch(contents, { after: 0, limit: 200, notBefore: upTo(1_100) })
         : send(upTo(LIMITS.length), upTo(3_000), random() < 0.2),
     );
     await Promise.allSettled(closures.map((closure) => committer.commit(closure)));

@@ -35,8 +35,7 @@ function change(ledger: Ledger, id: number, { pick, now }: { pick: (of: number) 
     () => segments.claimRest(id, { link: "a", leaseEpoch: now, now }),
     () => segments.recode(id, [Buffer.from("y")]),
     () => segments.moveTimes({ byMs: 3, beforeMs: now, seenForMs: 0 }),
-    () => segments.free("vodacom", ["a"]),
-    () => segments.unpin(["b"]),
+    () => segments.unpin(id),
   ];
   moves[pick(moves.length)]?.();
 }

@@ -11,7 +11,7 @@ const workspace = (id: number) => ({ id, uid: `workspace ${id}` });
 function scene(count: number, commitOf: (commit: HeldDeps["commit"]) => HeldDeps["commit"] = (commit) => commit) {
   const of = temporaryDatabase();
   const { db, committer } = of;
-  const suppressions = openSuppressionStore(db);
+  const suppressions = openSuppressionStore(db, new Uint8Array(32));
   const hold = (number: number, workspaceId = 1 + (number % 3)) =>
     suppressions.hold({
       ...{ workspaceId, channel: "email", address: `user${number}@example.com` },

@@ -8,7 +8,7 @@ const NOW = Date.UTC(2026, 10, 21);
 
 function store() {
   const db = openDatabase(":memory:");
-  const suppressions = openSuppressionStore(db);
+  const suppressions = openSuppressionStore(db, new Uint8Array(32));
   return {
     reasonFor: suppressions.reasonFor,
     suppress: (
@@ -63,7 +63,7 @@ test("a page is read in the order of its index, from the cursor on, with a chann
     return prepare(text);
   };
   using _all = prepareAtOnce();
-  openSuppressionStore(db);
+  openSuppressionStore(db, new Uint8Array(32));
   const pages = prepared.filter((text) => text.includes("order by"));
   const plans = pages.map((text) => {
     const values = Array.from(text.matchAll(/\?/g), () => 1);

@@ -145,7 +145,7 @@ test("flush commits all that waits at once", async () => {
   using of = temporaryDatabase({ committed: (_, closures) => batches.push(closures) });
   const { commit } = of.committer;
   const all = Promise.all(Array.from({ length: 600 }, (_, i) => commit(() => insert(of, `row ${i}`))));
-  of.committer.flush();
+  await of.committer.flush();
   expect(batches).toEqual([512, 88]);
   expect(names(of)).toHaveLength(600);
   await all;
@@ -318,7 +318,7 @@ test("a hook that throws leaves no promise unsettled", async () => {
   });
   of.db.sqlite.run("PRAGMA query_only = ON");
   const lost = rejection(of.committer.commit(() => insert(of, "row")));
-  expect(() => of.committer.flush()).toThrow("a bug in a hook");
+  await expect(of.committer.flush()).rejects.toThrow("a bug in a hook");
   expect(await lost).toBeInstanceOf(StorageError);
 });
 

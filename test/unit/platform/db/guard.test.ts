@@ -82,7 +82,7 @@ function world(): World {
       await turn(4);
     },
     [Symbol.dispose]() {
-      guard.stop();
+      void guard.stop();
       of[Symbol.dispose]();
     },
   };
@@ -165,7 +165,7 @@ test("a failure right after the guard's write was kept keeps the guard closed", 
       () => true,
       () => false,
     );
-  on.of.committer.flush();
+  await on.of.committer.flush();
   expect(await late).toBe(false);
   await turn(4);
   expect(on.guard.failure).not.toBeNull();
@@ -241,7 +241,7 @@ test("a data directory that is gone is trouble from the start", () => {
   guard.start();
   expect(guard.blockedReason).toContain("ENOENT");
   expect(told).toHaveLength(1);
-  guard.stop();
+  void guard.stop();
 });
 
 test("who no longer waits is not called", async () => {
@@ -261,7 +261,7 @@ test("a stopped guard sets no timer any more, not even by a failure or a write t
   on.setWritable(false);
   await on.write();
   on.clock.advance(1_000);
-  on.guard.stop();
+  void on.guard.stop();
   await turn(2);
   await on.write();
   expect(on.clock.pending).toBe(0);

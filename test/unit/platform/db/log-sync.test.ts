@@ -177,7 +177,7 @@ test("a sync that takes longer than ten seconds closes the guard, and its end op
   }
   expect(guard.failure).toBeNull();
   expect(on.settled).toEqual(["a"]);
-  guard.stop();
+  void guard.stop();
 });
 
 test("the runtime syncs the log of a real database", async () => {

@@ -182,6 +182,18 @@ test("what was committed before a process vanished is there when the file is ope
   first.close();
 });
 
+test("an existing database is opened without a write, and its side files outlive the last connection", () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, "a.db");
+  closeDatabase(openDatabase(file));
+  Bun.gc(true);
+  expect([getWalBytes(file), existsSync(`${file}-wal`), existsSync(`${file}-shm`)]).toEqual([0, true, true]);
+  const db = openDatabase(file);
+  expect(getWalBytes(file)).toBe(0);
+  expect(pragma(db.sqlite, "auto_vacuum")).toBe(2);
+  closeDatabase(db);
+});
+
 test("of a replicated database nothing is brought in here, and its log outlives the last connection", () => {
   using folder = temporaryFolder();
   for (const isReplicated of [true, false]) {

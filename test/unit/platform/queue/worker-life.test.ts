@@ -36,7 +36,9 @@ describe("after a crash", () => {
     expect(on.row(1)).toMatchObject({ inFlight: false, nextAt: on.clock.now() + 500, attempts: 1 });
     expect(on.row(2)).toMatchObject({ inFlight: false, nextAt: crashedAt + 10 * MINUTE, attempts: 1, dotAt: null });
     expect(on.interrupted).toEqual([{ id: 2, attempts: 1, startedAt: crashedAt, uncertainSince: crashedAt + 100 }]);
-    expect(on.events).toEqual([{ name: "queue.recovered", fields: { interrupted: 2, outcomeUnknown: 1 } }]);
+    expect(on.events).toEqual([
+      { name: "queue.recovered", fields: { interrupted: 2, outcomeKnown: 0, outcomeUnknown: 1 } },
+    ]);
     await on.advance(1_000);
     await until(() => on.attempts.length === 1);
     expect(on.attempts[0]!.job).toMatchObject({ id: 1, attempt: 2 });
@@ -125,7 +127,7 @@ describe("a stop", () => {
     using on = workshop();
     await on.worker.start();
     await on.worker.stop(MINUTE);
-    on.guard.stop();
+    void on.guard.stop();
     expect(on.clock.pending).toBe(0);
   });
 
@@ -244,7 +246,7 @@ describe("a stop", () => {
     await starting;
     await on.advance(5_000);
     expect(on.attempts).toHaveLength(0);
-    on.guard.stop();
+    void on.guard.stop();
     expect(on.clock.pending).toBe(0);
   });
 });

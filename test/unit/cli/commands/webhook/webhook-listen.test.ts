@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Forwarder } from "../../../../../src/cli/commands/webhook/forwarder.ts";
+import { layOut } from "../../../../../src/cli/framework/screen.ts";
 import { listenToEvents, readListenKey } from "../../../../../src/cli/commands/webhook/listen.ts";
 import { temporaryFolder, turn } from "../../../../support/db/temporary.ts";
 import { fakeClock } from "../../../../support/fakes/clock.ts";
@@ -67,6 +68,7 @@ function listen(api: string, forward: string | undefined, json = false) {
     args: [],
     env: {},
     out: (text: string) => void said.out.push(text),
+    say: (text: string) => void said.out.push(layOut(text, { width: null, hasColour: false })),
     err: (text: string) => void said.err.push(text),
     write: () => undefined,
     flushed: () => Promise.resolve(),

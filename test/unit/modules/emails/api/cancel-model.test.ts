@@ -328,6 +328,6 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
     for (const answer of ["cancel ok", "cancel sending", "cancel canceled", "retry ok", "retry sending"])
       expect([answer, (on.answers[answer] ?? 0) > 0]).toEqual([answer, true]);
     expect(on.uids.length).toBeGreaterThan(60);
-    on.guard.stop();
+    void on.guard.stop();
   });
 }

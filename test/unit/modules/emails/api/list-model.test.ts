@@ -57,7 +57,7 @@ function begin(file: string): Life {
   const db = openDatabase(file);
   // A crash here is the end of a process, not of the power.
   db.sqlite.run("PRAGMA synchronous = OFF");
-  return { db, committer: new Committer(db), stores: openStores(db, noCounts), running: new Map() };
+  return { db, committer: new Committer(db), stores: openStores(db, noCounts, new Uint8Array(32)), running: new Map() };
 }
 
 function pick<T>(random: Random, from: readonly T[]): T | undefined {

@@ -14,7 +14,15 @@ const EMAIL: EmailRow = {
     subject: "x",
   },
   ...{ replyTo: null, returnPath: "b@loja.test", createdAt: 1_000, status: "queued", sentAt: null },
-  ...{ deliveredAt: null, endedAt: null, failedReason: null, bounce: null, attempts: 0, possibleDuplicate: false },
+  ...{
+    deliveredAt: null,
+    endedAt: null,
+    failedReason: null,
+    bounce: null,
+    attempts: 0,
+    possibleDuplicate: false,
+    isErased: false,
+  },
 };
 
 const ATTEMPT: AttemptRow = {

@@ -12,7 +12,7 @@ function scene() {
   const db = openDatabase(":memory:");
   const events: LogFields[] = [];
   const log: Log = { event: (_, fields = {}) => void events.push(fields), error: () => undefined };
-  const parts = { suppressions: openSuppressionStore(db), refusals: new RefusalWatch(), log };
+  const parts = { suppressions: openSuppressionStore(db, new Uint8Array(32)), refusals: new RefusalWatch(), log };
   const addressesIn = (table: string) =>
     db.sqlite
       .query<{ address: string }, []>(`SELECT address FROM ${table} ORDER BY address`)

@@ -21,7 +21,7 @@ const parts: RouteDeps = {
 function sent({ recipient = "maria@example.com", host = HOST, at = NOW, key = KEY } = {}) {
   const uid = newId(at, systemRandom);
   const address = returnPath({ id: uid, recipient }, host, key);
-  emails.set(uid, { recipientAddress: recipient, returnPath: address });
+  emails.set(uid, { recipientAddress: recipient, isErased: false, returnPath: address });
   return { uid, address };
 }
 
@@ -38,6 +38,16 @@ test("a return path leads to its email, in any spelling of its letters", () => {
   const [local = "", host = ""] = address.split("@");
   expect(judge(`${local.toUpperCase()}@${host}`)).toEqual(destination);
   expect(judge(`${local}@Bounce.Loja.Example`)).toEqual(destination);
+});
+
+test("the return path of an erased email leads to it by itself, and no other one does", () => {
+  const { uid, address } = sent();
+  const forged = returnPath({ id: uid, recipient: "erased@erased.invalid" }, HOST, KEY);
+  emails.set(uid, { recipientAddress: "erased@erased.invalid", isErased: true, returnPath: address });
+  expect(judge(address)).toEqual({ kind: "bounce", emailUid: uid });
+  expect(judge(address.toUpperCase())).toEqual({ kind: "bounce", emailUid: uid });
+  expect(judge(forged)).toBe("forged");
+  expect(judge(address.replace(/.(?=@)/, "a"))).not.toEqual({ kind: "bounce", emailUid: uid });
 });
 
 test("a return path under an international domain is known in both its forms", () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { SkippedRows } from "../../../../../src/platform/db/skipped-rows.ts";
 import { Sweeper, type SweeperDeps } from "../../../../../src/modules/sms/gateway/sweep.ts";
 import { MessageClock } from "../../../../../src/modules/sms/queue/message-clock.ts";
 import { temporaryDatabase } from "../../../../support/db/temporary.ts";
@@ -24,6 +25,7 @@ test("a text that was accepted while the emails' queue followed a set-back clock
       return addMessage(sms, 1, { message: { workspaceId, createdAt, expiresAt: createdAt + LIFE } });
     });
   const workspaceId = await commit(() => addWorkspace(sms, 10));
+  const log: SweeperDeps["log"] = { event: () => undefined, error: (_, error) => expect(error).toBeUndefined() };
   const sweeper = new Sweeper({
     sms,
     routes: new Map(),
@@ -34,9 +36,10 @@ test("a text that was accepted while the emails' queue followed a set-back clock
     backlog: { look: () => undefined },
     dispatcher: { forgetTimers: () => undefined, nudge: () => undefined },
     failedWrites: { run: () => Promise.resolve(0) },
+    skipped: new SkippedRows({ commit, clock, log, component: "sms" }),
     commit,
     clock,
-    log: { event: () => undefined, error: (_: string, error: unknown) => expect(error).toBeUndefined() },
+    log,
   } as unknown as SweeperDeps);
   const before = await accept();
   steady.advance(MINUTE);

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { SkippedRows } from "../../../../../src/platform/db/skipped-rows.ts";
 import { defaultSmsRoute } from "../../../../../src/config/config.ts";
 import type { Commit } from "../../../../../src/platform/db/group-commit.ts";
 import { smsSegments } from "../../../../../src/platform/db/schema/sms.ts";
@@ -21,6 +22,7 @@ function sweeping(change: (parts: { commit: Commit; away: () => number }) => { c
   let offset = 0;
   const clock = { ...machine, now: () => machine.now() - offset, jump: null };
   const { commit, away } = change({ commit: of.committer.commit, away: () => HOUR });
+  const log: SweeperDeps["log"] = { event: () => undefined, error: (_, error) => expect(error).toBeUndefined() };
   const parts = {
     sms,
     routes: new Map([["vodacom", { ...route, links }]]),
@@ -32,9 +34,10 @@ function sweeping(change: (parts: { commit: Commit; away: () => number }) => { c
     backlog: { look: () => undefined },
     dispatcher: { nudge: () => undefined },
     failedWrites: { run: () => Promise.resolve(0) },
+    skipped: new SkippedRows({ commit, clock, log, component: "sms" }),
     commit,
     clock,
-    log: { event: () => undefined, error: (_: string, error: unknown) => expect(error).toBeUndefined() },
+    log,
   } as unknown as SweeperDeps;
   const pin = () =>
     of.committer.commit(() => {

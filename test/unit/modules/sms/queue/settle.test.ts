@@ -229,3 +229,32 @@ test("of a message that was removed with its workspace nothing is settled", asyn
   );
   expect(on.balance()).toBe(100);
 });
+
+test("of an erased message nothing that waits is sent, nor what is refused for now; what was taken counts on", async () => {
+  using other = await start(2);
+  await other.claim(10);
+  await other.commit(() => other.segments.erase(other.id));
+  expect(other.message()).toMatchObject({
+    recipient: "+99900000000",
+    body: "[erased]",
+    sentText: null,
+    status: "sending",
+  });
+  expect(other.row(1).payload).toHaveLength(0);
+  await other.commit(() => other.accept(1, 20));
+  const busy = { now: 21, nextAt: 1_000, isCounted: true, isResend: false };
+  await other.commit(() => other.segments.retry(other.row(2), busy, REFUSED));
+  expect([other.row(1).state, other.row(2).state]).toEqual(["accepted", "failed"]);
+  expect(other.message()).toMatchObject({ status: "failed", credits: 1 });
+  expect(other.ledger()[0]).toEqual(["refund", 1, 1, other.id]);
+  expect(other.segments.readyWork()).toEqual([]);
+  // A crash leaves it uncertain; it is never ready again.
+  using lost = await start();
+  await lost.claim(10);
+  await lost.commit(() => lost.segments.erase(lost.id));
+  await lost.commit(() => lost.segments.markInFlightUnknown(20, 30));
+  const again = { now: 30, nextAt: 30, isCounted: true, isResend: true };
+  await lost.commit(() => lost.segments.retry(lost.row(), again, LOST));
+  expect([lost.row().state, lost.segments.readyWork()]).toEqual(["failed", []]);
+  expect(lost.ledger()[0]).toEqual(["refund", 1, 1, lost.id]);
+});

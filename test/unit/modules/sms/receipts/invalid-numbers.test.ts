@@ -12,7 +12,7 @@ const number = (nth: number) => `+25884${String(nth).padStart(7, "0")}`;
 
 async function start() {
   const of = temporaryDatabase();
-  const suppressions = openSuppressionStore(of.db);
+  const suppressions = openSuppressionStore(of.db, new Uint8Array(32));
   const held = openHeldStore(of.db);
   const ledger = openLedger(of.db);
   const { commit } = of.committer;

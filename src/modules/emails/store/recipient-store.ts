@@ -1,0 +1,80 @@
+// The emails to one address: read, and erased.
+
+import { and, desc, eq, sql } from "drizzle-orm";
+import { isOlder, newestFirst } from "../../../platform/db/batches.ts";
+import type { Db } from "../../../platform/db/open.ts";
+import { attempts, emailBodies, emailQueue, emailReports, emails } from "../../../platform/db/schema/schema.ts";
+import { prepare } from "../../../platform/db/statement.ts";
+import type { Position } from "../../../platform/http/pagination.ts";
+import { ERASED, ERASED_RECIPIENT } from "../../recipients/erased.ts";
+
+export type EmailRecipientStore = ReturnType<typeof openEmailRecipientStore>;
+
+/** `removed` is called with the bytes of each workspace's contents, inside the transaction that removes them. */
+export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: number, bytes: number) => void) {
+  const p = sql.placeholder;
+  const selectBatch = prepare(
+    orm
+      .select({ id: emails.id, uid: emails.uid, status: emails.status, isRunning: emailQueue.inFlight })
+      .from(emails)
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .where(and(eq(emails.workspaceId, p("workspaceId")), eq(emails.recipientAddress, p("address"))))
+      .orderBy(desc(emails.createdAt), desc(emails.id))
+      .limit(p("limit")),
+  );
+  const deleteBody = prepare(
+    orm
+      .delete(emailBodies)
+      .where(eq(emailBodies.emailId, p("id")))
+      .returning({ bytes: sql<number>`LENGTH(${emailBodies.content})` }),
+  );
+  /** Words that are not there stay so. */
+  const ifAny = (column: typeof attempts.reply | typeof emailQueue.lastReply | typeof emails.failedReason) =>
+    sql`CASE WHEN ${column} IS NOT NULL THEN ${ERASED} END`;
+  const byEmail = [
+    orm
+      .update(attempts)
+      .set({ reply: ifAny(attempts.reply), tries: null, dialogue: null })
+      .where(eq(attempts.emailId, p("id"))),
+    orm
+      .update(emailReports)
+      .set({ diagnostic: null })
+      .where(eq(emailReports.emailId, p("id"))),
+    orm
+      .update(emailQueue)
+      .set({ lastReply: ifAny(emailQueue.lastReply) })
+      .where(eq(emailQueue.id, p("id"))),
+    orm
+      .update(emails)
+      .set({
+        recipient: ERASED_RECIPIENT.email,
+        recipientAddress: ERASED_RECIPIENT.email,
+        subject: ERASED,
+        failedReason: ifAny(emails.failedReason),
+        isErased: true,
+      })
+      .where(eq(emails.id, p("id"))),
+  ].map((statement) => prepare(statement));
+
+  return {
+    /** A workspace's emails to an address, in the form compared, older than `before`; the newest first. */
+    list: (workspaceId: number, address: string, before: Position, limit: number) =>
+      orm
+        .select({ id: emails.id, uid: emails.uid, createdAt: emails.createdAt })
+        .from(emails)
+        .where(and(eq(emails.workspaceId, workspaceId), eq(emails.recipientAddress, address), isOlder(emails, before)))
+        .orderBy(...newestFirst(emails))
+        .limit(limit)
+        .all(),
+
+    /** The newest of them, to be erased. `isRunning`: an attempt is being made. */
+    listToErase: (workspaceId: number, address: string, limit: number) =>
+      selectBatch.all({ workspaceId, address, limit }).map((row) => ({ ...row, isRunning: row.isRunning ?? false })),
+
+    /** Inside a transaction. What an attempt that runs writes at its end is without words (store.ts). */
+    erase({ id, workspaceId }: { id: number; workspaceId: number }): void {
+      for (const { bytes } of deleteBody.all({ id })) removed(workspaceId, bytes);
+      for (const statement of byEmail) statement.run({ id });
+    },
+  };
+}

@@ -1,0 +1,24 @@
+// The body of an event without what it says about the recipient of its message, or about a suppressed address. Pure.
+
+import { ERASED, ERASED_RECIPIENT } from "../recipients/erased.ts";
+
+interface Body {
+  type: string;
+  data: Record<string, unknown>;
+}
+
+/** Members that hold words: what was sent, and what servers answered. */
+const WORDS = ["subject", "body", "failedReason", "lastReply"];
+
+/** `body` as it is stored, and sent. */
+export function eraseEventBody(body: string): string {
+  const { type, data, ...rest } = JSON.parse(body) as Body;
+  const erased = { ...data };
+  const channel = type.startsWith("sms.") || data["channel"] === "sms" ? "sms" : "email";
+  // Of a message that came in, `to` is a number of the workspace.
+  const person = type === "sms.received" ? "from" : type.startsWith("suppression.") ? "address" : "to";
+  erased[person] = ERASED_RECIPIENT[channel];
+  for (const name of WORDS) if (typeof data[name] === "string") erased[name] = ERASED;
+  // In the order of the members as they were recorded.
+  return JSON.stringify({ type, ...rest, data: erased });
+}

@@ -1,0 +1,45 @@
+// The newest emails and SMS of all workspaces, from pombo's own database, for the sandbox's page.
+
+import { and, desc, eq, sql } from "drizzle-orm";
+import type { EmailState } from "../../modules/emails/store/store.ts";
+import type { MessageRow } from "../../modules/sms/queue/message-store.ts";
+import type { Db } from "../../platform/db/open.ts";
+import { emailQueue, emails } from "../../platform/db/schema/schema.ts";
+import { smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
+
+export interface SentSms {
+  message: MessageRow;
+  /** Of its first segment: the SMSC sees it too, whichever attempt arrives. */
+  userMessageReference: number | null;
+}
+
+export interface SentStore {
+  /** Newest first. */
+  emails(limit: number): EmailState[];
+  /** Newest first. */
+  sms(limit: number): SentSms[];
+  /** Rows that were written since the start: while it stays the same, so do the others. */
+  countChanges(): number;
+}
+
+export function openSentStore({ orm }: Pick<Db, "orm">): SentStore {
+  return {
+    emails: (limit) =>
+      orm
+        .select({ email: emails, queue: emailQueue })
+        .from(emails)
+        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+        .orderBy(desc(emails.id))
+        .limit(limit)
+        .all(),
+    sms: (limit) =>
+      orm
+        .select({ message: smsMessages, userMessageReference: smsSegments.umr })
+        .from(smsMessages)
+        .leftJoin(smsSegments, and(eq(smsSegments.messageId, smsMessages.id), eq(smsSegments.seq, 1)))
+        .orderBy(desc(smsMessages.id))
+        .limit(limit)
+        .all(),
+    countChanges: () => orm.get<[count: number]>(sql`SELECT total_changes()`)[0],
+  };
+}
