@@ -14,6 +14,8 @@ import type { ModuleOptions, Modules } from "./modules.ts";
 import type { Stores } from "./stores.ts";
 
 export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions {
+  /** Each COMMIT syncs the log while the event loop waits: for tests that count its turns. */
+  isSyncInline?: boolean;
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
   /** Sees each request to the API that is answered with an error: the sandbox shows them. */

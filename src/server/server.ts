@@ -74,7 +74,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     for (const each of closers.splice(0).toReversed()) await each();
   };
   try {
-    const logSync = purpose === "instance" ? takeOverSync(db.sqlite) : null;
+    const logSync = purpose === "instance" && options.isSyncInline !== true ? takeOverSync(db.sqlite) : null;
     closers.push(() => logSync?.close());
     const core = { ...openCore(options, db, logSync), db };
     const { stores, committer, guard, pause } = core;

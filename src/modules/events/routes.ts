@@ -77,7 +77,9 @@ export function eventRoutes(deps: EventDeps) {
       const limit = Number(query.limit ?? DEFAULT_LIMIT);
       let found = await read(after, limit + 1);
       if (found.length === 0 && Number(query.wait ?? 0) > 0) {
-        await listeners.wait(workspaceId, Number(query.wait) * 1_000, request.signal);
+        // One that came while the page was read woke nobody.
+        if (events.getLastId(workspaceId) <= after)
+          await listeners.wait(workspaceId, Number(query.wait) * 1_000, request.signal);
         // The key may have been deleted meanwhile.
         requireStillValid(request, verifyKey);
         found = await read(after, limit + 1);

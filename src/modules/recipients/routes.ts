@@ -37,7 +37,7 @@ export function recipientRoutes(deps: RecipientDeps) {
         params: AddressInPath,
         query: RecipientQuery,
         detail: describe({
-          id: "exportRecipient",
+          id: "getRecipient",
           tag: TAG,
           summary: "Export what is kept about a recipient",
           description:
@@ -57,7 +57,7 @@ export function recipientRoutes(deps: RecipientDeps) {
       {
         params: AddressInPath,
         detail: describe({
-          id: "eraseRecipient",
+          id: "deleteRecipient",
           tag: TAG,
           summary: "Erase a recipient",
           description:
@@ -87,7 +87,7 @@ export function operatorRecipientRoutes(deps: RecipientDeps) {
       params: AddressInPath,
       query: WorkspaceQuery,
       detail: describe({
-        id: "eraseRecipientEverywhere",
+        id: "deleteRecipientEverywhere",
         tag: "Operator",
         summary: "Erase a recipient in all workspaces, or in one",
         description:

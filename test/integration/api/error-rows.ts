@@ -143,6 +143,13 @@ export const ROWS: Record<string, Row> = {
     path: () => "/api/v1/suppressions/listed%40example.com",
     missing: () => ({ path: "/api/v1/suppressions/nobody%40example.com" }),
   },
+  "GET /api/v1/recipients/{address}": { path: () => "/api/v1/recipients/listed%40example.com" },
+  "DELETE /api/v1/recipients/{address}": { path: () => "/api/v1/recipients/listed%40example.com" },
+  "DELETE /api/v1/operator/recipients/{address}": {
+    path: () => "/api/v1/operator/recipients/listed%40example.com",
+    caller: "operator",
+    missing: () => ({ path: `/api/v1/operator/recipients/listed%40example.com?workspace=${NO_ID}` }),
+  },
   "GET /api/v1/operator/workspaces": { caller: "operator" },
   "GET /api/v1/operator/workspaces/{id}": ofWorkspace(""),
   "PATCH /api/v1/operator/workspaces/{id}": ofWorkspace("", { name: "new" }),

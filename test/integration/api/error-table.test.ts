@@ -261,6 +261,8 @@ test("422: unknown members, unknown parameters, ids that are none", async () => 
       await refuses({ path: `${route.path?.(scene) ?? route.documented}?unknown=1` }, "unknown");
     if (route.documented.includes("{id}"))
       await refuses({ path: route.documented.replace("{id}", "x").replace("{deliveryId}", UNKNOWN_ID) }, "id");
+    if (route.documented.endsWith("/recipients/{address}"))
+      await refuses({ path: route.documented.replace("{address}", "x") }, "address");
     expect([route.name, checks]).not.toEqual([route.name, 0]);
   });
 });

@@ -130,6 +130,8 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
   const { readFree, memory, steady, beside, exampleDomain, receive } = options;
   const start = () =>
     startApp({
+      // A thread's answer comes at a time of its own, which turns of the event loop and a fake clock do not wait for.
+      isSyncInline: process.env["SYNC_BESIDE"] === undefined,
       config,
       instanceKey,
       ...(receive === undefined ? {} : { receive }),
