@@ -229,8 +229,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
 
 export type { RelayConfig } from "./relays.ts";
 export type { ReplicationConfig } from "./replication.ts";
-export { DEFAULT_SMS_PREFIXES } from "./number-prefix.ts";
-export { type SmsRouteConfig } from "./sms.ts";
+export type { SmsRouteConfig } from "./sms.ts";
 export { parseHostPort, readReplicaUrl } from "./formats.ts";
 
 /** Where the text came from: the file's path and the process's environment. */

@@ -2,7 +2,7 @@
 
 import { swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
-import { DEFAULT_SMS_PREFIXES } from "../../config/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../config/number-prefix.ts";
 import { NumberingPlan } from "../../modules/sms/encoding/phone-number.ts";
 import type { BodyLimits } from "../../platform/http/body/read.ts";
 import { ANSWER_HEADERS } from "../../platform/http/openapi.ts";

@@ -4,7 +4,7 @@ import { openInbox } from "../../../src/sandbox/mx/inbox.ts";
 import { sandboxRoutes } from "../../../src/sandbox/web/routes.ts";
 import { openSentStore, type SentStore } from "../../../src/sandbox/web/sent-store.ts";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../../src/cli/commands/dev/config.ts";
-import { DEFAULT_SMS_PREFIXES } from "../../../src/config/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../src/config/number-prefix.ts";
 import { NumberingPlan } from "../../../src/modules/sms/encoding/phone-number.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { type SandboxSmsc, startSandboxSmsc } from "../../../src/sandbox/smsc/server.ts";

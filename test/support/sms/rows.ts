@@ -1,4 +1,4 @@
-import { DEFAULT_SMS_PREFIXES } from "../../../src/config/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../src/config/number-prefix.ts";
 import { NumberingPlan } from "../../../src/modules/sms/encoding/phone-number.ts";
 import type { Db } from "../../../src/platform/db/open.ts";
 import type { NewMessage } from "../../../src/modules/sms/queue/message-store.ts";

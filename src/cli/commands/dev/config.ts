@@ -1,12 +1,7 @@
 // The configuration of `pombo dev`.
 
-import {
-  type Config,
-  DEFAULT_SMS_PREFIXES,
-  defaultConfig,
-  defaultSmsRoute,
-  NO_RATE_LIMITS,
-} from "../../../config/config.ts";
+import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../../config/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../config/number-prefix.ts";
 import { NumberingPlan } from "../../../modules/sms/encoding/phone-number.ts";
 import { MAGIC_NUMBERS, type MagicNumber, buildNumber, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";

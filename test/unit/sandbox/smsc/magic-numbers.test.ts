@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../../../src/cli/commands/dev/config.ts";
-import { DEFAULT_SMS_PREFIXES } from "../../../../src/config/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../../src/config/number-prefix.ts";
 import {
   findBehaviour,
   DELIVERED,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { DEFAULT_SMS_PREFIXES } from "../../../../../src/config/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../../../src/config/number-prefix.ts";
 import { isSameNumber, NumberingPlan, numberKey } from "../../../../../src/modules/sms/encoding/phone-number.ts";
 
 const MOZAMBIQUE = new NumberingPlan(DEFAULT_SMS_PREFIXES);
