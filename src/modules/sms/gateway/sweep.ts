@@ -26,7 +26,7 @@ const EVERY_MS = 1_000;
 const CLEAN_EVERY_MS = 10 * 60_000;
 /** Transactions of one clean-up, each kind: more than can have come since the last one. */
 const CLEAN_BATCHES = 200;
-const FREE_EVERY_MS = 10_000;
+const UNPIN_EVERY_MS = 10_000;
 /** Parts of messages received, looked at in one transaction. */
 const BATCH = 500;
 /** A message received has at the most so many. */
@@ -61,7 +61,7 @@ export class Sweeper {
   readonly #task: BackgroundTask;
   #isStopped = false;
   #cleanedAt: number | undefined;
-  readonly #freedAt = new Map<string, number>();
+  readonly #unpinnedAt = new Map<string, number>();
 
   constructor(deps: SweeperDeps) {
     this.#deps = deps;
@@ -92,7 +92,7 @@ export class Sweeper {
       // Responses that did not come.
       () => failedWrites.run(buildUncertainBatch(clock.now(), this.#deps)),
       () => this.#finishInbound(),
-      ...[...this.#deps.routes.keys()].flatMap((route) => [() => this.#standIn(route), () => this.#freePinned(route)]),
+      ...[...this.#deps.routes.keys()].flatMap((route) => [() => this.#failOver(route), () => this.#unpin(route)]),
       () => Promise.resolve(this.#deps.backlog.look()),
       async () => {
         if (!isTime(this.#cleanedAt, CLEAN_EVERY_MS, clock.now())) return;
@@ -178,7 +178,7 @@ export class Sweeper {
   }
 
   /** A sweep whose rows become work for the links. */
-  async #nudge<T>(sweep: WorkSweep<T>): Promise<number> {
+  async #sweepWork<T>(sweep: WorkSweep<T>): Promise<number> {
     const { sms, skipped, dispatcher } = this.#deps;
     const act = (row: T) => {
       const works = sweep.act(row);
@@ -190,7 +190,7 @@ export class Sweeper {
   async #finishInbound(): Promise<void> {
     const { clock, sms, inbound } = this.#deps;
     const now = clock.now();
-    await this.#nudge({
+    await this.#sweepWork({
       where: "sms inbound parts",
       find: (limit) => sms.inbound.waitingSince(now - PARTS_MS, BATCH + (limit - BATCH) * MAX_PARTS),
       act: (key) => finishMessage(key, { isOver: true, now }, inbound),
@@ -201,16 +201,16 @@ export class Sweeper {
   }
 
   /** Messages of a route that is away, or errs, go by the next that is bound and does not. */
-  async #standIn(name: string): Promise<void> {
+  async #failOver(name: string): Promise<void> {
     const { sms, routes, links, breaker } = this.#deps;
     const { config } = routes.get(name) ?? {};
     if (config === undefined || config.failover.length === 0) return;
     if (links.unboundMs(name) < config.failoverAfterMs && !breaker.isOpen(name)) return;
     const to = config.failover.find((each) => routes.has(each) && links.unboundMs(each) === 0 && !breaker.isOpen(each));
     if (to === undefined) return;
-    await this.#nudge({
+    await this.#sweepWork({
       where: "sms failover",
-      find: (limit) => sms.segments.unsent(name, limit),
+      find: (limit) => sms.segments.listUnsent(name, limit),
       act(id) {
         const [row] = sms.segments.listByMessage(id);
         if (row === undefined || sms.segments.moveReady(id, { route: to, isRefused: false }) === 0) return [];
@@ -224,22 +224,22 @@ export class Sweeper {
    * Messages of several parts belong to the link that had the first of them. While that link is away and nothing of the
    * message has gone out, any other may have it; once a part has, it waits: one message goes one way.
    */
-  async #freePinned(name: string): Promise<void> {
+  async #unpin(name: string): Promise<void> {
     const { sms, routes, links, clock } = this.#deps;
     const route = routes.get(name);
     if (route === undefined || route.links.length < 2 || links.unboundMs(name) > 0) return;
     const away = route.links
       .map((link) => link.name)
       .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
-    if (away.length === 0 || !isTime(this.#freedAt.get(name), FREE_EVERY_MS, clock.now())) return;
+    if (away.length === 0 || !isTime(this.#unpinnedAt.get(name), UNPIN_EVERY_MS, clock.now())) return;
     const unpin: WorkSweep<number> = {
       where: "sms unpin",
-      find: (limit) => sms.segments.pinned(name, away, limit),
+      find: (limit) => sms.segments.listPinned(name, away, limit),
       act: (id) => sms.segments.unpin(id),
       getKey: (id) => id,
     };
-    while ((await this.#nudge(unpin)) > 0 && !this.#isStopped);
-    this.#freedAt.set(name, clock.now());
+    while ((await this.#sweepWork(unpin)) > 0 && !this.#isStopped);
+    this.#unpinnedAt.set(name, clock.now());
   }
 
   async #clean(): Promise<void> {

@@ -38,7 +38,7 @@ export async function recoverMessages(deps: RecoverDeps): Promise<void> {
   await runAll(() =>
     skipped.run({
       where: "sms unpin",
-      find: (limit) => sms.segments.pinnedElsewhere(links, limit),
+      find: (limit) => sms.segments.listPinnedElsewhere(links, limit),
       act: (id) => void sms.segments.unpin(id),
       getKey: (id) => id,
     }),
@@ -46,7 +46,7 @@ export async function recoverMessages(deps: RecoverDeps): Promise<void> {
   const strayed = await runAll(() =>
     skipped.run({
       where: "sms reroute",
-      find: (limit) => sms.segments.strayed([...routes.keys()], limit),
+      find: (limit) => sms.segments.listStrayed([...routes.keys()], limit),
       act: (id) => moveStrayed(id, deps),
       getKey: (id) => id,
     }),

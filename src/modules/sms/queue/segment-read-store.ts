@@ -1,6 +1,6 @@
 // Segments as their rows have them, and how they are read: single messages, and the work that waits.
 
-import { and, asc, eq, gte, inArray, isNotNull, notInArray, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { prepare } from "../../../platform/db/statement.ts";
@@ -145,6 +145,16 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
   const selectWaiting = prepare(
     orm.select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` }).from(ready),
   );
+  /** Messages with ready segments that match, some of them. Not DISTINCT, which would walk over all messages by id. */
+  const listReady = (matches: SQL | undefined, limit: number): number[] => {
+    const rows = orm
+      .select({ id: smsSegments.messageId })
+      .from(smsSegments)
+      .where(and(IS_READY, matches))
+      .limit(limit)
+      .all();
+    return [...new Set(rows.map(({ id }) => id))];
+  };
   // "failed" only where it was uncertain whether the SMSC took it.
   const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight', 'accepted') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
   return {
@@ -197,7 +207,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
       selectWaiting.get({ route, limit }) ?? { count: 0, oldestId: null },
 
     /** Some of the messages that wait for a route, and of which nothing was sent. */
-    unsent: (route: string, limit: number): number[] =>
+    listUnsent: (route: string, limit: number): number[] =>
       orm
         .selectDistinct({ id: smsSegments.messageId })
         .from(smsSegments)
@@ -208,7 +218,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
         .map(({ id }) => id),
 
     /** Messages of a route that wait for these links, and of which nothing was sent. */
-    pinned: (route: string, links: string[], limit: number): number[] =>
+    listPinned: (route: string, links: string[], limit: number): number[] =>
       orm
         .selectDistinct({ id: smsSegments.messageId })
         .from(smsSegments)
@@ -218,25 +228,10 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
         .map(({ id }) => id),
 
     /** Messages that wait for links other than these. */
-    pinnedElsewhere: (links: string[], limit: number): number[] =>
-      orm
-        .selectDistinct({ id: smsSegments.messageId })
-        .from(smsSegments)
-        .where(and(IS_READY, isNotNull(smsSegments.link), notInArray(smsSegments.link, links)))
-        .limit(limit)
-        .all()
-        .map(({ id }) => id),
-
-    /** Messages that wait for routes other than these, some of them. Not DISTINCT, which would walk over all messages by id. */
-    strayed(routes: string[], limit: number): number[] {
-      const rows = orm
-        .select({ id: smsSegments.messageId })
-        .from(smsSegments)
-        .where(and(IS_READY, notInArray(smsSegments.route, routes)))
-        .limit(limit)
-        .all();
-      return [...new Set(rows.map(({ id }) => id))];
-    },
+    listPinnedElsewhere: (links: string[], limit: number): number[] =>
+      listReady(and(isNotNull(smsSegments.link), notInArray(smsSegments.link, links)), limit),
+    /** Messages that wait for routes other than these. */
+    listStrayed: (routes: string[], limit: number): number[] => listReady(notInArray(smsSegments.route, routes), limit),
 
     /**
      * Segments that went to a number by a route since then, and whose receipts may still come: without an answer, sent

@@ -157,7 +157,7 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
     db,
     () => undefined,
     () => undefined,
-  ).strayed(["vodacom"], 500);
+  ).listStrayed(["vodacom"], 500);
   openInboundStore(db).waitingSince(1_000, 500);
   openEmailAdminStore(db).runningLanes();
   const plans = asked.map((query) =>
