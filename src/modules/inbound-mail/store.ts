@@ -1,7 +1,7 @@
 import { desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { inboundMails } from "../../platform/db/schema/schema.ts";
-import { removeBatch } from "../../platform/db/batches.ts";
+import { listIds, removeBatch } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import { getNetworks } from "../../platform/ip/address.ts";
 import { ERASED, ERASED_RECIPIENT } from "../recipients/erased.ts";
@@ -96,13 +96,7 @@ export function openInboxStore({ orm }: Db) {
 
     byUid: (uid: string): InboundMail | undefined => orm.select().from(inboundMails).where(byUid(uid)).get(),
 
-    listIds: (): number[] =>
-      orm
-        .select({ id: inboundMails.id })
-        .from(inboundMails)
-        .orderBy(inboundMails.id)
-        .all()
-        .map(({ id }) => id),
+    listIds: (): number[] => listIds(orm, inboundMails),
     byId: (id: number): InboundMail | undefined => orm.select().from(inboundMails).where(eq(inboundMails.id, id)).get(),
     /** Inside a transaction: replaces the words and the sender of a mail. False: it is gone. */
     erase: (id: number): boolean =>

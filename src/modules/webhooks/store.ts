@@ -3,7 +3,7 @@
 import { and, count, eq, isNotNull, or, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { goneWebhooks, webhooks } from "../../platform/db/schema/schema.ts";
-import { isOlder, newestFirst } from "../../platform/db/batches.ts";
+import { isOlder, listIds, newestFirst } from "../../platform/db/batches.ts";
 import { prepare } from "../../platform/db/statement.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";
@@ -103,13 +103,7 @@ export function openWebhookStore(db: Db) {
       orm.select({ count: count() }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId)).get()?.count ?? 0,
 
     /** Also those that are turned off. */
-    listIds: (workspaceId: number): number[] =>
-      orm
-        .select({ id: webhooks.id })
-        .from(webhooks)
-        .where(eq(webhooks.workspaceId, workspaceId))
-        .all()
-        .map(({ id }) => id),
+    listIds: (workspaceId: number): number[] => listIds(orm, webhooks, eq(webhooks.workspaceId, workspaceId)),
 
     /** A page of a workspace's webhooks, newest first, and one row more when there are more. */
     list: (workspaceId: number, before: Position | null, limit: number): WebhookRow[] =>

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, gte, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { isOlder, newestFirst } from "../../platform/db/batches.ts";
+import { isOlder, listIds, newestFirst } from "../../platform/db/batches.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import { prepare } from "../../platform/db/statement.ts";
 import { workspaces } from "../../platform/db/schema/schema.ts";
@@ -109,13 +109,7 @@ export function openWorkspaceStore(db: Db) {
         .all(),
 
     /** All of them, also those that were deleted and are still being removed. */
-    listIds: (): number[] =>
-      orm
-        .select({ id: workspaces.id })
-        .from(workspaces)
-        .orderBy(asc(workspaces.id))
-        .all()
-        .map(({ id }) => id),
+    listIds: (): number[] => listIds(orm, workspaces),
 
     /** Changes a workspace, inside a transaction. */
     update(id: number, change: WorkspaceChange): WorkspaceRow {

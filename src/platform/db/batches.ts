@@ -1,7 +1,7 @@
 // Statements that many stores have: batches, keyset pages, the insertion of a row. Work on more rows than one transaction or
 // one turn of the event loop should touch goes in batches.
 
-import { asc, desc, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, gt, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "./open.ts";
 import { prepare, toPlaceholders } from "./statement.ts";
@@ -41,8 +41,8 @@ export function lastId(orm: Orm, table: Numbered): number {
   );
 }
 
-/** The ids of up to `limit` of the rows that match. */
-export function listIds(orm: Orm, table: Numbered, matches: SQL | undefined, limit: number): number[] {
+/** The ids of the rows that match, or of up to `limit` of them. */
+export function listIds(orm: Orm, table: Numbered, matches?: SQL, limit = -1): number[] {
   const rows = orm
     .select({ id: sql<number>`${table.id}` })
     .from(table)
@@ -85,6 +85,14 @@ interface Listed {
 interface Place {
   createdAt: number;
   id: number;
+}
+
+/** Sorts after every character that an id may have. */
+const PAST_HEX = "g";
+
+/** Holds for ids in text form that begin so, in lower case: a range, which an index of them serves. */
+export function hasIdPrefix(column: SQLiteColumn, prefix: string): SQL | undefined {
+  return and(gte(column, prefix), lt(column, prefix + PAST_HEX));
 }
 
 /** Newer than everything: before the first page. */

@@ -1,7 +1,7 @@
 // The operator's queries on the email queue. It may have a million rows, so they walk it in slices or read its ends.
 
-import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
-import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
+import { and, asc, count, desc, eq, gt, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
+import { hasIdPrefix, prepareBatchEnd, lastId, listIds } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, lanes, workspaces } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
@@ -12,8 +12,6 @@ const LAST_ROWS = 20;
 /** A slice takes about a millisecond; of many small lanes, each of which costs as much as ten rows, it takes fewer rows. */
 const SLICE_ROWS = 2_000;
 const MANY_LANES = 400;
-/** Sorts after every character that an id may have. */
-const PAST_HEX = "g";
 
 /** A place in the order of the queue's covering index. */
 export interface QueuePlace {
@@ -198,7 +196,7 @@ export function openEmailAdminStore({ orm }: Db) {
       orm
         .select(candidate)
         .from(emails)
-        .where(and(gte(emails.uid, prefix), lt(emails.uid, prefix + PAST_HEX)))
+        .where(hasIdPrefix(emails.uid, prefix))
         .orderBy(desc(emails.uid))
         .limit(limit)
         .all(),
@@ -211,12 +209,7 @@ export function openEmailAdminStore({ orm }: Db) {
         .orderBy(desc(emails.createdAt), desc(emails.id))
         .limit(limit)
         .all(),
-    workspaceIds: (): number[] =>
-      orm
-        .select({ id: workspaces.id })
-        .from(workspaces)
-        .all()
-        .map(({ id }) => id),
+    workspaceIds: (): number[] => listIds(orm, workspaces),
   };
 }
 

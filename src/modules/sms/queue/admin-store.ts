@@ -1,7 +1,7 @@
 // The operator's queries on SMS that wait. They count up to a limit, or read the ends of an index.
 
-import { and, asc, count, desc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
-import { lastId } from "../../../platform/db/batches.ts";
+import { and, asc, count, desc, eq, inArray, min, sql } from "drizzle-orm";
+import { hasIdPrefix, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { workspaces } from "../../../platform/db/schema/schema.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
@@ -14,8 +14,6 @@ import { IS_OPEN, IS_READY, IS_READY_WORK } from "./segment-read-store.ts";
 export const MAX_COUNTED = 100_000;
 /** The first to expire are the oldest, but for messages of higher priority: so many are looked at. */
 const FIRST_ROWS = 20;
-/** Sorts after every character that an id may have. */
-const PAST_HEX = "g";
 const WALK_STATUSES = ["queued", "sending"] as const;
 
 /** The waiting segments of a route, a priority and a workspace. */
@@ -153,7 +151,7 @@ export function openSmsAdminStore({ orm }: Db) {
       orm
         .select(candidate)
         .from(smsMessages)
-        .where(and(gte(smsMessages.uid, prefix), lt(smsMessages.uid, prefix + PAST_HEX)))
+        .where(hasIdPrefix(smsMessages.uid, prefix))
         .orderBy(desc(smsMessages.uid))
         .limit(limit)
         .all(),

@@ -1,7 +1,7 @@
 // The operator's queries on webhook calls that wait, and on the events about a message.
 
-import { and, asc, between, desc, eq, gt, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
-import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
+import { and, asc, between, desc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { hasIdPrefix, prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries, webhookJobs, webhooks, workspaces } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
@@ -13,8 +13,6 @@ export const MAX_COUNTED = 100_000;
 /** Events about one message, and calls about one event, that are shown. */
 const MAX_EVENTS = 200;
 const MAX_CALLS = 200;
-/** Sorts after every character that an id may have. */
-const PAST_HEX = "g";
 
 /** Prepares the statements; nothing is written here. */
 export function openWebhookAdminStore({ orm }: Db) {
@@ -109,8 +107,7 @@ export function openWebhookAdminStore({ orm }: Db) {
             // An id begins with its time, and the index of times with the workspace.
             inArray(events.workspaceId, orm.select({ id: workspaces.id }).from(workspaces)),
             between(events.createdAt, getEdgeTime(prefix, "00000000-0000"), getEdgeTime(prefix, "ffffffff-ffff")),
-            gte(events.uid, prefix),
-            lt(events.uid, prefix + PAST_HEX),
+            hasIdPrefix(events.uid, prefix),
           ),
         )
         .orderBy(desc(events.createdAt), desc(events.uid))
