@@ -30,9 +30,8 @@ function isIdPrefix(wanted: string): boolean {
 }
 
 /** The id of the candidate that matches. Throws CommandError when none or several do. */
-function choose(wanted: string, candidates: Iterable<Candidate>, words: Words): string {
+function choose(wanted: string, all: readonly Candidate[], words: Words): string {
   const prefix = isIdPrefix(wanted) ? wanted.toLowerCase() : null;
-  const all = [...candidates];
   const found = all.filter(({ id, name }) => name === wanted || (prefix !== null && id.startsWith(prefix)));
   const [only] = found;
   const { what, listBy } = words;
@@ -43,32 +42,34 @@ function choose(wanted: string, candidates: Iterable<Candidate>, words: Words): 
     );
   }
   if (found.length === 1) return only.id;
-  const shown = labelledLines(found.slice(0, MAX_SHOWN).map(({ id, about }) => [id, plain(about)]));
-  const more = found.length > MAX_SHOWN ? [`  and ${found.length - MAX_SHOWN} more`] : [];
   throw new CommandError(
-    [`${plain(JSON.stringify(wanted))} matches several ${what}s; give the id:`, shown, ...more].join("\n"),
+    `${plain(JSON.stringify(wanted))} matches several ${what}s; give the id:\n${formatCandidates(found)}`,
   );
+}
+
+function formatCandidates(found: readonly Candidate[]): string {
+  const lines = labelledLines(found.slice(0, MAX_SHOWN).map(({ id, about }) => [id, plain(about)]));
+  return found.length > MAX_SHOWN ? `${lines}\n  and ${found.length - MAX_SHOWN} more` : lines;
+}
+
+async function listWorkspaces(api: OperatorApi): Promise<Candidate[]> {
+  const all = await api.all<{ id: string; name: string }>("/operator/workspaces");
+  return all.map(({ id, name }) => ({ id, name, about: name }));
 }
 
 export async function findWorkspace(api: OperatorApi, wanted: string): Promise<string> {
   if (isId(wanted)) return wanted.toLowerCase();
-  const all = await api.all<{ id: string; name: string }>("/operator/workspaces");
-  const candidates = all.map(({ id, name }) => ({ id, name, about: name }));
-  return choose(wanted, candidates, { what: "workspace", listBy: "pombo workspace list" });
+  return choose(wanted, await listWorkspaces(api), { what: "workspace", listBy: "pombo workspace list" });
 }
 
-/** Where no workspace is named. Throws CommandError unless there is exactly one. */
+/** For a command that names none. Throws CommandError unless there is exactly one. */
 export async function findOnlyWorkspace(api: OperatorApi): Promise<string> {
-  const all = await api.all<{ id: string; name: string }>("/operator/workspaces");
+  const all = await listWorkspaces(api);
   const [only] = all;
   if (only === undefined)
     throw new CommandError("There are no workspaces yet. Create one with pombo workspace create NAME.");
   if (all.length === 1) return only.id;
-  const shown = all.slice(0, MAX_SHOWN).map(({ id, name }) => [id, plain(name)] as const);
-  const more = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more`] : [];
-  throw new CommandError(
-    ["There are several workspaces; choose one with --workspace:", labelledLines(shown), ...more].join("\n"),
-  );
+  throw new CommandError(`There are several workspaces; choose one with --workspace:\n${formatCandidates(all)}`);
 }
 
 /** `workspaceId`: only a domain of this workspace. */

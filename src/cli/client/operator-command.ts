@@ -5,7 +5,7 @@ import type { Arguments, Command, Option, Terminal } from "../framework/definiti
 import { type OperatorApi, openOperatorApi } from "./instance-client.ts";
 import { becomeOwner } from "./data-owner.ts";
 import { findInstance } from "./settings.ts";
-import { type Column, type Frame, tableLines } from "../framework/table.ts";
+import { type Column, type TableOptions, tableLines } from "../framework/table.ts";
 import { jsonLine } from "../framework/text.ts";
 
 export interface Work {
@@ -21,7 +21,7 @@ export type Shown =
   /** `exitCode`: default 0. */
   | { kind: "words"; data: unknown; words: string; exitCode?: number }
   /** `empty`: the text for an empty list. */
-  | { kind: "list"; data: readonly unknown[]; lines: (frame: Frame | null) => string[]; empty: string }
+  | { kind: "list"; data: readonly unknown[]; lines: (options: TableOptions | null) => string[]; empty: string }
   /** The command has printed everything itself. */
   | { kind: "shown" };
 
@@ -65,7 +65,7 @@ export function operatorCommand(entry: OperatorCommand): Command {
 }
 
 export function list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): Shown {
-  return { kind: "list", data: rows, lines: (frame) => tableLines(rows, columns, frame), empty };
+  return { kind: "list", data: rows, lines: (options) => tableLines(rows, columns, options), empty };
 }
 
 export function record(data: unknown, words: string): Shown {
@@ -77,13 +77,13 @@ function show(shown: Shown, isJson: boolean, terminal: Terminal): void {
   if (shown.kind === "words" && shown.exitCode !== undefined) terminal.setExitCode(shown.exitCode);
   if (isJson) return terminal.out(jsonLine(shown.data));
   if (shown.kind === "words") return shown.words === "" ? undefined : terminal.say(shown.words);
-  if (shown.data.length > 0) return terminal.say(shown.lines(findFrame(terminal)).join("\n"));
+  if (shown.data.length > 0) return terminal.say(shown.lines(getTableOptions(terminal)).join("\n"));
   // A program that reads the list gets an empty one.
   if (terminal.width === null) terminal.err(shown.empty);
   else terminal.say(shown.empty);
 }
 
-/** For a table; null: another program reads it. */
-export function findFrame({ width }: Terminal): Frame | null {
+/** Null: another program reads the output. */
+export function getTableOptions({ width }: Terminal): TableOptions | null {
   return width === null ? null : { width, now: systemClock.now() };
 }

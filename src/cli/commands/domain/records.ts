@@ -3,7 +3,7 @@
 import type { OperatorDomainWithDns } from "../../../modules/domains/schema.ts";
 import { formatZoneComment, formatZoneRecord } from "../../../protocols/dns/zone-file.ts";
 import type { Terminal } from "../../framework/definition.ts";
-import { type Column, type Frame, tableLines } from "../../framework/table.ts";
+import { type Column, type TableOptions, tableLines } from "../../framework/table.ts";
 import { plain } from "../../framework/text.ts";
 
 type Domain = typeof OperatorDomainWithDns.static;
@@ -18,7 +18,7 @@ const COLUMNS: Column<DnsRecord>[] = [
   { title: "TO DO", of: ({ hint }) => hint ?? null },
 ];
 
-const NOTHING_CUT: Frame = { width: Infinity, now: 0 };
+const UNLIMITED: TableOptions = { width: Infinity, now: 0 };
 
 export function recordLines({ dns }: Domain): string[] {
   return tableLines(listRecords(dns), COLUMNS, null);
@@ -27,7 +27,7 @@ export function recordLines({ dns }: Domain): string[] {
 /** A table for people. `isChecked`: the records were looked up. */
 export function printRecords({ dns }: Domain, terminal: Terminal, isChecked: boolean): void {
   const records = listRecords(dns);
-  const [titles = "", ...lines] = tableLines(records, COLUMNS.slice(isChecked ? 0 : 1, 3), NOTHING_CUT);
+  const [titles = "", ...lines] = tableLines(records, COLUMNS.slice(isChecked ? 0 : 1, 3), UNLIMITED);
   terminal.say(titles);
   for (const [index, { status, value, found = [], hint }] of records.entries()) {
     terminal.say(lines[index] ?? "");

@@ -4,8 +4,8 @@ import type { DeliveryState, QueuedMessage, QueueOverview } from "../../../modul
 import { UsageError } from "../../framework/definition.ts";
 import { FILTER_OPTIONS, KIND_OPTIONS, KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { dropMessages, retryMessages } from "./change.ts";
-import { findFrame, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
-import { type Column, type Frame, tableLines } from "../../framework/table.ts";
+import { getTableOptions, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
+import { type Column, type TableOptions, tableLines } from "../../framework/table.ts";
 import { count, plain, timeCell, timeText } from "../../framework/text.ts";
 
 type Overview = typeof QueueOverview.static;
@@ -26,7 +26,7 @@ export const QUEUE_COMMANDS: OperatorCommand[] = [
     async run({ api, args, terminal }) {
       const limit = wholeNumber(args.text("limit"), 1_000);
       const seen = await api.call<Overview>("GET", `/operator/queue${limit === undefined ? "" : `?limit=${limit}`}`);
-      return { kind: "words", data: seen, words: formatOverview(seen, findFrame(terminal)) };
+      return { kind: "words", data: seen, words: formatOverview(seen, getTableOptions(terminal)) };
     },
   },
   {
@@ -99,7 +99,7 @@ const COLUMNS: Column<Line>[] = [
   { title: "WHY", of: ({ why }) => why, kind: "prose" },
 ];
 
-function formatOverview(seen: Overview, frame: Frame | null): string {
+function formatOverview(seen: Overview, options: TableOptions | null): string {
   const { paused, waiting, running, others } = seen;
   const lines = [
     ...seen.destinations.map(toEmailLine),
@@ -122,9 +122,9 @@ function formatOverview(seen: Overview, frame: Frame | null): string {
       why: explain(webhook, paused),
     })),
   ];
-  const table = tableLines(lines, COLUMNS, frame);
+  const table = tableLines(lines, COLUMNS, options);
   // A program gets only the lines.
-  if (frame === null) return table.join("\n");
+  if (options === null) return table.join("\n");
   const pause =
     paused === null ? [] : [`All delivery is paused since ${timeText(paused.since)}: ${plain(paused.reason)}`];
   const head = `${count(waiting, "email waits", "emails wait")}, ${running.toLocaleString("en")} being delivered.`;
@@ -189,7 +189,7 @@ async function listMessages(work: Work): Promise<Shown> {
     break;
   }
   const shown = rows.slice(0, limit);
-  const lines = (frame: Frame | null) => tableLines(shown, MESSAGE_COLUMNS, frame);
+  const lines = (options: TableOptions | null) => tableLines(shown, MESSAGE_COLUMNS, options);
   const empty = shown.length === 0 && filter.to === undefined ? await suggestKinds(work, filter, kinds[0]) : NOTHING;
   return { kind: "list", data: shown, lines, empty };
 }

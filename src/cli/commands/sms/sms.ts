@@ -84,7 +84,7 @@ async function links({ api, args, terminal, isJson }: Work): Promise<Shown> {
   );
   const notes = [...advised, ...new Set(idFormats)];
   if (notes.length === 0) return shown;
-  return { ...shown, lines: (frame) => [...shown.lines(frame), "", ...notes] };
+  return { ...shown, lines: (options) => [...shown.lines(options), "", ...notes] };
 }
 
 async function test({ api, args, terminal, isJson }: Work): Promise<Shown> {
