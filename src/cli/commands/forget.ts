@@ -1,12 +1,12 @@
 // `pombo forget`: erases a recipient from all workspaces, or from one.
 
-import type { Erasure } from "../../modules/recipients/schema.ts";
+import type { Erasure as ErasureSchema } from "../../modules/recipients/schema.ts";
 import { findWorkspace } from "../client/find.ts";
 import type { OperatorApi } from "../client/instance-client.ts";
 import { type OperatorCommand, record } from "../client/operator-command.ts";
 import { labelledLines } from "../framework/text.ts";
 
-type Receipt = typeof Erasure.static;
+type Erasure = typeof ErasureSchema.static;
 
 export const forget: OperatorCommand = {
   name: "forget",
@@ -21,39 +21,39 @@ export const forget: OperatorCommand = {
     const recipient = args.argument("ADDRESS|NUMBER");
     const given = args.text("workspace");
     const query = given === undefined ? "" : `?workspace=${await findWorkspace(api, given)}`;
-    const receipt = await eraseAll(`/operator/recipients/${encodeURIComponent(recipient)}${query}`, api);
-    return record(receipt, describeReceipt(receipt));
+    const erasure = await eraseAll(`/operator/recipients/${encodeURIComponent(recipient)}${query}`, api);
+    return record(erasure, describeErasure(erasure));
   },
 };
 
 /** One request does a part where there is much. */
-async function eraseAll(path: string, api: OperatorApi): Promise<Receipt> {
-  const total = await api.call<Receipt>("DELETE", path);
+async function eraseAll(path: string, api: OperatorApi): Promise<Erasure> {
+  const total = await api.call<Erasure>("DELETE", path);
   while (!total.complete) {
-    const more = await api.call<Receipt>("DELETE", path);
+    const more = await api.call<Erasure>("DELETE", path);
     for (const [name, value] of Object.entries(more))
       Object.assign(total, {
-        [name]: typeof value === "number" ? Number(total[name as keyof Receipt]) + value : value,
+        [name]: typeof value === "number" ? Number(total[name as keyof Erasure]) + value : value,
       });
   }
   return total;
 }
 
-function describeReceipt(receipt: Receipt): string {
+function describeErasure(erasure: Erasure): string {
   const counts: [label: string, count: number][] = [
-    ["Emails", receipt.emails],
-    ["Emails canceled", receipt.canceledEmails],
-    ["SMS", receipt.sms],
-    ["SMS canceled", receipt.canceledSms],
-    ["In flight", receipt.inFlight],
-    ["SMS received", receipt.inboundSms],
-    ["Events", receipt.events],
-    ["Webhook calls", receipt.webhookCalls],
-    ["Suppressions", receipt.suppressions],
-    ["Inbox", receipt.inboxMails],
+    ["Emails", erasure.emails],
+    ["Emails canceled", erasure.canceledEmails],
+    ["SMS", erasure.sms],
+    ["SMS canceled", erasure.canceledSms],
+    ["In flight", erasure.inFlight],
+    ["SMS received", erasure.inboundSms],
+    ["Events", erasure.events],
+    ["Webhook calls", erasure.webhookCalls],
+    ["Suppressions", erasure.suppressions],
+    ["Inbox", erasure.inboxMails],
   ];
   const lines = labelledLines(counts.map(([label, count]) => [label, String(count)]));
   const running =
-    receipt.inFlight === 0 ? "" : "\n\nWhat is in flight ends with its attempt; nothing of it is tried again.";
-  return `Erased at ${receipt.erasedAt}:\n\n${lines}${running}`;
+    erasure.inFlight === 0 ? "" : "\n\nWhat is in flight ends with its attempt; nothing of it is tried again.";
+  return `Erased at ${erasure.erasedAt}:\n\n${lines}${running}`;
 }

@@ -98,7 +98,7 @@ export async function eraseRecipient(
   return { erasedAt: toIsoTime(deps.clock.now()), complete: isComplete, ...counts };
 }
 
-interface Done {
+interface BatchResult {
   counts: Partial<Counts>;
   isMore: boolean;
 }
@@ -107,7 +107,7 @@ interface Step {
   /** Outside of a transaction: whether there is anything to do. */
   isNeeded: () => boolean;
   /** Inside one: a batch. */
-  run: () => Done;
+  run: () => BatchResult;
 }
 
 function* listSteps(
@@ -126,11 +126,12 @@ function* listSteps(
   if (isInstance) yield stepInbound({ workspaceId: null, ...recipient }, deps);
 }
 
-interface Owned extends Recipient {
+/** A recipient among one workspace's records. */
+export interface WorkspaceRecipient extends Recipient {
   workspaceId: number;
 }
 
-function stepSuppressions(owned: Owned, deps: EraseDeps): Step {
+function stepSuppressions(owned: WorkspaceRecipient, deps: EraseDeps): Step {
   const { suppressions, events } = deps;
   const { workspaceId, channel, address } = owned;
   return {
@@ -146,7 +147,7 @@ function stepSuppressions(owned: Owned, deps: EraseDeps): Step {
   };
 }
 
-function stepEmails({ workspaceId, address }: Owned, deps: EraseDeps): Step {
+function stepEmails({ workspaceId, address }: WorkspaceRecipient, deps: EraseDeps): Step {
   const list = (limit: number) => deps.recipientEmails.listToErase(workspaceId, address, limit);
   return {
     isNeeded: () => list(1).length > 0,
@@ -166,7 +167,7 @@ function stepEmails({ workspaceId, address }: Owned, deps: EraseDeps): Step {
   };
 }
 
-function stepSms({ workspaceId, address }: Owned, deps: EraseDeps): Step {
+function stepSms({ workspaceId, address }: WorkspaceRecipient, deps: EraseDeps): Step {
   const { messages, segments } = deps.sms;
   const list = (limit: number) => messages.listTo(workspaceId, address, NEWEST, limit);
   return {
@@ -214,7 +215,7 @@ function stepNumber(number: string, isInstance: boolean, { sms }: EraseDeps): St
     run() {
       references.forget(number);
       if (!isInstance) return { counts: {}, isMore: false };
-      const receipts = orphans.listOfNumber(numberKey(number) ?? "").filter((each) => isReceiptTo(each, number));
+      const receipts = orphans.listByNumber(numberKey(number) ?? "").filter((each) => isReceiptTo(each, number));
       for (const { id } of receipts) orphans.remove(id);
       const sources = inbound.listPartSources().filter((source) => isSameNumber(source, number));
       for (const source of sources) inbound.removePartsFrom(source);

@@ -16,7 +16,7 @@ import { showSmsTimeline } from "../sms/api/timeline.ts";
 import type { SmsStores } from "../sms/stores.ts";
 import { showSuppression } from "../suppressions/serialize.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
-import type { Recipient } from "./erase.ts";
+import type { Recipient, WorkspaceRecipient } from "./erase.ts";
 import type { RecipientItem } from "./schema.ts";
 
 const LIST = "recipient";
@@ -83,15 +83,13 @@ function mergeNewest(sources: Source[], before: Position, limit: number): Found[
   return found.toSorted((a, b) => b.createdAt - a.createdAt || b.id - a.id).slice(0, limit);
 }
 
-function listSources(owned: Recipient & { workspaceId: number }, deps: ExportDeps): Source[] {
+function listSources(owned: WorkspaceRecipient, deps: ExportDeps): Source[] {
   return owned.channel === "email"
     ? [emailSource(owned, deps), suppressionSource(owned, deps)]
     : [smsSource(owned, deps), inboundSource(owned, deps), suppressionSource(owned, deps)];
 }
 
-type Owned = Parameters<typeof listSources>[0];
-
-function emailSource({ workspaceId, address }: Owned, deps: ExportDeps): Source {
+function emailSource({ workspaceId, address }: WorkspaceRecipient, deps: ExportDeps): Source {
   const { emails, recipientEmails, reports } = deps;
   return {
     list: (before, limit) =>
@@ -116,7 +114,7 @@ function emailSource({ workspaceId, address }: Owned, deps: ExportDeps): Source 
   };
 }
 
-function smsSource({ workspaceId, address }: Owned, deps: ExportDeps): Source {
+function smsSource({ workspaceId, address }: WorkspaceRecipient, deps: ExportDeps): Source {
   const { messages, segments } = deps.sms;
   return {
     list: (before, limit) =>
@@ -135,7 +133,7 @@ function smsSource({ workspaceId, address }: Owned, deps: ExportDeps): Source {
   };
 }
 
-function inboundSource({ workspaceId, address }: Owned, deps: ExportDeps): Source {
+function inboundSource({ workspaceId, address }: WorkspaceRecipient, deps: ExportDeps): Source {
   return {
     list: (before, limit) =>
       deps.sms.inbound.listFrom(workspaceId, address, before, limit).map((row) => ({
@@ -153,7 +151,7 @@ function inboundSource({ workspaceId, address }: Owned, deps: ExportDeps): Sourc
 }
 
 /** The one that blocks, and the one that is held for the operator; of an erased one the address is the one that was asked for. */
-function suppressionSource(owned: Owned, deps: ExportDeps): Source {
+function suppressionSource(owned: WorkspaceRecipient, deps: ExportDeps): Source {
   const { suppressions } = deps;
   const { workspaceId, address } = owned;
   return {

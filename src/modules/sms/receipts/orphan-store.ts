@@ -44,7 +44,7 @@ export function openOrphanStore({ orm }: Db) {
         .groupBy(smsReceiptOrphans.route)
         .all(),
     /** Of all routes. */
-    listOfNumber: (numberKey: string): OrphanRow[] =>
+    listByNumber: (numberKey: string): OrphanRow[] =>
       orm.select().from(smsReceiptOrphans).where(eq(smsReceiptOrphans.numberKey, numberKey)).all(),
     remove(id: number): void {
       orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.id, id)).run();
