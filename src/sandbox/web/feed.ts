@@ -41,7 +41,7 @@ function readFeed({ inbox, texts, sent }: FeedDeps) {
 }
 
 function readMail(inbox: Inbox, sent: SentStore | null) {
-  const records = (sent?.emails(LISTED) ?? []).map((state) => ({
+  const records = (sent?.listEmails(LISTED) ?? []).map((state) => ({
     key: state.email.returnPath,
     createdAt: state.email.createdAt,
     record: showState(state),
@@ -51,11 +51,14 @@ function readMail(inbox: Inbox, sent: SentStore | null) {
     at: message.receivedAt,
     shown: showInbox(message),
   }));
-  return join(records, arrived, inbox.clearedUntil()).map(({ shown, record }) => ({ message: shown, sent: record }));
+  return joinRecords(records, arrived, inbox.clearedUntil()).map(({ shown, record }) => ({
+    message: shown,
+    sent: record,
+  }));
 }
 
 function readPhones(texts: Texts, sent: SentStore | null) {
-  const records = (sent?.sms(LISTED) ?? []).map(({ message, userMessageReference }) => ({
+  const records = (sent?.listSms(LISTED) ?? []).map(({ message, userMessageReference }) => ({
     key: `${message.recipient} ${userMessageReference}`,
     createdAt: message.createdAt,
     record: showMessage(message),
@@ -66,17 +69,20 @@ function readPhones(texts: Texts, sent: SentStore | null) {
     at: text.receivedAt,
     shown: { ...showText(text), direction: text.direction },
   }));
-  return join(records, arrived, texts.clearedUntil()).map(({ shown, record }) => ({ text: shown, sent: record }));
+  return joinRecords(records, arrived, texts.clearedUntil()).map(({ shown, record }) => ({
+    text: shown,
+    sent: record,
+  }));
 }
 
-interface Sent {
+interface DeliveryRecord {
   deliveredAt: string | null;
 }
 
-/** Joins by `key`, which records and what arrived of them have in common. */
-function join<Found extends Sent, Shown>(
-  records: { key: string; createdAt: number; record: Found }[],
-  arrived: { key: string; at: number; shown: Shown }[],
+/** Joins records and messages that arrived, by `key`. Newest first. */
+function joinRecords<Row extends DeliveryRecord, View>(
+  records: { key: string; createdAt: number; record: Row }[],
+  arrived: { key: string; at: number; shown: View }[],
   clearedUntil: number,
 ) {
   const byKey = new Map(records.map(({ key, record }) => [key, record]));

@@ -107,7 +107,7 @@ function makeItem({ key, message, sent }) {
   const top = make("span", "top");
   top.append(make("span", "to", to), make("span", "when", formatTime(message?.receivedAt ?? sent.createdAt)));
   const bottom = make("span", "bottom");
-  const author = nameOfAuthor(from) || message.envelopeFrom || "(no author)";
+  const author = nameOfAuthor(from) || message?.envelopeFrom || "(no author)";
   bottom.append(make("span", "from", author), make("span", "marks"));
   return makeListItem([top, make("span", "title", subject || "(no subject)"), bottom], () => {
     choose(key);

@@ -25,7 +25,7 @@ export interface PhoneDeps {
 
 /** `getSent`: null until the instance has started. */
 export function phoneRoutes(deps: PhoneDeps, getSent: () => SentStore | null) {
-  const deleteAll = () => deps.texts.clear(getSent()?.sms(1)[0]?.message.createdAt ?? 0);
+  const deleteAll = () => deps.texts.clear(getSent()?.listSms(1)[0]?.message.createdAt ?? 0);
   return guardedRoutes("sandbox phones")
     .get("/sandbox/texts", ({ request }) => listTexts(deps, new URL(request.url)))
     .post("/sandbox/texts", ({ body }) => writeBack(body, deps), { parse: "json" })

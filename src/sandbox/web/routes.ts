@@ -17,7 +17,7 @@ import { showInbox } from "./views.ts";
 /** Messages that one list can ask for. */
 const MAX_LIST_LIMIT = 1_000;
 
-/** The instance whose world this is, once it has started. */
+/** The sandbox's instance, once it has started. */
 export interface SandboxInstance {
   sent: SentStore;
   keys: { apiKey: string; operatorKey: string };
@@ -41,7 +41,7 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
   const { domain = "your-domain.example", phone = null, instance = () => null } = options;
   const getSent = () => instance()?.sent ?? null;
   const readFeed = openFeed();
-  const deleteAll = () => inbox.clear(getSent()?.emails(1)[0]?.email.createdAt ?? 0);
+  const deleteAll = () => inbox.clear(getSent()?.listEmails(1)[0]?.email.createdAt ?? 0);
   const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null, number: phone?.numbering.example });
   const messages = guardedRoutes("sandbox")
     // A person who opens the printed API address in a browser wants to see something.

@@ -9,22 +9,22 @@ import { smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
 
 export interface SentSms {
   message: MessageRow;
-  /** Of its first segment: the SMSC sees it too, whichever attempt arrives. */
+  /** Its first segment's; the SMSC sees it too, whichever attempt arrives. */
   userMessageReference: number | null;
 }
 
 export interface SentStore {
   /** Newest first. */
-  emails(limit: number): EmailState[];
+  listEmails(limit: number): EmailState[];
   /** Newest first. */
-  sms(limit: number): SentSms[];
+  listSms(limit: number): SentSms[];
   /** Rows that were written since the start: while it stays the same, so do the others. */
   countChanges(): number;
 }
 
 export function openSentStore({ orm }: Pick<Db, "orm">): SentStore {
   return {
-    emails: (limit) =>
+    listEmails: (limit) =>
       orm
         .select({ email: emails, queue: emailQueue })
         .from(emails)
@@ -32,7 +32,7 @@ export function openSentStore({ orm }: Pick<Db, "orm">): SentStore {
         .orderBy(desc(emails.id))
         .limit(limit)
         .all(),
-    sms: (limit) =>
+    listSms: (limit) =>
       orm
         .select({ message: smsMessages, userMessageReference: smsSegments.umr })
         .from(smsMessages)

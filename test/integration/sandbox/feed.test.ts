@@ -34,7 +34,7 @@ async function open() {
       for (;;) {
         const { data } = (await from.call("GET", `/api/v1/emails/${id}`)).body;
         if (["delivered", "bounced"].includes(data.status)) {
-          const state = store.emails(100).find(({ email }) => email.uid === id);
+          const state = store.listEmails(100).find(({ email }) => email.uid === id);
           return { record: data, returnPath: state?.email.returnPath ?? "" };
         }
       }

@@ -3,7 +3,7 @@
 import { openInbox } from "../../../src/sandbox/mx/inbox.ts";
 import { sandboxRoutes } from "../../../src/sandbox/web/routes.ts";
 import { openSentStore, type SentStore } from "../../../src/sandbox/web/sent-store.ts";
-import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../../src/cli/commands/dev/config.ts";
+import { SANDBOX_SENDERS, smscAccounts, buildSmsConfig } from "../../../src/cli/commands/dev/config.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../../src/config/number-prefix.ts";
 import { NumberingPlan } from "../../../src/modules/sms/encoding/phone-number.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
@@ -54,7 +54,7 @@ export async function startPhones(prefixes = DEFAULT_SMS_PREFIXES): Promise<Phon
       instance: () => (sent === null ? null : { sent, keys: { apiKey: "", operatorKey: "" } }),
     }),
     configure(config) {
-      config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password: PASSWORD }, prefixes) };
+      config.sms = { ...config.sms, ...buildSmsConfig({ port: smsc.port, password: PASSWORD }, prefixes) };
     },
   });
   sent = openSentStore(instance.app.db);

@@ -37,7 +37,7 @@ export function sandboxConfig(directory: string, port: number, dnsServer: string
 }
 
 /** The `[sms]` settings for the sandbox's SMSC: one route for all, and one for each number that would disturb the others. */
-export function textingConfig(
+export function buildSmsConfig(
   smsc: { port: number; password: string },
   prefixes: string[] = DEFAULT_SMS_PREFIXES,
 ): Partial<Config["sms"]> {

@@ -33,7 +33,7 @@ import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../../../sandbox/dns/zone.
 import { type Arguments, type Terminal, UsageError } from "../../framework/definition.ts";
 import { plain } from "../../framework/text.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
-import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./config.ts";
+import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, buildSmsConfig } from "./config.ts";
 import { seed, type SandboxKeys } from "./seed.ts";
 import { makeDirectory, setUpInstance } from "../setup/setup.ts";
 import { anotherPort, refusalLog, sandboxLog, welcome } from "./messages.ts";
@@ -61,7 +61,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
   else makeDirectory(directory, "--data");
   const log = sandboxLog(terminal.err);
   try {
-    const { app, keys } = await startWorld({ directory, port, prefixes, log, closers, fatal: terminal.fail });
+    const { app, keys } = await startSandbox({ directory, port, prefixes, log, closers, fatal: terminal.fail });
     const { url, inbound } = app;
     const { apiKey, operatorKey, workspaceId } = keys;
     const ready = {
@@ -93,7 +93,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
 }
 
 /** The SMSC, and the messages of its phones. */
-async function startPhones({ directory, log, closers }: WorldOptions) {
+async function startSmsc({ directory, log, closers }: SandboxOptions) {
   const texts = openTexts(join(directory, TEXTS_FILE));
   closers.push(() => texts.close());
   const password = Buffer.from(systemRandom.bytes(SMSC_PASSWORD_OCTETS)).toString("hex");
@@ -109,7 +109,7 @@ async function startPhones({ directory, log, closers }: WorldOptions) {
   return { texts, smsc, password };
 }
 
-interface WorldOptions {
+interface SandboxOptions {
   directory: string;
   port: number;
   /** Of the numbers that can be texted. */
@@ -120,7 +120,7 @@ interface WorldOptions {
   fatal: (reason: string) => void;
 }
 
-async function startWorld(options: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
+async function startSandbox(options: SandboxOptions): Promise<{ app: App; keys: SandboxKeys }> {
   const { directory, port, prefixes, log, closers } = options;
   const isNew = claimDirectory(directory);
   const inbox = openInbox(inboxFile(directory));
@@ -128,9 +128,9 @@ async function startWorld(options: WorldOptions): Promise<{ app: App; keys: Sand
   let domains: DomainStore | null = null;
   const dns = await startSandboxDns({ answer: sandboxZone(() => domains) });
   closers.push(() => dns.close());
-  const { texts, smsc, password } = await startPhones(options);
+  const { texts, smsc, password } = await startSmsc(options);
   const config = sandboxConfig(directory, port, dns.address);
-  config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password }, prefixes) };
+  config.sms = { ...config.sms, ...buildSmsConfig({ port: smsc.port, password }, prefixes) };
 
   const setUp = { random: systemRandom, now: systemClock.now(), givenKey: undefined };
   const operatorKey = isNew ? setUpInstance(config, setUp).operatorKey : null;

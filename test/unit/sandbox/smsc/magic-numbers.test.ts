@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../../../src/cli/commands/dev/config.ts";
+import { SANDBOX_SENDERS, smscAccounts, buildSmsConfig } from "../../../../src/cli/commands/dev/config.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../../../src/config/number-prefix.ts";
 import {
   findBehaviour,
@@ -35,7 +35,7 @@ test.each(["+258841234567", "+258840000000", "+258840000099", "+258840000101", "
 test("what would harm the others' texts goes by a route and an account of its own, on all prefixes, and the rest by one", () => {
   const apart = MAGIC_NUMBERS.filter(({ isApart }) => isApart);
   expect(apart.map(({ ending }) => ending)).toEqual(["13", "14", "16", "17"]);
-  const { routes = [] } = textingConfig({ port: 2775, password: "x" });
+  const { routes = [] } = buildSmsConfig({ port: 2775, password: "x" });
   expect(routes.map(({ name }) => name)).toEqual(smscAccounts());
   expect(routes[0]?.prefixes).toEqual([]);
   for (const [at, row] of apart.entries()) {
