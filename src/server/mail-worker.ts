@@ -29,7 +29,7 @@ let signRsa: typeof poolSigner | null = null;
 let leftBehind = 0;
 
 function run(input: GivenContent | ComposeInput | GivenReport | { databaseFile: string } | CheckpointInput): unknown {
-  if ("checkpointed" in input) return checkpointLog(input.checkpointed);
+  if ("checkpointFile" in input) return checkpointLog(input.checkpointFile);
   if ("databaseFile" in input) return findDamage(input.databaseFile);
   if ("bytes" in input) return parseReport(input.bytes, input.recipient);
   if (!("uid" in input)) {

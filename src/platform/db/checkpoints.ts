@@ -24,8 +24,9 @@ interface LogState {
   checkpointed: number;
 }
 
+/** For the thread: the database whose log it checkpoints. */
 export interface CheckpointInput {
-  checkpointed: string;
+  checkpointFile: string;
 }
 
 export interface CheckpointsOptions {
@@ -78,7 +79,7 @@ export class Checkpoints implements TransactionListener {
 
   async #checkpoint(): Promise<void> {
     try {
-      await this.#thread.call({ checkpointed: this.#file });
+      await this.#thread.call({ checkpointFile: this.#file });
       this.#sqlite.run("PRAGMA wal_checkpoint(PASSIVE)");
     } catch {
       // No thread, or a full disk: the log grows, and a COMMIT copies its pages. What fails then is reported there.

@@ -1,3 +1,5 @@
+// Removes rows whose time is over, in batches, as background tasks.
+
 import { BackgroundTask } from "../background-task.ts";
 import type { Context } from "../context.ts";
 import type { SkippedRows } from "./skipped-rows.ts";
@@ -16,7 +18,7 @@ export interface PurgeTask {
 const BATCH_MS = 3;
 /** Between two batches of a table with millions of rows others are served: for at least so long, and 19 times as long as the batch took. */
 const MIN_PAUSE_MS = 20;
-const PAUSE_TIMES = 19;
+const PAUSE_FACTOR = 19;
 const FIRST_ROWS = 50;
 const MIN_ROWS = 10;
 const MAX_ROWS = 200;
@@ -76,7 +78,7 @@ export function createWalkingPurge<Row extends { id: number; createdAt: number }
     const last = walkBatch(walk, { after, limit, notBefore: notBefore() });
     return { last, tookMs: steady.now() - startedAt };
   };
-  const purgeApart = async () => {
+  const purgeRowByRow = async () => {
     const rows = await commit(() => walk.find(after, limit));
     for (const row of rows) await skipped.try(name, row.id, () => walk.remove([row], notBefore()));
     return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
@@ -92,11 +94,11 @@ export function createWalkingPurge<Row extends { id: number; createdAt: number }
         // The walk advances only once its batch is committed.
         const batch = await commit(purgeBatch);
         ({ last } = batch);
-        limit = adjust(limit, batch.tookMs);
-        pauseMs = Math.max(pauseMs, PAUSE_TIMES * batch.tookMs);
+        limit = adjustLimit(limit, batch.tookMs);
+        pauseMs = Math.max(pauseMs, PAUSE_FACTOR * batch.tookMs);
       } catch (error) {
         if (isStorageError(error)) throw error;
-        last = await purgeApart();
+        last = await purgeRowByRow();
       }
       after = last ?? 0;
       return last === null ? PURGE_EVERY_MS : pauseMs;
@@ -106,7 +108,7 @@ export function createWalkingPurge<Row extends { id: number; createdAt: number }
 }
 
 /** Quickly down, slowly up: one slow batch may be the disk's. */
-function adjust(limit: number, tookMs: number): number {
+function adjustLimit(limit: number, tookMs: number): number {
   const rows = tookMs > BATCH_MS ? limit / 2 : limit + 5;
   return Math.round(Math.min(MAX_ROWS, Math.max(MIN_ROWS, rows)));
 }

@@ -16,6 +16,7 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
+import { getErrorCode } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { InterruptedJob, Job } from "./job.ts";
 
@@ -62,7 +63,7 @@ export class OutcomeJournal {
   add({ id, attempt, startedAt }: Attempt, outcome: string): void {
     if (this.#slots.has(id)) return;
     this.open();
-    const bytes = Buffer.alloc(SLOT_BYTES, "\n");
+    const bytes = Buffer.from(EMPTY);
     const entry = { id, attempt, startedAt, outcome };
     const text = JSON.stringify(entry);
     const slot = this.#findFree();
@@ -136,7 +137,7 @@ function openSlots(file: string): number {
     if (fstatSync(descriptor).size === FILE_BYTES) return descriptor;
     closeSync(descriptor);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (getErrorCode(error) !== "ENOENT") throw error;
   }
   const draft = `${file}.new`;
   const descriptor = openSync(draft, O_RDWR | O_NOFOLLOW | O_CREAT | O_TRUNC, 0o600);

@@ -55,7 +55,7 @@ export interface ResolverOptions {
 
 /** Throws a sentence when a server is not an address. Holds nothing open while nothing is asked. */
 export function createResolver(options: ResolverOptions): DnsClient {
-  const getServers = typeof options.servers === "function" ? options.servers : fixServers(options.servers);
+  const getServers = typeof options.servers === "function" ? options.servers : parseServers(options.servers);
   const cache = new LookupCache(options.clock);
   let isClosed = false;
   const walk = createWalk(getServers, options);
@@ -119,7 +119,7 @@ export function createResolver(options: ResolverOptions): DnsClient {
   return Object.assign(forOwner(OURSELVES), { forOwner, close });
 }
 
-function fixServers(addresses: string[]): () => readonly Server[] {
+function parseServers(addresses: string[]): () => readonly Server[] {
   const servers = addresses.map(parseServer);
   if (servers.length === 0 || servers.length > SERVERS_LIMIT) {
     throw new Error(`Name 1 to ${SERVERS_LIMIT} DNS servers; ${servers.length} were given.`);

@@ -55,9 +55,9 @@ export function openSystemServers(options: SystemServersOptions): () => readonly
   };
 }
 
-type Found = { kind: "addresses"; addresses: string[] } | { kind: "none"; reason: string };
+type ResolvConf = { kind: "addresses"; addresses: string[] } | { kind: "none"; reason: string };
 
-function readAddresses(file: string): Found {
+function readAddresses(file: string): ResolvConf {
   let text: string;
   try {
     text = readFileSync(file, "utf8");

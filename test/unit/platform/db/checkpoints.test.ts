@@ -52,8 +52,8 @@ test("a log of 16 MB is checkpointed by the thread, and begins anew", async () =
 test("what is committed while the thread copies is copied after it", async () => {
   using of = temporaryDatabase();
   let meanwhile: () => Promise<void> = () => Promise.resolve();
-  const run = async ({ checkpointed }: { checkpointed: string }) => {
-    checkpointLog(checkpointed);
+  const run = async ({ checkpointFile }: { checkpointFile: string }) => {
+    checkpointLog(checkpointFile);
     await meanwhile();
   };
   await using on = open(of, () => threadHere(run));
