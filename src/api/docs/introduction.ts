@@ -117,7 +117,7 @@ export const TAGS: { name: string; description: string }[] = [
   },
   {
     name: "Recipients",
-    description: "What is kept about one address or number: read all of it, or erase it.",
+    description: "All records about one address or number: export or erase them.",
   },
   {
     name: "Webhooks",
