@@ -39,7 +39,7 @@ export interface ApiOptions extends AppOptions {
   exampleDomain: string;
   /** The path of the keys that requests are tried with there; null: readers type theirs. */
   docsKeys: string | null;
-  /** Of the numbers in those examples. */
+  /** For the numbers in those examples. */
   numbering: NumberingPlan;
   /** The current health issues; an instance with none is ready. */
   issues: () => HealthIssue[];

@@ -1,5 +1,5 @@
 // The entries of `[sms] prefixes`: the first digits of numbers, with x for any digit. Pure.
-// Without x the length is open, as E.164 allows it, but for Mozambique's numbers: it is known.
+// Without x a number may have any length that E.164 allows; those of Mozambique have 12 digits.
 
 /** Mobile numbers of Mozambique: +258 8, a digit from 2 to 7, and seven digits. */
 export const DEFAULT_SMS_PREFIXES = ["25882", "25883", "25884", "25885", "25886", "25887"];
@@ -9,15 +9,15 @@ const LONGEST = 15;
 export const MOZAMBIQUE = "258";
 const MOZAMBICAN_DIGITS = 12;
 
-/** `+25884`. Returned without +; null: it is none. */
+/** Reads `+25884`; the result has no +. Null: it is no prefix. */
 export function parsePrefix(text: string): string | null {
   return text.includes("x") ? null : parsePattern(text);
 }
 
-/** `+3519`, or with an x for each digit that follows: `+3519xxxxxxxx`. Returned without +; null: it is none. */
+/** Reads `+3519`, or `+3519xxxxxxxx` with an x for each further digit; the result has no +. Null: it is neither. */
 export function parsePattern(text: string): string | null {
   const isMozambican = /^\+?258/.test(text);
-  // Of others nobody can tell without + whether they are the first digits of national numbers.
+  // Without + the first digits of another country's numbers look like those of national numbers.
   const [, pattern] = (isMozambican ? /^\+?(2588[\dx]*)$/ : /^\+([1-9][\dx]*)$/).exec(text) ?? [];
   if (pattern === undefined) return null;
   const [shortest, longest] = isMozambican ? [MOZAMBICAN_DIGITS, MOZAMBICAN_DIGITS] : [SHORTEST, LONGEST];
@@ -25,14 +25,14 @@ export function parsePattern(text: string): string | null {
   return pattern;
 }
 
-/** How many digits its numbers have, with country code. */
+/** The number of digits, country code included, of the numbers that match. */
 export function findDigitRange(pattern: string): { min: number; max: number } {
   if (pattern.startsWith(MOZAMBIQUE)) return { min: MOZAMBICAN_DIGITS, max: MOZAMBICAN_DIGITS };
   if (pattern.includes("x")) return { min: pattern.length, max: pattern.length };
   return { min: Math.max(SHORTEST, pattern.length), max: LONGEST };
 }
 
-/** Its numbers without +, as the source of a regular expression. */
+/** The source of a regular expression for the numbers that match, without +. */
 export function buildPatternSource(pattern: string): string {
   const { min, max } = findDigitRange(pattern);
   const [fewest, most] = [min - pattern.length, max - pattern.length];
@@ -40,7 +40,7 @@ export function buildPatternSource(pattern: string): string {
   return pattern.replace(/x+/g, (run) => String.raw`\d{${run.length}}`) + rest;
 }
 
-/** Whether a number can begin as both say. */
+/** Whether a number can begin with both. */
 export function canBothBegin(a: string, b: string): boolean {
   return [...a].slice(0, b.length).every((digit, at) => digit === b[at] || digit === "x" || b[at] === "x");
 }

@@ -52,7 +52,7 @@ export function openBodies({ http }: Config, { clock, steady = clock, memory = u
   return { bodyLimits, bodies: { clock: steady, budget } };
 }
 
-/** `logSync`: null: each COMMIT syncs the log. Throws StartError when the key is another one than that of the database, or there is none in it yet. */
+/** `logSync` null: each COMMIT syncs the log. Throws StartError when the key is another one than that of the database, or there is none in it yet. */
 export function openCore({ config, instanceKey, environment }: CoreOptions, db: Db, logSync: LogSync | null): Core {
   const { clock, random, log } = environment;
   const registry = new Registry();

@@ -25,7 +25,7 @@ import { openWorkspaceStore } from "../modules/workspaces/store.ts";
 
 export type Stores = ReturnType<typeof openStores>;
 
-/** All stores over one connection, each with its statements prepared; `counts` is told of the emails, `erasureKey` hashes suppressions. */
+/** All stores over one connection, each with its statements prepared; `counts` counts emails, `erasureKey` hashes suppressions. */
 export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) {
   const emails = openEmailStore(db, counts);
   const workspaces = openWorkspaceStore(db);

@@ -23,7 +23,7 @@ import { simplifySchemas } from "./schemas.ts";
 export interface DocumentOptions {
   /** Stands in the examples where the routes' schemas say example.com: a domain that the reader can send from. */
   exampleDomain: string;
-  /** Of the numbers in the examples. */
+  /** For the numbers in the examples. */
   numbering: Pick<NumberingPlan, "example" | "expected">;
   /** What a request's `plan` may be. */
   planNames: string[];

@@ -12,7 +12,7 @@ export const forget: OperatorCommand = {
   name: "forget",
   arguments: ["ADDRESS|NUMBER"],
   options: {
-    workspace: { value: "ID|NAME", about: "only what belongs to this workspace; by default all of them" },
+    workspace: { value: "WORKSPACE", about: "only the records of this workspace (all workspaces)" },
   },
   about:
     "Erase a recipient: cancel what waits for it, and replace its address and contents wherever they are stored. " +
@@ -26,7 +26,7 @@ export const forget: OperatorCommand = {
   },
 };
 
-/** One request does a part where there is much. */
+/** Repeats the request until all is erased. */
 async function eraseAll(path: string, api: OperatorApi): Promise<Erasure> {
   const total = await api.call<Erasure>("DELETE", path);
   while (!total.complete) {

@@ -121,7 +121,7 @@ export function parseArguments(command: Command, args: string[]): Arguments {
   };
 }
 
-/** What parseArgs() refuses, in the words of the help, with the nearest option. */
+/** Says why parseArgs() refused, in the words of the help, with the nearest option. */
 function explainParseError(error: unknown, { options }: Command): string {
   const { code, message } = error as { code?: string; message: string };
   const [, written = "", name = ""] = /'((?:-\w, )?--?([^'\s=]*))/.exec(message) ?? [];

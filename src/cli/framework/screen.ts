@@ -1,6 +1,6 @@
 // Text for people on a terminal: wrapped at words, with a colour for statuses.
 
-/** Of standard output or standard error. */
+/** The screen behind standard output or standard error. */
 export interface Screen {
   /** Columns; null: another program reads the text, and nothing is wrapped. */
   width: number | null;

@@ -1,4 +1,4 @@
-// The body of an event without what it says about the recipient of its message, or about a suppressed address. Pure.
+// Removes the recipient of a message, or a suppressed address, from the body of an event. Pure.
 
 import { ERASED, ERASED_RECIPIENT } from "../recipients/erased.ts";
 
@@ -15,7 +15,7 @@ export function eraseEventBody(body: string): string {
   const { type, data, ...rest } = JSON.parse(body) as Body;
   const erased = { ...data };
   const channel = type.startsWith("sms.") || data["channel"] === "sms" ? "sms" : "email";
-  // Of a message that came in, `to` is a number of the workspace.
+  // The `to` of a received message is a number of the workspace.
   const person = type === "sms.received" ? "from" : type.startsWith("suppression.") ? "address" : "to";
   erased[person] = ERASED_RECIPIENT[channel];
   for (const name of WORDS) if (typeof data[name] === "string") erased[name] = ERASED;

@@ -77,7 +77,7 @@ export function eventRoutes(deps: EventDeps) {
       const limit = Number(query.limit ?? DEFAULT_LIMIT);
       let found = await read(after, limit + 1);
       if (found.length === 0 && Number(query.wait ?? 0) > 0) {
-        // One that came while the page was read woke nobody.
+        // An event that came while the page was read woke no listener.
         if (events.getLastId(workspaceId) <= after)
           await listeners.wait(workspaceId, Number(query.wait) * 1_000, request.signal);
         // The key may have been deleted meanwhile.

@@ -1,4 +1,4 @@
-// Erases what the operator was written from or about an address: mail that is kept for postmaster and abuse, and reports.
+// Erases mail to the operator (postmaster, abuse, reports) that is from an address or names it.
 
 import type { Context } from "../../platform/context.ts";
 import { yieldToEventLoop } from "../../platform/queue/queue-admin.ts";
@@ -9,7 +9,7 @@ export interface EraseInboxDeps extends Pick<Context, "commit"> {
   inbox: Pick<InboxStore, "listIds" | "byId" | "erase">;
 }
 
-/** How many mails that were. At most 1,000 are kept, and each is looked at by itself. */
+/** Returns the number of erased mails. At most 1,000 are kept, and each is read by itself. */
 export async function eraseInbox(address: string, { inbox, commit }: EraseInboxDeps): Promise<number> {
   let count = 0;
   for (const id of inbox.listIds()) {

@@ -1,8 +1,7 @@
-// Erases a recipient: what waits for it is canceled, and its address, the content and what quotes them are replaced. Records
-// stay, so that totals and usage do.
+// Erases a recipient: cancels its waiting messages, and replaces its address, their contents and quotes of them.
 //
-// Each batch is one transaction that finds its rows by the address: what is erased is not found again, and the same request
-// goes on where a crash ended it. Emails and SMS in flight are erased too, since an attempt has all that it needs in memory;
+// The records stay, and totals and usage with them. Each batch is one transaction that finds its rows by the address: an
+// erased row is not found again, so that the same request continues after a crash. Emails and SMS in flight are erased too, since an attempt has all that it needs in memory;
 // at its end the stores write no words, and nothing is tried again (emails/delivery, sms/queue/settle-message.ts).
 
 import type { Context } from "../../platform/context.ts";
@@ -28,7 +27,7 @@ import { ERASED_RECIPIENT } from "./erased.ts";
 
 /** Messages that one transaction erases, with their attempts, events and calls: some milliseconds. */
 const BATCH = 10;
-/** After so long a request answers, and the next one goes on: connections without an answer are closed. */
+/** A request answers after this time, and the next one continues: connections without an answer are closed. */
 const BUDGET_MS = 5_000;
 
 export interface EraseDeps extends Pick<Context, "commit" | "clock" | "steady" | "log">, EndDeps, EraseInboxDeps {
@@ -48,7 +47,7 @@ export interface Recipient {
   address: string;
 }
 
-/** Whose records: `isInstance`, also those that belong to no workspace. */
+/** `isInstance`: also records that belong to no workspace. */
 export interface ErasureScope {
   workspaceIds: number[];
   isInstance: boolean;
@@ -82,18 +81,18 @@ export async function eraseRecipient(
       const done = await deps.commit(step.run);
       for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += done.counts[name] ?? 0;
       isMore = done.isMore;
-      // Only after work that need not be done again: looking for it must not use up all of every request.
+      // Looked at only after a batch: the search for rows must not use up every request.
       isComplete = deps.steady.now() < until;
     }
     if (!isComplete) break;
-    // Most workspaces know nobody of this address.
+    // Most workspaces have no record of this address.
     await yieldToEventLoop();
   }
   if (isComplete && scope.isInstance && recipient.channel === "email")
     counts.inboxMails = await eraseInbox(recipient.address, deps);
   const [only = 0] = scope.workspaceIds;
   const whose = scope.isInstance ? {} : { workspace: deps.workspaces.byId(only)?.uid ?? null };
-  // Not of whom.
+  // Without the address.
   deps.log.event("recipient.erased", { channel: recipient.channel, ...whose, complete: isComplete, ...counts });
   return { erasedAt: toIsoTime(deps.clock.now()), complete: isComplete, ...counts };
 }
@@ -207,7 +206,7 @@ function stepInbound({ workspaceId, address }: Recipient & { workspaceId: number
   };
 }
 
-/** What belongs to no workspace: of the receipts and parts that wait for their message nobody knows yet whose they are. */
+/** Records that belong to no workspace: receipts and parts that wait for their message have none yet. */
 function stepNumber(number: string, isInstance: boolean, { sms }: EraseDeps): Step {
   const { references, orphans, inbound } = sms;
   return {

@@ -1,4 +1,4 @@
-// What is kept about a recipient, newest first, a page at a time: emails and SMS with their contents, timelines and events,
+// Exports the records about a recipient, newest first, a page at a time: emails and SMS with their contents, timelines and events,
 // SMS received, suppressions.
 
 import { NEWEST } from "../../platform/db/batches.ts";
@@ -20,7 +20,7 @@ import type { Recipient, WorkspaceRecipient } from "./erase.ts";
 import type { RecipientItem } from "./schema.ts";
 
 const LIST = "recipient";
-/** Of one message or suppression. */
+/** For one message or suppression. */
 const MAX_EVENTS = 100;
 
 export interface ExportDeps {
@@ -72,7 +72,7 @@ export function exportRecipient(
   return { data: data.filter((item) => item !== undefined), meta };
 }
 
-/** Ids of different tables may be alike: a place is made of the id and the source. */
+/** Ids of different tables may be equal, so that a position is made of the id and the source. */
 function mergeNewest(sources: Source[], before: Position, limit: number): Found[] {
   const found = sources.flatMap((source, index) => {
     // The first id of this source that is not older than the place.
@@ -150,7 +150,7 @@ function inboundSource({ workspaceId, address }: WorkspaceRecipient, deps: Expor
   };
 }
 
-/** The one that blocks, and the one that is held for the operator; of an erased one the address is the one that was asked for. */
+/** The one that blocks, and the one that is held for the operator; an erased one is shown with the requested address. */
 function suppressionSource(owned: WorkspaceRecipient, deps: ExportDeps): Source {
   const { suppressions } = deps;
   const { workspaceId, address } = owned;

@@ -1,4 +1,4 @@
-// What is kept about one address or number: read by the workspace, and erased by it or by the operator.
+// The routes of recipients: a workspace exports or erases one, the operator erases one.
 
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
@@ -42,7 +42,7 @@ export function recipientRoutes(deps: RecipientDeps) {
           summary: "Export what is kept about a recipient",
           description:
             "Newest first: emails and SMS with their contents, timelines and events, SMS received from a number, and " +
-            "suppressions. An address that nothing is known of has an empty list.",
+            "suppressions. The list is empty for an unknown address.",
           responses: answers(200, Type.Array(RecipientItem), [401, 403, 422], CursorMeta),
         }),
       },

@@ -1,3 +1,5 @@
+// The contract of the recipient routes.
+
 import { Type } from "@sinclair/typebox";
 import { dateTime, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 import { namedObject } from "../../platform/http/openapi.ts";
@@ -24,7 +26,7 @@ export const WorkspaceQuery = Type.Object({
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
-/** What an erasure did. */
+/** The result of an erasure. */
 export const Erasure = namedObject("Erasure", {
   erasedAt: dateTime("When this was done."),
   complete: Type.Boolean({

@@ -141,7 +141,7 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
     },
 
     /**
-     * Keeps of an address only what still blocks it, and lets go of what was held for the operator. How many that were.
+     * Replaces an address by its hash, and deletes its suppressions that are held for the operator. Returns their number.
      */
     erase({ workspaceId, address }: Omit<SuppressionKey, "channel">): number {
       const isOfAddress = and(eq(suppressions.workspaceId, workspaceId), eq(suppressions.address, address));
@@ -163,7 +163,7 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
       orm.insert(heldSuppressions).values(row).onConflictDoNothing().run();
     },
 
-    /** What is held for the operator about an address. */
+    /** The suppression of an address that is held for the operator. */
     findHeld: ({ workspaceId, channel, address }: SuppressionKey): NewSuppression | undefined =>
       orm
         .select()

@@ -7,13 +7,13 @@ import type { TransactionListener } from "./open.ts";
 import { CHECKPOINT_PAGES } from "./wal.ts";
 
 // The log begins anew only at a moment when all of it is copied. The thread copies all but what is committed meanwhile;
-// that little is copied here, between two transactions.
+// the rest is copied here, between two transactions.
 
 /** Commits between two looks at the log: a look costs 4 µs, and few transactions write more than 500 pages. */
 const LOOK_EVERY = 4;
 /** The first pass of the thread copies thousands of pages, the second what was committed during that. */
 const PASSES = 2;
-/** Where the thread does not come to it, a COMMIT copies the pages itself. */
+/** If the thread is late, a COMMIT copies the pages itself. */
 const LATE_PAGES = 4 * CHECKPOINT_PAGES;
 /** A disk may be this slow. */
 const SILENCE_MS = 600_000;

@@ -180,7 +180,7 @@ export class Committer {
       return;
     }
     this.#limit = Math.min(MAX_BATCH, 2 * this.#limit);
-    // What was not begun in time comes first in the next transaction.
+    // Closures that were not begun in time come first in the next transaction.
     this.#requeue(batch.splice(results.length));
     this.#runOnCommit();
     const written = { batch, results, startedAt };
@@ -201,7 +201,7 @@ export class Committer {
     });
   }
 
-  /** What was written may never reach the disk, though every read shows it: nothing may be built on it. */
+  /** Written transactions may never reach the disk, though every read shows them: nothing may be built on them. */
   #lose(error: Error): void {
     this.#lost = error;
     this.#hooks.syncFailed?.(error);

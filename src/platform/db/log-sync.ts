@@ -3,7 +3,7 @@
 import type { Database } from "bun:sqlite";
 import { closeSync, fdatasync, openSync } from "node:fs";
 
-/** What was committed before a call is durable when it succeeds. After one that failed nothing is known: see docs/adr/017. */
+/** A call that succeeds makes all earlier commits durable. After one that failed nothing is known: see docs/adr/017. */
 export interface LogSync {
   /** Calls `done` with null, or with why the log could not be synced. */
   sync(done: (error: Error | null) => void): void;

@@ -155,7 +155,7 @@ function migrate(sqlite: Database, version: number): void {
   }
 }
 
-/** Empties the write-ahead log first, so that the file alone holds the whole database; where it is replicated the log stays. */
+/** Empties the write-ahead log first, so that the file holds the whole database without it; where it is replicated the log stays. */
 export function closeDatabase(db: Db, { isReplicated = false } = {}): void {
   try {
     if (isReplicated) return;

@@ -6,7 +6,7 @@ import type { SkippedRows } from "./skipped-rows.ts";
 import { isStorageError } from "./storage-error.ts";
 
 export const PURGE_EVERY_MS = 10 * 60_000;
-/** After a start mail goes first. */
+/** Mail goes first after a start. */
 const FIRST_PASS_MS = 60_000;
 /** Begins with the first pass some time after its start. */
 export interface PurgeTask {
@@ -14,7 +14,7 @@ export interface PurgeTask {
   stop(): Promise<void>;
 }
 
-/** A batch has as many rows as take so long, outside of the COMMIT. More rows share more pages: fewer bytes go to the log (docs/adr/034). */
+/** The time that a batch may take without its COMMIT. More rows share more pages: fewer bytes go to the log (docs/adr/034). */
 const BATCH_MS = 3;
 /** Between two batches of a table with millions of rows others are served: for at least so long, and 19 times as long as the batch took. */
 const MIN_PAUSE_MS = 20;

@@ -9,7 +9,7 @@ const BATCH = 500;
 const AGAIN_MS = 60_000;
 /** A row that has not failed for so long is gone, or well again. */
 const FORGET_MS = 3_600_000;
-/** More of them are no error of single rows any more: the sweep waits behind them. */
+/** Beyond this number the error is not one of single rows: the sweep waits behind them. */
 const MAX_SKIPPED = 5_000;
 
 export interface SkippedRowsDeps extends Pick<Context, "commit" | "clock" | "log"> {
@@ -22,9 +22,9 @@ export interface Sweep<T> {
   where: string;
   /** Inside a transaction: the first ones, those that are skipped among them. */
   find: (limit: number) => T[];
-  /** Inside a transaction, alone or with others. */
+  /** Inside a transaction, by itself or with others. */
   act: (row: T) => void;
-  /** By which it is known in the log; unique among the rows of `where`. */
+  /** Its name in the log; unique among the rows of `where`. */
   getKey: (row: T) => string | number;
 }
 
@@ -36,7 +36,7 @@ export class SkippedRows {
     this.#deps = deps;
   }
 
-  /** Up to 500 rows in one transaction; after an internal error each in its own. How many there were. Rejects with StorageError. */
+  /** Handles up to 500 rows in one transaction, after an internal error each in its own. Resolves with their number, rejects with StorageError. */
   async run<T>({ where, find, act, getKey }: Sweep<T>): Promise<number> {
     const { commit } = this.#deps;
     const toKey = (row: T) => `${where} ${getKey(row)}`;

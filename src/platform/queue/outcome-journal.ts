@@ -43,7 +43,7 @@ export class OutcomeJournal {
     this.#log = log;
   }
 
-  /** At a start: opens the file, or makes it, and reads what an earlier run has left. Without room for it pombo works, but forgets. */
+  /** At a start: opens or makes the file, and reads the entries of an earlier run. Without room for the file pombo runs without it. */
   open(): void {
     if (this.#descriptor !== null) return;
     try {
@@ -59,7 +59,7 @@ export class OutcomeJournal {
     }
   }
 
-  /** Survives the end of the process at once, and a power cut a moment later. Where there is no place it is not kept. */
+  /** The entry survives a kill at once, and a power cut after the sync. Without a free slot it is not kept. */
   add({ id, attempt, startedAt }: Attempt, outcome: string): void {
     if (this.#slots.has(id)) return;
     this.open();
@@ -74,7 +74,7 @@ export class OutcomeJournal {
     this.#syncSoon(this.#descriptor);
   }
 
-  /** It is recorded. What a crash brings back of it fits no row any more. */
+  /** The outcome is recorded. An entry that a crash brings back matches no row. */
   remove(id: number): void {
     const found = this.#slots.get(id);
     if (found === undefined) return;

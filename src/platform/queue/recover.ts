@@ -3,8 +3,9 @@
 // A row is left in flight by a crash, or by an internal error. An attempt that had not passed its point of no return had
 // no effect and starts again soon; from the third one on it keeps the delay of its claim, in case it is the row that
 // brings the process down. An attempt that had passed it may have had its effect: it keeps that delay and is recorded as
-// uncertain, unless the journal of outcomes knows that the destination has taken it. Each row has a transaction closure of its own, so that one that cannot be recorded because of an internal error
-// holds up neither the others nor the start: it stays in flight, since it would be sent again unmarked.
+// uncertain, unless the journal of outcomes knows that the destination has taken it. Each row has a transaction closure of
+// its own, so that one that cannot be recorded because of an internal error holds up neither the others nor the start: it
+// stays in flight, since it would be sent again unmarked.
 
 import type { Context } from "../context.ts";
 import type { FailedWrites } from "../db/failed-writes.ts";

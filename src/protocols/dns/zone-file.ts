@@ -39,7 +39,7 @@ function quote(octets: Uint8Array): string {
   return `"${shown.join("")}"`;
 }
 
-/** What means something else in a zone file. */
+/** Escapes characters that have a meaning in a zone file. */
 function escapeName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]/g, (character) => `\\${character}`);
 }

@@ -16,13 +16,13 @@ const INCOMPLETE_MS = 5 * 60_000;
 const CAPACITY = { gsm7: [160, 153], latin1: [140, 134], ucs2: [140, 134], binary: [140, 134] } as const;
 
 /** A segment that arrived, with its user_message_reference. */
-interface Arrived extends InboundPart {
+interface ArrivedPart extends InboundPart {
   umr: number | null;
 }
 
 interface Incomplete {
   since: number;
-  parts: Arrived[];
+  parts: ArrivedPart[];
 }
 
 export class Handsets {
@@ -57,7 +57,7 @@ export class Handsets {
   }
 
   /** All that have come of the text; null: some are missing. */
-  #join(phone: string, part: Arrived): Arrived[] | null {
+  #join(phone: string, part: ArrivedPart): ArrivedPart[] | null {
     if (part.place === null) return [part];
     const now = this.#clock.now();
     const key = `${phone} ${textKey(part.place)}`;

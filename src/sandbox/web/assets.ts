@@ -43,7 +43,7 @@ export const PAGE_POLICY = [
 interface PageWords {
   /** The sender of the sample request. */
   domain: string;
-  /** What phones can write to; null: there are no phones. */
+  /** The number that phones can write to; null: there are no phones. */
   ownNumber: string | null;
   /** A phone's number. */
   number?: string | undefined;

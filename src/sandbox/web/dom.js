@@ -79,7 +79,7 @@ export function makePairs(rows) {
   return list;
 }
 
-/** Of buttons `${prefix}-${name}` one is pressed. */
+/** Presses one of the buttons `${prefix}-${name}`. */
 export function pressOne(prefix, names, pressed) {
   for (const name of names) byId(`${prefix}-${name}`).setAttribute("aria-pressed", String(name === pressed));
 }

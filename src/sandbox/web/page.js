@@ -20,7 +20,7 @@ const POLL_MS = 1000;
 const HIDDEN_POLL_MS = 5000;
 const VIEWS = ["mail", "phones"];
 
-/** Of the newest feed. */
+/** The newest feed's entity tag. */
 let feedTag = "";
 
 for (const list of document.querySelectorAll("dl.tries")) list.append(byId("tries").content.cloneNode(true));

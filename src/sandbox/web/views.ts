@@ -1,4 +1,4 @@
-// What the sandbox's JSON says of a message in the inbox, and of an SMS on a phone.
+// A message of the inbox and an SMS on a phone, as JSON of the sandbox.
 
 import type { StoredMessage } from "../mx/inbox.ts";
 import type { StoredText } from "../smsc/message-store.ts";

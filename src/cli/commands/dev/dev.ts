@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
-import { DEFAULT_SMS_PREFIXES, parsePattern } from "../../../config/number-prefix.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../config/number-prefix.ts";
 import { TEXT_FORMATS } from "../../../config/formats.ts";
 import { startApp } from "../../../server/server.ts";
 import type { App } from "../../../server/app.ts";
@@ -112,7 +112,7 @@ async function startSmsc({ directory, log, closers }: SandboxOptions) {
 interface SandboxOptions {
   directory: string;
   port: number;
-  /** Of the numbers that can be texted. */
+  /** Those of `[sms]`. */
   prefixes: string[];
   log: Log;
   /** Receives a function that closes each part, in the order of their start. */
@@ -224,10 +224,11 @@ function readPort(text: string | undefined): number {
 
 function readPrefixes(text: string | undefined): string[] {
   if (text === undefined) return DEFAULT_SMS_PREFIXES;
+  const { read, expected } = TEXT_FORMATS.number_pattern;
   return text.split(",").map((each) => {
-    const prefix = parsePattern(each.trim());
-    if (prefix !== null) return prefix;
-    throw new UsageError(`--prefixes: ${plain(each)} must be ${TEXT_FORMATS.number_pattern.expected}.`);
+    const prefix = read(each.trim());
+    if (prefix !== undefined) return prefix;
+    throw new UsageError(`--prefixes: ${plain(each)} must be ${expected}.`);
   });
 }
 

@@ -22,7 +22,7 @@ const COLUMNS: Column<Domain>[] = [
 
 const ZONE: Option = { about: "print the records as a zone file instead, for BIND and DNS providers that import one" };
 
-/** It can send. */
+/** The statuses of a domain that can send. */
 const SENDING = new Set<Domain["status"]>(["verified", "warning"]);
 
 export const DOMAIN_COMMANDS: OperatorCommand[] = [
@@ -112,7 +112,7 @@ interface Words {
   isChecked: boolean;
 }
 
-/** The records between words for a person; as a zone file, or as lines for a program, alone. */
+/** People get the records between words; a zone file, and the lines for a program, have no words. */
 function showRecords({ args, terminal, isJson }: Work, domain: DomainWithDns, words: Words): Shown {
   if (isJson) return record(domain, "");
   if (args.isSet("zone")) terminal.out(formatZone(domain));

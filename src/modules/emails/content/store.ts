@@ -28,7 +28,7 @@ export function openContentStore({ orm }: Db, removed: (workspaceId: number, byt
   return {
     find: (after, limit) => selectBatch.all({ after, limit }),
 
-    /** Of emails that are final. */
+    /** Only the contents of final emails. */
     remove(rows, notBefore) {
       const old = rows.filter(({ endedAt }) => endedAt !== null && endedAt < notBefore);
       const ids = old.map(({ id }) => id);

@@ -197,7 +197,7 @@ function note({ email }: EmailState, { report, reporter, at }: Reported, { repor
     at,
     reporter: cleanReply(reporter).slice(0, MAX_NAME),
     ...toReportColumns(report),
-    // It quotes.
+    // A diagnostic quotes the address.
     ...(email.isErased ? { diagnostic: null } : {}),
   });
 }

@@ -28,7 +28,7 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
       .where(eq(emailBodies.emailId, p("id")))
       .returning({ bytes: sql<number>`LENGTH(${emailBodies.content})` }),
   );
-  /** Words that are not there stay so. */
+  /** Null stays null. */
   const ifAny = (column: typeof attempts.reply | typeof emailQueue.lastReply | typeof emails.failedReason) =>
     sql`CASE WHEN ${column} IS NOT NULL THEN ${ERASED} END`;
   const byEmail = [
@@ -71,7 +71,7 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
     listToErase: (workspaceId: number, address: string, limit: number) =>
       selectBatch.all({ workspaceId, address, limit }).map((row) => ({ ...row, isRunning: row.isRunning ?? false })),
 
-    /** Inside a transaction. What an attempt that runs writes at its end is without words (store.ts). */
+    /** Inside a transaction. A running attempt writes no words at its end (store.ts). */
     erase({ id, workspaceId }: { id: number; workspaceId: number }): void {
       for (const { bytes } of deleteBody.all({ id })) removed(workspaceId, bytes);
       for (const statement of byEmail) statement.run({ id });

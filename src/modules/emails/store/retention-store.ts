@@ -37,7 +37,7 @@ export function openEmailRetentionStore({ orm }: Db, { addTotal, giveStorageBack
   return {
     find: (after, limit) => selectBatch.all({ after, limit }),
 
-    /** Those that are final. */
+    /** Only final emails. */
     remove(rows, notBefore) {
       const old = rows.filter(({ endedAt }) => endedAt !== null && endedAt < notBefore);
       if (old.length === 0) return;

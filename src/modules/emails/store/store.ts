@@ -168,7 +168,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
   };
 }
 
-/** What a server said in an attempt may repeat the address, and the message. */
+/** A server's words may repeat the address and the message. */
 function eraseAttempt({ reply }: Pick<AttemptRow, "reply">): Pick<AttemptRow, "reply" | "tries" | "dialogue"> {
   return { reply: eraseWords(reply), tries: null, dialogue: null };
 }

@@ -29,7 +29,6 @@ const LastTest = Type.Union([LinkTestRecord, Type.Null()], { description: "Null:
 
 export interface LinkTestRouteDeps {
   tests: LinkTests;
-  /** The first digits of the numbers that SMS can be sent to. */
   numbering: NumberingPlan;
 }
 

@@ -10,7 +10,7 @@ import { named } from "../../../platform/http/openapi.ts";
 
 const MAX_BODY = 1_600;
 const MAX_FROM = 20;
-/** Longer than any way of writing a number: what is no number is told so. */
+/** Longer than any form of a number, so that an invalid one gets a hint. */
 const MAX_NUMBER = 40;
 
 export function number(numbering: NumberingPlan, description: string) {

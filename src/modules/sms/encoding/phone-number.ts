@@ -18,7 +18,7 @@ const EXAMPLE_DIGITS = 12;
 /** Prefixes that a hint names. */
 const MAX_NAMED = 10;
 
-/** The last digits, which all ways of writing one number have in common, an index for isSameNumber; null: it is none. */
+/** The last digits, equal in all forms of one number: an index for isSameNumber(). Null: it has no digits. */
 export function numberKey(address: string): string | null {
   const digits = significantDigits(address).slice(-COMMON_DIGITS);
   return digits === "" ? null : digits;
@@ -61,7 +61,7 @@ export class NumberingPlan {
 
   /**
    * A subscriber's number in E.164, from an address as SMSCs write it. One without country code gets that of the prefix
-   * it fits, if its length is known. What is no number stays, as does what fits two countries.
+   * it fits, if its length is known. An address that is no number, or fits two countries, is returned unchanged.
    */
   toE164(address: string): string {
     if (!/^\+?\d+$/.test(address)) return address;
@@ -87,7 +87,7 @@ export class NumberingPlan {
     return `${each}${this.#patterns.length > MAX_NAMED ? ", …" : ""}${each.includes("x") ? " (x: any digit)" : ""}`;
   }
 
-  /** What is wrong with a number that cannot be texted, and how it is written if that can be told; null: it is no number at all. */
+  /** A hint for a number that is not allowed: the mistake, and the right form if only one fits. Null: it is no number. */
   advise(value: string): string | null {
     if (/^ \d+$/.test(value)) return "In a query a plus is written %2B.";
     if (!/^\+?[\d\s().\-\u2010-\u2015/]*$/.test(value) || !/\d/.test(value)) return null;

@@ -74,7 +74,7 @@ export function openInboundStore({ orm }: Db) {
         .where(eq(smsInbound.id, id))
         .run();
     },
-    /** Who sent the parts of which no message was made yet, as the SMSCs write it. */
+    /** The senders of parts whose message is not whole yet, as the SMSCs write them. */
     listPartSources: (): string[] =>
       orm
         .selectDistinct({ source: smsInboundParts.source })

@@ -320,7 +320,7 @@ export function openSegmentStore(
     },
 
     /**
-     * A message's recipient and words are replaced. What is in flight goes on in memory; nothing of it is sent again
+     * Replaces a message's recipient and words. A segment in flight goes on in memory; nothing is sent again
      * (settle-message.ts).
      */
     erase(messageId: number): void {
@@ -339,7 +339,7 @@ export function openSegmentStore(
       changed.note(messageId);
     },
 
-    /** What is ready of a message may be sent by any link of its route; the work that it is. */
+    /** Lets any link of its route send a message's ready segments; returns that work. */
     unpin(messageId: number): ReadyWork[] {
       forgetBoth(messageId);
       const { route, priority, workspaceId, nextAt } = smsSegments;

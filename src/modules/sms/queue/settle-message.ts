@@ -36,7 +36,7 @@ export function settleMessage(messageId: number, deps: SettleDeps): void {
   emitChanges(before, message, at, deps);
 }
 
-/** Of a message whose recipient was erased, nothing that waits is sent any more. */
+/** Segments that wait are abandoned if the message's recipient was erased. */
 function listSegments({ id, isErased, createdAt }: MessageRow, { segments }: SettleDeps): SegmentRow[] {
   const rows = segments.listByMessage(id);
   if (!isErased || !rows.some(({ state }) => state === "ready")) return rows;

@@ -23,7 +23,7 @@ export function openOrphanStore({ orm }: Db) {
     },
     /** By the id of an answer, in one of the forms that receipts may have it in; in the order in which they came. */
     bySmscId: (route: string, key: string): OrphanRow[] => selectById.all({ route, key }),
-    /** Of numbers with this key (../encoding/phone-number.ts), received from `since` on, the newest first: for an outcome that is unknown. */
+    /** For numbers with this key (../encoding/phone-number.ts), received from `since` on, the newest first. */
     byNumber: (route: string, numberKey: string, since: number): OrphanRow[] =>
       orm
         .select()
@@ -43,7 +43,7 @@ export function openOrphanStore({ orm }: Db) {
         .from(smsReceiptOrphans)
         .groupBy(smsReceiptOrphans.route)
         .all(),
-    /** Of all routes. */
+    /** The same for all routes, whenever received. */
     listByNumber: (numberKey: string): OrphanRow[] =>
       orm.select().from(smsReceiptOrphans).where(eq(smsReceiptOrphans.numberKey, numberKey)).all(),
     remove(id: number): void {

@@ -118,7 +118,7 @@ export class Receipts {
       const toNumber = all.filter(({ message }) =>
         [source, destination].some(({ address }) => isSameNumber(address, message.recipient)),
       );
-      // Of an erased message only the id is known.
+      // Only the id of an erased message is known.
       const found = toNumber.length > 0 ? toNumber : all.filter(({ message }) => message.isErased);
       const [best] = [...found.filter(({ segment }) => !hasLastWord(segment)), ...found];
       if (best === undefined) continue;

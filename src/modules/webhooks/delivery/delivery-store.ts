@@ -61,7 +61,7 @@ export function openDeliveryStore(db: Db) {
         .orderBy(asc(events.createdAt), asc(events.id))
         .limit(p("limit")),
     );
-  // Few events are of one millisecond: told so, SQLite takes the index of times and not that of ids.
+  // Few events share a millisecond: with this hint SQLite takes the index of times and not that of ids.
   const isAtTime = sql`likelihood(${eq(events.createdAt, p("createdAt"))}, 0.001)`;
   const selectAtTime = selectEvents(and(isAtTime, gt(events.id, p("id"))));
   const selectLater = selectEvents(gt(events.createdAt, p("createdAt")));
@@ -99,7 +99,7 @@ export function openDeliveryStore(db: Db) {
 
     /**
      * Inside a transaction: removes the text of the answers to these events, also where it stands as a webhook's last
-     * failure. How many calls were made.
+     * failure. Returns the number of calls.
      */
     eraseAnswers(webhookIds: number[], eventIds: number[]): number {
       const { id, webhookId, eventId, responseStatus: status, errorMessage: message } = webhookDeliveries;
