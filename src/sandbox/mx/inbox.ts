@@ -1,9 +1,9 @@
 /**
- * The sandbox's inbox: every message its MX took, in a small SQLite file of its own (sandbox/inbox-store.ts), so
+ * The sandbox's inbox: every message its MX took, in a small SQLite file of its own (sandbox/sandbox-store.ts), so
  * that `pombo dev --data DIR` still shows yesterday's mail.
  */
 import type { DkimVerdict } from "../../protocols/dkim/verify.ts";
-import { countChanges, type Layout, openClearedUntil, openPlayDatabase } from "../inbox-store.ts";
+import { countChanges, type Layout, openClearedUntil, openSandboxDatabase } from "../sandbox-store.ts";
 
 /** Messages that one `list` gives when nothing else is asked. */
 export const DEFAULT_LIST_LIMIT = 100;
@@ -50,7 +50,7 @@ export type Inbox = ReturnType<typeof openInbox>;
 
 /** Opens the inbox in a file (made when missing, 0600), or in memory with `":memory:"`. `limits`: for tests. */
 export function openInbox(file: string, limits = LIMITS) {
-  const database = openPlayDatabase(file, LAYOUT);
+  const database = openSandboxDatabase(file, LAYOUT);
   const clearedUntil = openClearedUntil(database);
   const totals = database.query<{ count: number; bytes: number }, []>(SELECT_TOTALS).get() ?? { count: 0, bytes: 0 };
 

@@ -1,8 +1,8 @@
 /**
  * The texts of the sandbox's phones: what arrived at each number and what was written back from it, in a SQLite
- * file of their own beside the mail's inbox (sandbox/inbox-store.ts). The oldest make room.
+ * file of their own beside the mail's inbox (sandbox/sandbox-store.ts). The oldest make room.
  */
-import { countChanges, type Layout, openClearedUntil, openPlayDatabase } from "../inbox-store.ts";
+import { countChanges, type Layout, openClearedUntil, openSandboxDatabase } from "../sandbox-store.ts";
 
 const MAX_TEXTS = 10_000;
 /** Texts that one `list` gives when nothing else is asked. */
@@ -46,7 +46,7 @@ export type Texts = ReturnType<typeof openTexts>;
 
 /** Opens the file (made when missing, 0600), or memory with `":memory:"`. One of another layout is emptied. */
 export function openTexts(file: string, maxTexts: number = MAX_TEXTS) {
-  const database = openPlayDatabase(file, LAYOUT);
+  const database = openSandboxDatabase(file, LAYOUT);
   const clearedUntil = openClearedUntil(database);
   return {
     /** Keeps a text; the oldest leave when there are too many. */

@@ -1,11 +1,10 @@
-// The SQLite files of what the sandbox took, beside the product's database, so that no table of play ever
-// reaches that one.
+// Opens the sandbox's own SQLite files, so that none of its tables reaches pombo's database.
 
 import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 
 export interface Layout {
-  /** Another one than the file's: what the file holds is dropped. */
+  /** A file of another version is emptied. */
   version: number;
   table: string;
   /** Makes the table and its indexes. */
@@ -13,14 +12,14 @@ export interface Layout {
 }
 
 /** Opens a file (made when missing, 0600), or memory with `":memory:"`. One of another layout is emptied. */
-export function openPlayDatabase(file: string, { version, table, make }: Layout): Database {
+export function openSandboxDatabase(file: string, { version, table, make }: Layout): Database {
   if (file !== ":memory:") {
     // Made by us before SQLite would make it with the umask; -wal and -shm inherit the mode.
     if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
     chmodSync(file, 0o600);
   }
   const database = new Database(file, { create: true, strict: true });
-  // What is played with needs no survival of a power cut, and without the syncs thousands of messages a
+  // The sandbox's messages need not survive a power cut, and without the syncs thousands of messages a
   // second fit in one thread. secure_delete off for the same reason.
   database.run("PRAGMA journal_mode = WAL");
   database.run("PRAGMA synchronous = OFF");
@@ -40,7 +39,7 @@ export function countChanges(database: Database): number {
   return database.query<{ count: number }, []>("SELECT total_changes() AS count").get()?.count ?? 0;
 }
 
-/** When the newest message was accepted that pombo had at the last "Delete all", in Unix milliseconds; 0: never. */
+/** When the newest message at the last "Delete all" was accepted, Unix ms; 0: nothing was deleted. */
 export function openClearedUntil(database: Database) {
   return {
     read: (): number =>
