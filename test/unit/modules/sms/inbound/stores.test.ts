@@ -153,11 +153,13 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
   const { sqlite } = of.db;
   const asked: string[] = [];
   const db = { ...of.db, orm: drizzle(sqlite, { logger: { logQuery: (query) => void asked.push(query) } }) };
-  openSegmentStore(
+  const segments = openSegmentStore(
     db,
     () => undefined,
     () => undefined,
-  ).listStrayed(["vodacom"], 500);
+  );
+  segments.listStrayed(["vodacom"], 500);
+  segments.listPinnedElsewhere(["vodacom-1"], 500);
   openInboundStore(db).waitingSince(1_000, 500);
   openEmailAdminStore(db).runningLanes();
   const plans = asked.map((query) =>
@@ -168,6 +170,7 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
   );
   expect(plans.map((plan) => plan.find((detail) => detail.includes("INDEX")))).toEqual([
     "SCAN sms_segment USING COVERING INDEX sms_segment_ready",
+    "SCAN sms_segment USING INDEX sms_segment_ready",
     expect.stringContaining("USING COVERING INDEX sms_inbound_part_age (received_at<?)"),
     "SCAN email_queue USING INDEX email_queue_in_flight",
   ]);
