@@ -61,7 +61,7 @@ async function buildParts(options: AppOptions): Promise<void> {
 
 async function askThread(clock: Clock): Promise<void> {
   let why = "it did not answer";
-  const line = new ThreadClient<object, unknown>({ open: openThread, tell: (reason) => (why = reason) });
+  const line = new ThreadClient<object, unknown>({ open: openThread, report: (reason) => (why = reason) });
   // Closing it fails the call. A waiting thread alone does not keep a process alive, this does.
   const cancel = clock.after(THREAD_MS, () => line.close());
   try {

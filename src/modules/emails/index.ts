@@ -150,10 +150,10 @@ function createPurges(deps: WalkingPurgeDeps, { contents, retention }: EmailStor
 }
 
 function openThreads(open: OpenThread, log: Log) {
-  const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
+  const report = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
   return {
-    preparing: new ThreadClient<GivenContent, StoredBody>({ open, tell }),
-    composing: new ThreadClient<ComposeInput, Composed>({ open, tell }),
+    preparing: new ThreadClient<GivenContent, StoredBody>({ open, report }),
+    composing: new ThreadClient<ComposeInput, Composed>({ open, report }),
   };
 }
 

@@ -55,8 +55,8 @@ export function createInboundMail(
 ): InboundMail {
   const { clock, log, guard } = context;
   const { resolver, openThread } = module;
-  const tell = (why: string) => log.error("thread", new Error(`the thread that parses reports was given up: ${why}`));
-  const parsing = new ThreadClient<GivenReport, Report>({ open: openThread, tell, ...THREAD_LIMITS });
+  const report = (why: string) => log.error("thread", new Error(`the thread that parses reports was given up: ${why}`));
+  const parsing = new ThreadClient<GivenReport, Report>({ open: openThread, report, ...THREAD_LIMITS });
   const deps = { ...context, ...stores, ...module, returnPathKey: module.keyring.hmacKey("return-path") };
   const receive = createReceiver({
     ...deps,

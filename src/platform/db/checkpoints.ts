@@ -51,7 +51,7 @@ export class Checkpoints implements TransactionListener {
     this.#thread = new ThreadClient({
       open: openThread,
       silenceMs: SILENCE_MS,
-      tell: (reason) => log.event("checkpoint.thread_lost", { reason }, "warn"),
+      report: (reason) => log.event("checkpoint.thread_lost", { reason }, "warn"),
     });
     sqlite.run(`PRAGMA wal_autocheckpoint = ${LATE_PAGES}`);
   }

@@ -59,7 +59,7 @@ const MAX_PAUSE_MS = 60_000;
 export interface ThreadLineOptions {
   open: OpenThread;
   /** Hears of a thread that died, and why. */
-  tell: (why: string) => void;
+  report: (why: string) => void;
   /** For work of another kind than the usual, and for tests. */
   silenceMs?: number;
   pauseMs?: number;
@@ -167,7 +167,7 @@ export class ThreadClient<I, O> {
     const hasAnswered = this.#hasAnswered;
     this.#lose(why);
     if (this.#isClosed) return;
-    this.#options.tell(why);
+    this.#options.report(why);
     if (hasAnswered) return;
     this.#isPaused = true;
     const { pauseMs: firstMs = PAUSE_MS, maxPauseMs = MAX_PAUSE_MS } = this.#options;

@@ -19,7 +19,7 @@ import type { ReadyWork, SegmentRow, ProviderWords } from "../queue/segment-read
 const AGREEING = 20;
 /** Our own names and short codes have fewer. */
 const PHONE_DIGITS = 9;
-/** What is learned of a route: its conversion. */
+/** The fact learned about a route: its conversion of ids. */
 export const LEARNED = "ids";
 
 export interface ReceiptDeps {

@@ -28,7 +28,7 @@ export async function findDamageOnThread(
 ): Promise<string[]> {
   const line = new ThreadClient<{ databaseFile: string }, string[]>({
     open: openThread,
-    tell: () => undefined,
+    report: () => undefined,
     silenceMs: SILENCE_MS,
   });
   const close = () => line.close();

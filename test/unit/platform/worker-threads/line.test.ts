@@ -48,7 +48,7 @@ function start(limits: { silenceMs?: number; pauseMs?: number } = {}) {
       ports.push(port);
       return port;
     },
-    tell: (why) => told.push(why),
+    report: (why) => told.push(why),
     ...limits,
   });
   return { line, ports, told };
@@ -139,7 +139,7 @@ test("a closed line ends its thread, fails what waits and takes no more", async 
 test("an input that cannot be copied fails and does not hang", async () => {
   const line = new ThreadClient<unknown, unknown>({
     open: () => new Worker(URL.createObjectURL(new Blob(["self.onmessage = () => {}"]))),
-    tell: () => undefined,
+    report: () => undefined,
   });
   await expect(line.call(() => 1)).rejects.toBeInstanceOf(ThreadGone);
   line.close();
@@ -151,7 +151,7 @@ afterEach(() => opened?.close());
 test("the thread of the executable prepares an email as this thread does", async () => {
   opened = new ThreadClient({
     open: () => new Worker(new URL("../../../../src/server/mail-worker.ts", import.meta.url)),
-    tell: () => undefined,
+    report: () => undefined,
   });
   const html = `<p>${"Olá, a sua encomenda seguiu. ".repeat(100)}</p>`;
   const { prepareContent } = await import("../../../../src/modules/emails/content/body.ts");

@@ -41,7 +41,7 @@ const textOf = (composed: Composed) =>
 function realLine(): ThreadClient<ComposeInput, Composed> {
   return new ThreadClient({
     open: () => new Worker(new URL("../../../../../src/server/mail-worker.ts", import.meta.url)),
-    tell: () => undefined,
+    report: () => undefined,
   });
 }
 
@@ -73,7 +73,7 @@ test("without the thread the email is composed here", async () => {
     open: (): ThreadPort => {
       throw new Error("no threads today");
     },
-    tell: () => undefined,
+    report: () => undefined,
   });
   expect(textOf(await createComposer(broken)(input()))).toBe(textOf(await composeHere(input())));
 });

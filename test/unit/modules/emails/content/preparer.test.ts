@@ -35,7 +35,7 @@ function lineThat(does: "answers" | "dies") {
       };
       return port;
     },
-    tell: () => undefined,
+    report: () => undefined,
   });
   return { line, seen };
 }
