@@ -74,8 +74,10 @@ const REASON = "451 4.7.1 Greylisted, and the reason for it is much longer than 
 test("lists, reasons and errors fit the screen; ids are short, and are taken as they stand there", async () => {
   await using mx = await startCountingMx(() => REASON);
   await using world = await createWorld({ mxPort: mx.port });
-  await using served = await world.serve();
-  const place = ["--config", world.configFile];
+  // None is tried again while it is looked at.
+  const config = world.writeConfig("patient.toml", { email: { retry_schedule: ["1h"] } });
+  await using served = await world.serve({ config });
+  const place = ["--config", config];
   for (const to of ["a.rather.long.name.of.a.person@one.test", "b@two.test"])
     await call(served.url, world.key, { method: "POST", path: "/api/v1/emails", body: emailTo(to, "Hello") });
   await within(

@@ -159,17 +159,17 @@ test("sends, domains and keys that come beside the deletion are refused or remov
   await using held = await startAtNoon();
   const { pombo } = held;
   const { workspace } = pombo;
-  const beside = (client: Client) => [
+  const beside = (client: Client, domain: string) => [
     ...Array.from({ length: 20 }, (_, i) =>
       client.call("POST", EMAILS, { body: pombo.email({ to: `u${i}@example.com` }) }),
     ),
-    client.call("POST", "/api/v1/domains", { body: { domain: "late.test" } }),
+    client.call("POST", "/api/v1/domains", { body: { domain } }),
     client.call("POST", "/api/v1/auth/keys", { body: { name: "late" } }),
     client.call("POST", `${EMAILS}/batch`, { body: { emails: Array.from({ length: 50 }, () => pombo.email()) } }),
   ];
-  const early = beside(workspace);
+  const early = beside(workspace, "early.test");
   const removed = remove(pombo);
-  const late = beside(workspace);
+  const late = beside(workspace, "late.test");
   expect((await removed).status).toBe(200);
   for (const answer of await Promise.all([...early, ...late])) {
     if (answer.status >= 400) expectErrors(answer, 401, NO_KEY);
