@@ -116,7 +116,8 @@ export function openEmailAdminStore({ orm }: Db) {
     workspaceId: emails.workspaceId,
     from: emails.sender,
     to: emails.recipient,
-    status: emails.status,
+    // As toStatus has it: the queue row says what an email that waits is.
+    status: sql<string>`COALESCE(${emailQueue.state}, ${emails.status})`,
     createdAt: emails.createdAt,
   };
 
@@ -198,6 +199,7 @@ export function openEmailAdminStore({ orm }: Db) {
       orm
         .select(candidate)
         .from(emails)
+        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
         .where(and(gte(emails.uid, prefix), lt(emails.uid, prefix + PAST_HEX)))
         .orderBy(desc(emails.uid))
         .limit(limit)
@@ -207,6 +209,7 @@ export function openEmailAdminStore({ orm }: Db) {
       orm
         .select(candidate)
         .from(emails)
+        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
         .where(and(eq(emails.workspaceId, workspaceId), eq(emails.recipientAddress, address)))
         .orderBy(desc(emails.createdAt), desc(emails.id))
         .limit(limit)
