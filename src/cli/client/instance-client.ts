@@ -209,7 +209,7 @@ function requireHolder(dataDir: string): { kind: "held"; pid: number | null } {
   if (lock.kind === "held") return lock;
   lock.release();
   throw new CommandError(
-    `No pombo runs on ${dataDir}. Start it with pombo serve, or with systemctl start pombo if it is installed as a service.`,
+    `No pombo runs on ${dataDir}. Start it with pombo serve, or with systemctl start pombo if it is installed as a service. If you have, journalctl -u pombo -n 20 says why it ended.`,
     3,
   );
 }
