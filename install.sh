@@ -316,18 +316,18 @@ fi
 say "$what is installed."
 
 if [ ! -f "$CONFIG" ] && [ -n "$hostname" ]; then
-  "$BINARY" init --config "$CONFIG" --data-dir "$DATA" --hostname "$hostname"
+  # Started below, where systemd runs.
+  "$BINARY" init --config "$CONFIG" --data-dir "$DATA" --hostname "$hostname" $(if has_systemd; then echo --no-next-steps; fi)
 fi
 if [ ! -f "$CONFIG" ]; then
   say "" "Set it up, with the reverse DNS name of the server's address:"
   say "  sudo pombo init --config $CONFIG --hostname mail.example.net"
-  if has_systemd; then say "Then start it: sudo systemctl enable --now pombo"; fi
   exit 0
 fi
 if has_systemd; then
   systemctl enable --now pombo.service || fail "pombo does not start: journalctl -u pombo says why."
   say "" "pombo runs: systemctl status pombo, journalctl -u pombo. Next, if there is none yet, create a workspace:"
-  say "  sudo -u pombo pombo workspace create \"My company\" --config $CONFIG"
+  say "  sudo -u pombo pombo workspace create \"My company\" --plan starter"
 else
   say "" "systemd does not run here. As the user pombo, with the right to port 25, start it: pombo serve --config $CONFIG"
 fi

@@ -174,6 +174,12 @@ export function findUid(name: string): number | null {
   return uid === undefined ? null : Number(uid);
 }
 
+/** The name of the user that this process runs as, or its uid where it has none. */
+export function formatOwnUser(): string {
+  const uid = String(process.geteuid?.());
+  return users().find((fields) => fields[2] === uid)?.[0] ?? uid;
+}
+
 /** The fields of /etc/passwd. */
 function users(): string[][] {
   return readFileSync("/etc/passwd", "utf8")

@@ -193,14 +193,23 @@ function readAnswer({ status, text }: Answer): AnswerBody {
   }
 }
 
-/** The API's message and hint. */
+/** The API's hint names routes, and the operator: at a terminal a command does it. By the error's code. */
+const COMMAND_HINTS: Readonly<Record<string, string>> = {
+  DOMAIN_ALREADY_EXISTS:
+    "Look up its records with pombo domain check NAME; with --zone that prints them as a zone file.",
+  PLAN_LIMIT_REACHED:
+    "Change the workspace's plan with pombo workspace plan WORKSPACE PLAN, or raise the limit in [plans] of the configuration.",
+};
+
+/** The API's message and hint, or the command to run instead. */
 export function formatError(item: ErrorItem): string {
   // The command knows only routes of its own version, so the instance runs an older one.
   if (item.code === "NOT_FOUND" && item.message.startsWith("There is nothing at this path"))
     return "The running instance is older than this command: restart it.";
   const message = plain(item.message);
   const end = /[.!?]$/.test(message) ? "" : ".";
-  return item.hint === undefined ? `${message}${end}` : `${message}${end} ${plain(item.hint)}`;
+  const hint = COMMAND_HINTS[item.code ?? ""] ?? item.hint;
+  return hint === undefined ? `${message}${end}` : `${message}${end} ${plain(hint)}`;
 }
 
 /** The holder of the directory's lock; throws if there is none. */
@@ -209,7 +218,7 @@ function requireHolder(dataDir: string): { kind: "held"; pid: number | null } {
   if (lock.kind === "held") return lock;
   lock.release();
   throw new CommandError(
-    `No pombo runs on ${dataDir}. Start it with pombo serve, or with systemctl start pombo if it is installed as a service.`,
+    `No pombo runs on ${dataDir}. Start it with pombo serve, or with systemctl start pombo if it is installed as a service. If you have, journalctl -u pombo -n 20 says why it ended.`,
     3,
   );
 }

@@ -219,6 +219,14 @@ async function checkReadme(sandbox: Sandbox, checks: Checks): Promise<void> {
     python: ["python3", "-c"],
     php: ["php", "-r"],
   };
+  const foreignSender = "loja@foreign.test";
+  const answer = await fetch(`${sandbox.url}/api/v1/emails`, {
+    method: "POST",
+    headers: { "x-api-key": sandbox.apiKey, "content-type": "application/json" },
+    body: JSON.stringify({ from: foreignSender, to: "maria@example.com", subject: "Olá", html: "<h1>Olá!</h1>" }),
+  });
+  const { errors }: Json = await answer.json();
+  const { message, hint } = errors[0];
   for (const [language, command] of Object.entries(programs)) {
     const [, code = ""] = new RegExp(`\`\`\`${language}\n(?:<\\?php\n)?(.*?)\`\`\``, "s").exec(readme) ?? [];
     if (Bun.which(command[0] ?? "") === null) {
@@ -230,6 +238,13 @@ async function checkReadme(sandbox: Sandbox, checks: Checks): Promise<void> {
     const path = `/api/v1/emails/${output.trim()}`;
     const sent: Json = await (await fetch(sandbox.url + path, { headers: { "x-api-key": sandbox.apiKey } })).json();
     checks.equal(`the README's ${language} sends an email`, sent.data?.subject, "Olá");
+    const foreign = here.replaceAll("loja@sandbox.test", foreignSender);
+    const refused = await run([...command, foreign], { POMBO_KEY: sandbox.apiKey });
+    checks.claim(
+      `the README's ${language} says why an email is refused, and what to do`,
+      refused.exitCode !== 0 && [message, hint].every((words) => refused.output.includes(words)),
+      () => refused.output,
+    );
   }
 }
 

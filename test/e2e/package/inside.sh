@@ -28,6 +28,9 @@ is "a file that is no executable is refused" refuses ./install.sh ./install.sh
 is "another checksum is refused" refuses ./install.sh ./pombo --sha256 0000000000000000000000000000000000000000000000000000000000000000
 is "nothing was installed by that" refuses test -e /usr/local/bin/pombo
 says "installs, sets up and starts" "workspace create" ./install.sh ./pombo --hostname mail.example.net
+cp /tmp/said /tmp/printed
+is "it says once how to go on, on a plan" test "$(grep -c "workspace create .* --plan starter$" /tmp/printed)" = 1
+is "and not to start what it has started" refuses grep -q "Start it" /tmp/printed
 is "it runs" systemctl is-active --quiet pombo.service
 is "it answers" until_answers
 says "as its own user" "^Uid:.$(id -u pombo)" of_process Uid

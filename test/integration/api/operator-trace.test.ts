@@ -90,6 +90,22 @@ test("an email's trace has its attempts, the recipient's suppression, what was t
   expect(JSON.parse(several.out)).toHaveLength(2);
 });
 
+test("the messages to an address are listed with the status that each has by itself", async () => {
+  await using held = await startHeld(START, { mx: { rcpt: "450 4.2.1 Later" } });
+  const { pombo } = held;
+  const ids: string[] = [];
+  for (const _ of [1, 2]) {
+    const sent = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
+    ids.push(sent.body.data.id);
+  }
+  await pombo.app.worker.idle();
+  for (const id of ids) expect((await traceOf(pombo, id)).email.status).toBe("delivery_delayed");
+  for (const find of ["maria@example.com", ids[0]?.slice(0, 8) ?? ""]) {
+    const { body } = await pombo.operator.call("GET", `${TRACE}?find=${find}`);
+    expect(body.data.map(({ status }: Json) => status)).toEqual(["delivery_delayed", "delivery_delayed"]);
+  }
+});
+
 test("a text's trace has its parts", async () => {
   await using pombo = await startWithSms();
   const sent = await pombo.workspace.call("POST", "/api/v1/sms", { body: { to: TO, body: "x".repeat(200) } });

@@ -1,7 +1,7 @@
 // `pombo domain add` and `pombo domain check`: the records as people, programs and DNS servers read them.
 import { expect, test } from "bun:test";
-import type { Json } from "../../support/fakes/instance.ts";
-import { type Asked, type Scripted, startDesk, workspaceRecord } from "../../support/cli/kit.ts";
+import { type Json, startInstance } from "../../support/fakes/instance.ts";
+import { type Asked, runHere, type Scripted, startDesk, workspaceRecord } from "../../support/cli/kit.ts";
 
 const W = workspaceRecord().id;
 const W2 = W.replace("01a1", "01c1");
@@ -140,6 +140,7 @@ _dmarc.loja.test. 3600 IN TXT "v=DMARC1; p=none"
 `,
     );
     const checked = await desk.run(["domain", "check", "loja.test", "--zone"], screen);
+    expect(checked.code).toBe(0);
     expect(checked.out.split("\n").slice(2)).toEqual([
       '; published: pombo2._domainkey.loja.test. 3600 IN TXT "v=DKIM1; k=ed25519; p=x"',
       "; replaces: mx.other.test",
@@ -152,6 +153,22 @@ _dmarc.loja.test. 3600 IN TXT "v=DMARC1; p=none"
     expect((await desk.run(["domain", verb, "loja.test", "--zone", "--json"])).err).toStartWith(
       `pombo domain ${verb}: --zone and --json cannot be combined.`,
     );
+});
+
+test("a domain that is there already, and a plan that is full, name the command to run next", async () => {
+  await using pombo = await startInstance();
+  const { id } = await pombo.newWorkspace("launch");
+  const add = (name: string) =>
+    runHere(["domain", "add", name, "--zone", "--workspace", id, "--data-dir", pombo.directory]);
+  expect((await add("loja.test")).code).toBe(0);
+  expect(await add("Loja.test")).toEqual({
+    code: 1,
+    out: "",
+    err: "loja.test is already registered in this workspace. Look up its records with pombo domain check NAME; with --zone that prints them as a zone file.\n",
+  });
+  expect((await add("other.test")).err).toBe(
+    "The plan allows 1 domain. Change the workspace's plan with pombo workspace plan WORKSPACE PLAN, or raise the limit in [plans] of the configuration.\n",
+  );
 });
 
 test("where several workspaces could be meant they are named, and one is chosen by --workspace", async () => {

@@ -89,6 +89,7 @@ test("where no instance runs it says so and ends with 3, and leaves the director
     const { code, out, err } = await runHere(["status", "--data-dir", folder]);
     expect([code, out]).toEqual([3, ""]);
     expect(err).toStartWith(`No pombo runs on ${folder}. Start it with pombo serve`);
+    expect(err).toEndWith(" If you have, journalctl -u pombo -n 20 says why it ended.\n");
     expect(readdirSync(folder)).toEqual(["lock"]);
     const lock = takeLock(folder);
     expect(lock.kind).toBe("locked");

@@ -59,6 +59,7 @@ describe("a copy of a database in use", () => {
     expect(await Bun.file(beside).text()).toBe("somebody's");
     const nowhere = join(at.folder, "missing/copy.db");
     expect(() => copyLiveDatabase(file, nowhere)).toThrow(/^No copy was made at .*ENOENT/);
+    expect(() => copyLiveDatabase(file, join(taken, "copy.db"))).toThrow(/^No copy was made at .*ENOTDIR/);
     const foreign = join(at.folder, "foreign.db");
     writeFileSync(foreign, "no database");
     expect(() => copyLiveDatabase(foreign, join(at.folder, "copy.db"))).toThrow(

@@ -25,6 +25,7 @@ export const init: Command = {
       value: "FILE",
       about: "the configuration to write (that of the installed service for root, else pombo.toml)",
     },
+    "no-next-steps": { about: "do not say how to start it and create a workspace: install.sh does that itself" },
     json: { about: "print one line of JSON, for programs" },
   },
   about: "Set up an instance: write its configuration, and show its keys once.",
@@ -51,7 +52,7 @@ function initialize(args: Arguments, terminal: Terminal): void {
   }
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...created };
   if (args.isSet("json")) terminal.out(jsonLine(shown));
-  else terminal.say(summary({ ...shown, bounceHost: config.email.bounceHost }));
+  else terminal.say(summary({ ...shown, bounceHost: config.email.bounceHost }, !args.isSet("no-next-steps")));
 }
 
 function existing(file: string, options: ConfigOptions, terminal: Terminal): Plan {
@@ -74,24 +75,22 @@ function existing(file: string, options: ConfigOptions, terminal: Terminal): Pla
   return { config, text: null };
 }
 
-function summary(made: NewInstance & { config: string; dataDir: string; bounceHost: string }): string {
-  const { start, runAs } = describeStart(made.config, made.dataDir);
-  return `pombo is set up.
+type Made = NewInstance & { config: string; dataDir: string; bounceHost: string };
 
-  Configuration  ${made.config}
-  Data           ${made.dataDir}
-
-Operator key, shown only now. Programs on other machines create workspaces with it; commands on this one need no key. Keep it in a password manager:
-  ${made.operatorKey}
-
-Recovery key, shown only now. Without it a backup of the database cannot be used. Do not keep it on this server only:
-  ${made.recoveryKey}
-
-Start it:
-  ${start}
-
-Bounces arrive by mail at ${made.bounceHost}: its A or MX record must point here, and port 25 must be open (or see [inbound]).
-
-Then create the first workspace, which shows its API key:
-  ${runAs}pombo workspace create "My company" --plan starter --config ${made.config}`;
+function summary(made: Made, hasNextSteps: boolean): string {
+  const { start, runAs, place } = describeStart(made.config, made.dataDir);
+  const create = `${runAs}pombo workspace create "My company" --plan starter${place}`;
+  const blocks = [
+    "pombo is set up.",
+    `  Configuration  ${made.config}
+  Data           ${made.dataDir}`,
+    `Operator key, shown only now. Programs on other machines create workspaces with it; commands on this one need no key. Keep it in a password manager:
+  ${made.operatorKey}`,
+    `Recovery key, shown only now. Without it a backup of the database cannot be used. Do not keep it on this server only:
+  ${made.recoveryKey}`,
+    ...(hasNextSteps ? [`Start it:\n  ${start}`] : []),
+    `Bounces arrive by mail at ${made.bounceHost}: its A or MX record must point here, and port 25 must be open (or see [inbound]).`,
+    ...(hasNextSteps ? [`Then create the first workspace, which shows its API key:\n  ${create}`] : []),
+  ];
+  return blocks.join("\n\n");
 }

@@ -3,6 +3,7 @@
 import { chownSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { StartError } from "../../../platform/errors.ts";
 import { findUser, isRoot, ownerBesideRoot } from "../../client/data-owner.ts";
+import { PLACES } from "../../client/settings.ts";
 import { plain } from "../../framework/text.ts";
 
 const UNIT = "/etc/systemd/system/pombo.service";
@@ -29,10 +30,16 @@ export function findNewConfigFile(): string {
   return (isRoot() ? findService()?.config : undefined) ?? "pombo.toml";
 }
 
-/** How to start what was set up with `file`, and what stands before a command about it. */
-export function describeStart(file: string, dataDir: string): { start: string; runAs: string } {
-  const service = findService();
-  if (service?.config !== file) return { start: `pombo serve --config ${plain(file)}`, runAs: "" };
+/** How to start what was set up with `file`, and what stands before and after a command about it. */
+export function describeStart(
+  file: string,
+  dataDir: string,
+  unit = UNIT,
+): { start: string; runAs: string; place: string } {
+  const service = findService(unit);
+  // Commands find a configuration in /etc/pombo by themselves.
+  const place = PLACES.includes(file) ? "" : ` --config ${plain(file)}`;
+  if (service?.config !== file) return { start: `pombo serve --config ${plain(file)}`, runAs: "", place };
   const edit =
     dataDir === STATE_DIRECTORY
       ? []
@@ -44,6 +51,7 @@ export function describeStart(file: string, dataDir: string): { start: string; r
   return {
     start: [...edit, "sudo systemctl enable --now pombo"].join("\n  "),
     runAs: `sudo -u ${service.user} `,
+    place,
   };
 }
 

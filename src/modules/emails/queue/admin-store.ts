@@ -114,7 +114,8 @@ export function openEmailAdminStore({ orm }: Db) {
     workspaceId: emails.workspaceId,
     from: emails.sender,
     to: emails.recipient,
-    status: emails.status,
+    // As toStatus has it: the queue row says what an email that waits is.
+    status: sql<string>`COALESCE(${emailQueue.state}, ${emails.status})`,
     createdAt: emails.createdAt,
   };
 
@@ -196,6 +197,7 @@ export function openEmailAdminStore({ orm }: Db) {
       orm
         .select(candidate)
         .from(emails)
+        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
         .where(hasIdPrefix(emails.uid, prefix))
         .orderBy(desc(emails.uid))
         .limit(limit)
@@ -205,6 +207,7 @@ export function openEmailAdminStore({ orm }: Db) {
       orm
         .select(candidate)
         .from(emails)
+        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
         .where(and(eq(emails.workspaceId, workspaceId), eq(emails.recipientAddress, address)))
         .orderBy(desc(emails.createdAt), desc(emails.id))
         .limit(limit)

@@ -16,6 +16,10 @@ export function copyLiveDatabase(file: string, copy: string): number {
   try {
     // Made here first: SQLite would make it with the umask, and it holds what people were sent.
     closeSync(openSync(draft, "wx", 0o600));
+  } catch (error) {
+    throw noCopy(copy, error);
+  }
+  try {
     // Read-only: the last connection of a stopped instance would otherwise empty its log, which Litestream needs.
     using sqlite = new Database(file, { readonly: true });
     sqlite.query("VACUUM INTO ?").run(draft);
@@ -26,8 +30,12 @@ export function copyLiveDatabase(file: string, copy: string): number {
     return statSync(copy).size;
   } catch (error) {
     rmSync(draft, { force: true });
-    throw new StartError(`No copy was made at ${copy}: ${getErrorMessage(error)}.`);
+    throw noCopy(copy, error);
   }
+}
+
+function noCopy(copy: string, error: unknown): StartError {
+  return new StartError(`No copy was made at ${copy}: ${getErrorMessage(error)}.`);
 }
 
 function syncFile(file: string): void {
