@@ -36,7 +36,7 @@ export function findInstance(
   env: Environment,
 ): InstancePlace {
   if (named.dataDir === undefined) {
-    const file = findFile(named.config, env);
+    const file = findInstanceFile(named.config, env);
     return {
       dataDir: readDataDir(readOrExplain(file)) ?? readConfig(file, env).dataDir,
       config: () => readConfig(file, env),
@@ -44,6 +44,18 @@ export function findInstance(
   }
   const dataDir = resolve(named.dataDir);
   return { dataDir, config: () => configFor(dataDir, named.config, env) };
+}
+
+/** As findFile; a sandbox has no configuration to be found. */
+function findInstanceFile(named: string | undefined, env: Environment): string {
+  try {
+    return findFile(named, env);
+  } catch (error) {
+    if (!(error instanceof StartError) || error instanceof FinalStartError) throw error;
+    throw new StartError(
+      `${error.message} A sandbox is reached by --data-dir with the Data folder that pombo dev prints.`,
+    );
+  }
 }
 
 function configFor(dataDir: string, named: string | undefined, env: Environment): Config {

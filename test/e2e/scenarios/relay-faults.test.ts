@@ -5,9 +5,24 @@ import { join } from "node:path";
 import { EXPIRED_CERTIFICATE, OTHER_CERTIFICATE, RELAY_CERTIFICATE } from "../../support/fakes/certificates.ts";
 import { drop, type MxScript, startMx } from "../../support/fakes/mx.ts";
 import { attemptsOf, deliver, HOUR_MS, pass, record, send, suppressedAddresses } from "./mail.ts";
-import { ACCOUNTS, PASSWORD, RETRY_MS, type RelayedOptions, startRelayed, USERNAME, USUAL } from "./relay-world.ts";
+import {
+  ACCOUNTS,
+  PASSWORD,
+  RETRY_MS,
+  type Relayed,
+  type RelayedOptions,
+  startRelayed,
+  USERNAME,
+  USUAL,
+} from "./relay-world.ts";
 
 setDefaultTimeout(30_000);
+
+/** What /ready says of the relay. */
+async function listIssues(pombo: Relayed["pombo"]): Promise<string[]> {
+  const { body } = await pombo.operator.call("GET", "/ready", { key: null });
+  return body.issues.map(({ component, reason }: Record<string, string>) => `${component}: ${reason}`);
+}
 
 for (const [what, script, words] of [
   ["wrong credentials", { tls: "good", accounts: { [USERNAME]: "another" } }, "535 5.7.8"],
@@ -37,6 +52,11 @@ for (const [what, script, words] of [
       { outcome: "deferred", category: "auth_failed", host: "relay.test" },
     ]);
     expect(suppressedAddresses(pombo)).toEqual([]);
+    // Its words may name the recipient, and /ready needs no key.
+    const reason = email.lastReply.replace("maria@example.com", "m***@example.com");
+    expect(await listIssues(pombo)).toEqual([
+      `relay: Emails do not leave by a relay: ${reason}. They wait, and are tried again.`,
+    ]);
     expect(relay.messages).toEqual([]);
     expect(JSON.stringify([pombo.events, email])).not.toMatch(new RegExp(`${PASSWORD}|${USERNAME}`));
     const files = readdirSync(pombo.directory).filter((each) => statSync(join(pombo.directory, each)).isFile());
@@ -48,6 +68,7 @@ for (const [what, script, words] of [
     relay.script = USUAL;
     await pass(pombo, HOUR_MS);
     expect(await record(pombo, email.id)).toMatchObject({ status: "sent", attempts: 2 });
+    expect(await listIssues(pombo)).toEqual([]);
     expect(pombo.mx.connections).toEqual([]);
     expect(pombo.bugs).toEqual([]);
   });
@@ -117,6 +138,7 @@ test("a relay's 4xx is a delay like any other", async () => {
     status: "delivery_delayed",
     lastReply: "450 4.2.0 Greylisted, come back (relay.test)",
   });
+  expect(await listIssues(pombo)).toEqual([]);
   relay.script = USUAL;
   await pass(pombo, HOUR_MS);
   expect(await record(pombo, email.id)).toMatchObject({ status: "sent" });
@@ -141,6 +163,9 @@ for (const [what, options, words] of [
     expect(email.lastReply).toStartWith(words);
     expect(email.lastReply).toEndWith(`(relay ${name})`);
     expect(attemptsOf(pombo, email.id)).toMatchObject([{ stage: "starttls", category: "bad_connection", tls: null }]);
+    expect(await listIssues(pombo)).toEqual([
+      `relay: Emails do not leave by a relay: ${email.lastReply}. They wait, and are tried again.`,
+    ]);
     await pass(pombo, HOUR_MS);
     const said = relay.connections.flatMap(({ commands }) => commands);
     expect(said.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);

@@ -394,4 +394,5 @@ test("where there is no configuration and no directory is named, both ways are t
   const said = await runHere(["workspace", "list", "--config", "/nonexistent/pombo.toml"]);
   expect(said.code).toBe(1);
   expect(said.err).toContain("There is no configuration at /nonexistent/pombo.toml");
+  expect(said.err).not.toContain("sandbox");
 });

@@ -135,6 +135,12 @@ test("a directory on which nothing runs, without a configuration: both are said"
   });
 });
 
+test("without a configuration anywhere it is told how a sandbox is reached", async () => {
+  expect((await runHere(["status"])).err).toBe(
+    "There is no configuration at pombo.toml or /etc/pombo/config.toml or /etc/pombo/pombo.toml. Create one with pombo init, or name it with --config FILE. A sandbox is reached by --data-dir with the Data folder that pombo dev prints.\n",
+  );
+});
+
 test("a link in the socket's place is not followed", async () => {
   using place = setUp();
   await using desk = startDesk(() => ({ data: workspaceRecord() }));

@@ -291,7 +291,9 @@ test("where no email waits it is said what does, and how it is listed", async ()
   expect(await said("--webhooks")).toBe("No webhook call waits; 2 SMS do: instead of --webhooks give --sms.\n");
   expect(await said("--to", "example.com")).toBe("No such message waits.\n");
   waiting["sms"] = [];
-  expect(await said()).toBe("No such message waits.\n");
+  expect(await said()).toBe("Nothing waits.\n");
+  expect(await said("--sms")).toBe("Nothing waits.\n");
+  expect(await said("--queued-before", "now")).toBe("No such message waits.\n");
 });
 
 test("drop and retry without a choice say how every message is meant", async () => {

@@ -38,7 +38,10 @@ test("of two countries both are delivered, and what is of neither is refused wit
   for (const digits of ["351912345678", "5511987654321"])
     expect(journal.filter((pdu) => pdu.includes(`0101${Buffer.from(`${digits}\0`).toString("hex")}`))).not.toBeEmpty();
   for (const [to, hint] of [
-    ["+258841234567", "Numbers that can be texted begin with +3519, +55xx9 (x: any digit)."],
+    [
+      "+258841234567",
+      "This instance sends no SMS to numbers that begin so; it sends to +3519, +55xx9 (x: any digit). The operator sets them with [sms] prefixes (in the sandbox: pombo dev --prefixes).",
+    ],
     ["+35191234567", "It has 11 digits behind the +; such a number has 12."],
     ["912345678", `Write + and the country code at its beginning: ${MARIA}.`],
   ]) {

@@ -2,6 +2,7 @@
 // that a terminal sees the progress over a million of them.
 
 import type { QueueChanged } from "../../../modules/operator/queue-schema.ts";
+import { readAnswer } from "../../framework/answer.ts";
 import { CommandError, UsageError } from "../../framework/definition.ts";
 import { KIND_WORDS, KINDS, type QueueFilter, readFilter, readKinds } from "./filter.ts";
 import { findMessage } from "../../client/find.ts";
@@ -39,7 +40,7 @@ export async function dropMessages(work: Work): Promise<Shown> {
     if (!terminal.isInteractive || isJson)
       throw new CommandError(`${question} Nothing was dropped. To confirm, repeat the command with --yes.`, 2);
     terminal.err(`${question}${formatRunning(counted.running)}\nType yes to drop them:`);
-    if ((await readAnswer(work)) !== "yes") throw new CommandError("Nothing was dropped.", 2);
+    if ((await readAnswer(terminal)) !== "yes") throw new CommandError("Nothing was dropped.", 2);
   }
   const done = await change(work, "drop", selection, { reason: args.text("reason") });
   const dropped = formatCounts(done.changed);
@@ -120,17 +121,6 @@ function formatCounts(counts: Counts): string | null {
 
 function isOne(counts: Counts): boolean {
   return KINDS.reduce((sum, kind) => sum + counts[kind], 0) === 1;
-}
-
-/** The first line of standard input. */
-async function readAnswer({ terminal }: Work): Promise<string> {
-  let text = "";
-  const decoder = new TextDecoder();
-  for await (const bytes of terminal.input()) {
-    text += decoder.decode(bytes, { stream: true });
-    if (text.includes("\n")) break;
-  }
-  return (text.split("\n")[0] ?? "").trim().toLowerCase();
 }
 
 function none(): Counts {

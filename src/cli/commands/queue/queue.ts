@@ -190,11 +190,11 @@ async function listMessages(work: Work): Promise<Shown> {
   }
   const shown = rows.slice(0, limit);
   const lines = (options: TableOptions | null) => tableLines(shown, MESSAGE_COLUMNS, options);
-  const empty = shown.length === 0 && filter.to === undefined ? await suggestKinds(work, filter, kinds[0]) : NOTHING;
+  const empty = shown.length === 0 && filter.to === undefined ? await suggestKinds(work, filter, kinds[0]) : NO_SUCH;
   return { kind: "list", data: shown, lines, empty };
 }
 
-const NOTHING = "No such message waits.";
+const NO_SUCH = "No such message waits.";
 
 /** "No email waits; 2 SMS do: add --sms." */
 async function suggestKinds(
@@ -215,8 +215,8 @@ async function suggestKinds(
       break;
     }
   }
-  if (others.length === 0) return NOTHING;
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  if (others.length === 0) return isFiltered ? NO_SUCH : "Nothing waits.";
   const how = `${asked === undefined ? "add" : `instead of --${KIND_WORDS[asked].option} give`} ${options.join(" or ")}`;
   return `No ${isFiltered ? "such " : ""}${KIND_WORDS[asked ?? "email"].one} waits; ${others.join(", ")}: ${how}.`;
 }

@@ -12,7 +12,7 @@ import { CommandError, type Terminal } from "../../framework/definition.ts";
 import { Forwarder } from "./forwarder.ts";
 import { paintStatus } from "../../framework/screen.ts";
 import { count, jsonLine, plain } from "../../framework/text.ts";
-import { getErrorMessage } from "../../../platform/errors.ts";
+import { getErrorCode, getErrorMessage } from "../../../platform/errors.ts";
 
 export interface ListenOptions {
   /** Base of the API. */
@@ -108,7 +108,7 @@ async function begin(api: string, askFor: (poll: Poll) => Promise<Answer>): Prom
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(
-      `${api} does not answer (${getErrorMessage(error)}): start pombo there, or name another address with --api.`,
+      `${api} does not answer (${describeFault(error, api)}): start pombo there, or name another address with --api.`,
     );
   }
 }
@@ -202,8 +202,16 @@ async function forward(
     const response = await fetch(url, { method: "POST", body, headers, signal, redirect: "manual" });
     return `  → ${response.status}`;
   } catch (error) {
-    return `  → not delivered (${getErrorMessage(error)})`;
+    return `  → not delivered (${describeFault(error, url)})`;
   }
+}
+
+/** Why a call got no answer; the runtime's own words for a closed port name neither host nor port. */
+function describeFault(error: unknown, url: string): string {
+  const code = getErrorCode(error);
+  if (code !== "ConnectionRefused" && code !== "ECONNREFUSED") return getErrorMessage(error);
+  const { hostname, port, protocol } = new URL(url);
+  return `nothing listens at ${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
 function formatLine({ type, timestamp, data }: Event): string {

@@ -45,7 +45,7 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
       if (loaded === "erased") return cancelErased(job, deps);
       if (loaded === null) return { action: { kind: "complete" }, isReached: null };
       const result = await deliver(loaded, context);
-      deps.health.note(result);
+      deps.health.note(result, loaded.email.recipient);
       return toJobResult(loaded, result);
     },
     recordUncertain(job) {

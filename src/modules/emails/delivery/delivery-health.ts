@@ -1,8 +1,10 @@
-// Derives health issues from delivery results: outgoing port 25 is closed, or receivers distrust this server.
+// Derives health issues from delivery results: port 25 is closed, receivers distrust this server, a relay shuts us out.
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { HealthIssue } from "../../../platform/health-issue.ts";
-import type { DeliveryResult } from "./transport.ts";
+import { redact } from "../../../platform/log.ts";
+import { BEFORE_MAIL } from "../../../protocols/smtp/replies/stage.ts";
+import type { DeliveryResult, Transmitted } from "./transport.ts";
 
 /** One or two sites may be down; with so many, and none that answers, it is the way out. */
 const MIN_UNREACHABLE = 3;
@@ -32,14 +34,20 @@ export class DeliveryHealth {
   readonly #buckets: Bucket[] = [];
   #lastRefusal = "";
   #refusedSince: number | null = null;
+  /** Of each relay that no session could be begun with since one last could. */
+  readonly #relays = new Map<string, { reason: string; since: number }>();
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
   }
 
-  /** Counts a result; a relay's says nothing about port 25 or about what recipients' servers think of us. */
-  note(result: DeliveryResult): void {
-    if (result.kind !== "transmitted" || !result.isDirect || result.isCutOff) return;
+  /**
+   * Counts a result; a relay's says nothing about port 25 or about what recipients' servers think of us.
+   * `recipient`: whom a relay's words must not name, as /ready needs no key.
+   */
+  note(result: DeliveryResult, recipient: string): void {
+    if (result.kind !== "transmitted" || result.isCutOff) return;
+    if (!result.isDirect) return this.#noteRelay(result, recipient);
     const { failure, site } = result;
     if (failure !== null && !failure.isReached) {
       if (failure.verdict.category === "no_answer") this.#noteUnreachable(site);
@@ -55,7 +63,29 @@ export class DeliveryHealth {
   }
 
   get issues(): HealthIssue[] {
-    return [this.#findUnreachable(), this.#findRefused()].filter((issue) => issue !== null);
+    const found = [this.#findUnreachable(), this.#findRefused()].filter((issue) => issue !== null);
+    return [...found, ...this.#listRelays()];
+  }
+
+  #noteRelay({ failure, site, transmission: { result } }: Transmitted, recipient: string): void {
+    const isLetIn = failure === null || (failure.isReached && "stage" in result && !BEFORE_MAIL.has(result.stage));
+    if (isLetIn) {
+      this.#relays.delete(site);
+      return;
+    }
+    // The relay answered and takes no session now (421): that passes, and says nothing of what the operator configured.
+    if (failure.isReached && result.kind !== "broken") return;
+    const since = this.#relays.get(site)?.since ?? this.#clock.now();
+    this.#relays.set(site, { reason: redact(failure.reason, recipient), since });
+  }
+
+  #listRelays(): HealthIssue[] {
+    return [...this.#relays.values()].map(({ reason, since }) => ({
+      component: "relay",
+      reason: `Emails do not leave by a relay: ${reason}. They wait, and are tried again.`,
+      since,
+      isAdvisory: true,
+    }));
   }
 
   #noteUnreachable(site: string): void {

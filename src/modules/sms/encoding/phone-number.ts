@@ -102,7 +102,10 @@ export class NumberingPlan {
       const said = lengths.map(({ min, max }) => (min === max ? `${min}` : `${min} to ${max}`));
       return `It has ${digits.length} digits behind the +; such a number has ${[...new Set(said)].join(" or ")}.`;
     }
-    return `Numbers that can be texted begin with ${this.#named}.`;
+    return (
+      `This instance sends no SMS to numbers that begin so; it sends to ${this.#named}. The operator sets them ` +
+      "with [sms] prefixes (in the sandbox: pombo dev --prefixes)."
+    );
   }
 
   #isAllowed(digits: string): boolean {

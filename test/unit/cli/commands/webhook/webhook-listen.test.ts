@@ -181,6 +181,21 @@ test("an API that is not there at the beginning is an error with what to do", as
   expect(await on.ended.catch((error: unknown) => String(error))).toMatch(/does not answer .*--api/);
 });
 
+test("a closed port is named, of the API and of the program", async () => {
+  const closed = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  closed.stop(true);
+  const where = `127.0.0.1:${closed.port}`;
+  const away = listen(`http://${where}`, undefined);
+  expect(await away.ended.catch((error: unknown) => String(error))).toContain(
+    `http://${where} does not answer (nothing listens at ${where}): start pombo there`,
+  );
+  await using api = startApi(1, () => "a");
+  const on = listen(api.url, `http://${where}/hook`);
+  while (on.said.out.length === 0) await turn();
+  expect(on.said.out[0]).toEndWith(`  → not delivered (nothing listens at ${where})`);
+  await on.end();
+});
+
 test("at most sixteen are on their way at once", async () => {
   const forwarder = new Forwarder(3);
   const ends: (() => void)[] = [];
