@@ -67,8 +67,8 @@ test.skipIf(!canBuild)(
       );
     {
       await using second = await world.serve({ env: disk.env });
+      // None, if a write of pombo's own met the failing disk before the first of them.
       const found = await total(second.url);
-      expect(found).toBeGreaterThan(0);
       const settled = await Promise.all(postAll(second.url));
       expect(settled.map(({ status }) => status)).toEqual(settled.map(() => 202));
       expect(settled.filter(({ headers }) => headers.has("idempotent-replayed"))).toHaveLength(found);
