@@ -42,6 +42,8 @@ function lineWriter(stream: NodeJS.WriteStream): Writer {
   };
 }
 
+/** For the last lines of a process that ends at once. */
+const LAST_WORDS_MS = 1_000;
 /** 128 + SIGPIPE, as shells have it. */
 const BROKEN_PIPE_EXIT = 141;
 /** EX_CONFIG of sysexits.h: the unit that install.sh writes does not restart after it. */
@@ -85,7 +87,10 @@ async function main(): Promise<void> {
     setExitCode: (exitCode) => (process.exitCode = exitCode),
     fail(reason) {
       terminal.err(reason);
-      void Promise.all([out.flushed(), err.flushed()]).then(() => process.exit(1));
+      const end = () => process.exit(1);
+      void Promise.all([out.flushed(), err.flushed()]).then(end);
+      // A reader of the output that has stopped reading must not keep the process.
+      setTimeout(end, LAST_WORDS_MS);
     },
     input: () => process.stdin as AsyncIterable<Uint8Array>,
     stopSignal,

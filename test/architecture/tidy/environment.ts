@@ -3,6 +3,7 @@
 /** Where time, chance, timers and fetch come from, each with its reason. Everybody else is handed them. */
 export const SOURCES_OF_CHANGE: Record<string, string> = {
   "platform/clock.ts": "the machine's clock",
+  "main.ts": "the process must end though nobody reads its last lines",
   "platform/random.ts": "the machine's randomness",
   "platform/db/group-commit.ts": "measures how long a transaction took",
   "platform/http/listen.ts": "a stop must end, also where a test holds the clock; measures how long an answer took",

@@ -135,6 +135,7 @@ for (const end of ["SIGKILL", "SIGTERM"] as const) {
       answers.resolve();
       await first.until("the disk is full", () => hasLogged(first, "disk.failed"));
       await waitUntil("all answers are there", LIMIT_MS, () => mx.arrivals.every((each) => each.answeredAt !== null));
+      // An answer that could be recorded would be recorded within this time.
       await Bun.sleep(200);
       expect(new Set((await listRecords(first, world)).map(({ status }) => status))).toEqual(new Set(["sending"]));
       first.signal(end);

@@ -34,7 +34,7 @@ export class DeliveryHealth {
   readonly #buckets: Bucket[] = [];
   #lastRefusal = "";
   #refusedSince: number | null = null;
-  /** Of each relay that no session could be begun with since one last could. */
+  /** Relays whose last attempt to begin a session failed, by name. */
   readonly #relays = new Map<string, { reason: string; since: number }>();
 
   constructor(clock: Pick<Clock, "now">) {

@@ -34,7 +34,7 @@ const MAX_HEARD = 1_024;
 const MAYBE_CUT = 480;
 /** Words of one text of the header that are looked for. */
 const MAX_WORDS = 128;
-/** So many consecutive words of a longer header text are no coincidence. */
+/** A reply that repeats this many consecutive words of a header quotes it. */
 const TELLING_WORDS = 6;
 /** A shorter word by itself says nothing to any rule. */
 const SHORTEST_ALONE = 3;
