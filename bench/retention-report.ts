@@ -61,7 +61,7 @@ export function formatRetention(figures: RetentionFigures): string {
     ]),
     "",
     ...alignRows([
-      ["the event loop is held for", "p50", "p99", "max"],
+      ["how long", "p50", "p99", "max"],
       ...both(`a batch (${whole(batches.wall.length)})`, batches),
       ...both(`a step of the shrinking (${whole(shrink.steps.wall.length)})`, shrink.steps),
     ]),
