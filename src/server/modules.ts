@@ -10,6 +10,7 @@ import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
 import { type OperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
+import { createLive } from "../modules/live/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
@@ -111,6 +112,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
+  const live = createLive(context, stores.emails, db.changes);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
@@ -128,6 +130,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     suppressions,
     recipients,
     apiKeys,
+    live,
     idempotency,
     fileShrink,
     growth,
@@ -137,6 +140,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
       ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       webhooks.createRoutes({ findPlan, pages: shared.pages }),
       events.createRoutes(apiKeys.verifyKey),
+      live.createRoutes(),
     ],
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [
