@@ -3,14 +3,13 @@
 import type { AnyElysia } from "elysia";
 import type { Clock } from "../../platform/clock.ts";
 import type { Changes } from "../../platform/db/changes.ts";
-import type { MayStillRead } from "../../platform/http/auth.ts";
 import { getStatus } from "../emails/api/serialize.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import { liveRoutes } from "./routes.ts";
 import { LiveStreams } from "./streams.ts";
 
 export interface Live {
-  createRoutes(mayStillRead: MayStillRead): AnyElysia;
+  routes(): AnyElysia;
   /** Ends all streams; a server's stop waits for them. */
   stop(): void;
 }
@@ -26,7 +25,7 @@ export function createLive(
   };
   const streams = new LiveStreams({ changes, clock, findStatus });
   return {
-    createRoutes: (mayStillRead) => liveRoutes({ streams, emails, mayStillRead }),
+    routes: () => liveRoutes({ streams, emails }),
     stop: () => streams.close(),
   };
 }

@@ -2,7 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { memberCaller, type MayStillRead } from "../../platform/http/auth.ts";
+import { memberCaller, requireStillSignedIn } from "../../platform/http/auth.ts";
 import { describe, errorAnswers, streamAnswer } from "../../platform/http/openapi.ts";
 import { text } from "../../platform/http/request-schemas.ts";
 import { isId } from "../../platform/uuid.ts";
@@ -16,7 +16,6 @@ const MAX_IDS_LENGTH = MAX_IDS * 37;
 export interface LiveDeps {
   streams: Pick<LiveStreams, "open">;
   emails: Pick<EmailStore, "findState">;
-  mayStillRead: MayStillRead;
 }
 
 const LiveQuery = Type.Object({
@@ -36,7 +35,7 @@ const HEADERS = {
 };
 
 /** For people who are signed in: programs listen to GET /events. */
-export function liveRoutes({ streams, emails, mayStillRead }: LiveDeps) {
+export function liveRoutes({ streams, emails }: LiveDeps) {
   return new Elysia({ name: "live", prefix: "/api/v1/workspace/live" }).get(
     "",
     ({ request, query }) => {
@@ -62,4 +61,13 @@ export function liveRoutes({ streams, emails, mayStillRead }: LiveDeps) {
       }),
     },
   );
+}
+
+function mayStillRead(request: Request): boolean {
+  try {
+    requireStillSignedIn(request);
+    return true;
+  } catch {
+    return false;
+  }
 }
