@@ -49,7 +49,7 @@ export function liveRoutes({ streams, emails }: LiveDeps) {
     {
       query: LiveQuery,
       detail: describe({
-        id: "listenToWorkspace",
+        id: "getLiveStream",
         tag: "Workspace",
         summary: "Hear what changes, as the dashboard does",
         description:

@@ -1,4 +1,4 @@
-// The live streams of open dashboards: what changed in their workspace, once a second, from memory.
+// The live streams of open dashboards: what changed in their workspace, once a second.
 
 import type { Clock } from "../../platform/clock.ts";
 import type { ChangeKind, Changes } from "../../platform/db/changes.ts";
@@ -68,7 +68,7 @@ export class LiveStreams {
           if (stream !== null) this.#remove(stream);
         },
       },
-      { highWaterMark: MAX_UNREAD_BYTES, size: ({ byteLength }) => byteLength },
+      { highWaterMark: MAX_UNREAD_BYTES, size: (chunk) => chunk?.byteLength ?? 0 },
     );
   }
 
@@ -106,7 +106,7 @@ export class LiveStreams {
       silentTicks: 0,
     };
     this.#open.add(stream);
-    this.#send(stream, ": open\n\n" + this.#writeEmails(stream));
+    this.#send(stream, `: open\n\n${this.#writeEmails(stream)}`);
     this.#schedule();
     return stream;
   }

@@ -19,6 +19,9 @@ function start() {
   return { clock, streams, statuses, open, change };
 }
 
+/** Streams hand over in a turn of the event loop. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
 /** What has come since the last look; `isOver`: the stream has ended. */
 function read(stream: ReadableStream<Uint8Array>) {
   const reader = stream.getReader();
@@ -36,7 +39,7 @@ function read(stream: ReadableStream<Uint8Array>) {
     },
     cancel: () => reader.cancel(),
     async take() {
-      await Bun.sleep(0);
+      await turn();
       const { text } = all;
       all.text = "";
       return text;
@@ -112,7 +115,7 @@ describe("the end of a stream", () => {
     const on = start();
     const streams = [on.open(), on.open({ userId: 2 })];
     on.streams.close();
-    await Bun.sleep(0);
+    await turn();
     expect(streams.map(({ isOver }) => isOver)).toEqual([true, true]);
     expect(on.clock.pending).toBe(0);
     expect(() => on.open()).toThrow("no more");
