@@ -19,6 +19,7 @@ import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
 import type { Context } from "../platform/context.ts";
 import { createListPages } from "../platform/http/pagination.ts";
+import { AfterCommit } from "../platform/db/after-commit.ts";
 import type { Db } from "../platform/db/open.ts";
 import { createDatabaseGrowth } from "../platform/db/file/growth.ts";
 import { createPurge } from "../platform/db/purge.ts";
@@ -65,6 +66,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     notify: (notice) => emitRateEvent(notice, events),
   });
   db.listeners.push(rates);
+  const afterCommit = new AfterCommit();
+  db.listeners.push(afterCommit);
   const emails = createEmails(context, stores, config, {
     ...shared,
     recorder: events,
@@ -74,6 +77,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     resolver: resolvers.resolver,
     findPlan,
     memory: environment.memory,
+    afterCommit: (notify) => afterCommit.run(notify),
     show: config.log.addresses === "full" ? (words) => words : redact,
   });
   const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };
