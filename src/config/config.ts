@@ -190,18 +190,6 @@ export const ConfigSchema = Type.Object({
     retentionMs: duration(["8d", "365d"], "How long events and deliveries are kept.", "30d"),
   }),
   sms: SmsSchema,
-  dashboard: Type.Object({
-    enabled: flag("Whether people can sign in at /dashboard.", true),
-    url: optional(
-      "https_origin",
-      "Where people open it from elsewhere, through a reverse proxy with TLS; empty = only this machine can.",
-    ),
-    from: optional(
-      "email_address",
-      "The sender of invitations and sign-in links; empty = invitations are shown as a link to copy.",
-    ),
-    magicLinks: flag("Whether members can have a link to sign in mailed to them; needs from.", false),
-  }),
   log: Type.Object({
     addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
       default: "redacted",
@@ -221,7 +209,7 @@ export interface NamedPlan {
 
 /**
  * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
- * `metrics.listen` null = no metrics; `dashboard.url` an origin without a slash; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
+ * `metrics.listen` null = no metrics; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
  * the system's, else always "ip:port" or "[v6]:port"; `email.allowPrivateRanges` always with prefix length;
  * host names in lower case. `plans` has no prototype: an unknown name gives undefined.
  */
