@@ -15,6 +15,7 @@ import { getPath } from "../platform/http/path.ts";
 import { parseRanges } from "../platform/ip/address.ts";
 import { newId } from "../platform/uuid.ts";
 import { admit } from "./admit.ts";
+import { createPersonFinder, type PeopleDeps } from "./admit-person.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { instanceRoutes } from "./instance-routes.ts";
 import { createRateLimiter } from "./rate-limit.ts";
@@ -29,6 +30,8 @@ export interface AppOptions extends Pick<Context, "clock" | "random" | "log"> {
 
 export interface ApiOptions extends AppOptions {
   verifyKey: VerifyKey;
+  /** Who is signed in, and to what; without the addresses of reverse proxies. */
+  people: Omit<PeopleDeps, "site" | "clock"> & { dashboardUrl: string | null };
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
@@ -74,11 +77,14 @@ export function createApi(options: ApiOptions): AnyElysia {
     isCreationOpen: creation === "open",
   });
   const isOpen = (method: string, path: string) => creation === "open" && method === "POST" && path === WORKSPACES_PATH;
+  const { dashboardUrl, ...people } = options.people;
+  const findPerson = createPersonFinder({ ...people, clock, site: { url: dashboardUrl, trustedProxies: trusted } });
+  const rules = { isOpen, isForOperator, findPerson };
   return createApp(
     "api",
     { ...options, routes: beside === null ? documented : [...documented, beside] },
     {
-      enter: (request, headers) => admit(request, headers, { verifyKey, limiter, rules: { isOpen, isForOperator } }),
+      enter: (request, headers) => admit(request, headers, { verifyKey, limiter, rules }),
       arrived: (request) => requireStillValid(request, verifyKey),
       failed: (request, headers) => limiter.uncountCreation(request, headers),
     },

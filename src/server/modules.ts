@@ -2,6 +2,7 @@
 
 import type { AnyElysia } from "elysia";
 import { createApiKeys } from "../modules/api-keys/index.ts";
+import { createAudit } from "../modules/audit/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
@@ -10,6 +11,7 @@ import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
 import { type OperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
+import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
@@ -18,12 +20,14 @@ import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
 import type { Context } from "../platform/context.ts";
+import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import { AfterCommit } from "../platform/db/after-commit.ts";
 import type { Db } from "../platform/db/open.ts";
 import { createDatabaseGrowth } from "../platform/db/file/growth.ts";
 import { createPurge } from "../platform/db/purge.ts";
 import { createFileShrink } from "../platform/db/file/shrink.ts";
+import { parseRanges } from "../platform/ip/address.ts";
 import { redact } from "../platform/log.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
 import type { Core, CoreOptions } from "./core.ts";
@@ -52,6 +56,9 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const keychain = openKeychain(stores.domains, keyring);
   const reporters = new KnownReporters(clock);
 
+  const trusted = parseRanges(config.http.trustedProxies);
+  const audit = createAudit(context, stores, { findNetwork: (request) => clientNetwork(request, trusted) });
+  const members = createMembers(context, stores, audit);
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
   const events = createEvents(context, stores, { db, keyring });
@@ -121,6 +128,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const fileShrink = createFileShrink(context, core.db);
   const growth = createDatabaseGrowth({ ...context, ...stores, db: core.db });
   return {
+    audit,
+    members,
     plans,
     events,
     webhooks,

@@ -123,6 +123,13 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       ...apiOptions,
       routes: modules.routes(operator),
       verifyKey: modules.apiKeys.verifyKey,
+      people: {
+        isEnabled: config.dashboard.enabled,
+        dashboardUrl: config.dashboard.url,
+        // Until the module accounts keeps sessions there are none.
+        verifySession: () => null,
+        ...modules.members,
+      },
       rateLimits: config.rateLimits,
       trustedProxies: config.http.trustedProxies,
       creation: config.workspaces.creation,

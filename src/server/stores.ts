@@ -1,5 +1,6 @@
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
+import { openAuditStore } from "../modules/audit/store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
 import { openEmailRetentionStore } from "../modules/emails/store/retention-store.ts";
@@ -10,6 +11,7 @@ import { openEventStore } from "../modules/events/store.ts";
 import { openIdempotencyStore } from "../modules/idempotency/store.ts";
 import { openInboxStore } from "../modules/inbound-mail/store.ts";
 import { openKeyStore } from "../modules/api-keys/store.ts";
+import { openMemberStore } from "../modules/members/store.ts";
 import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";
@@ -40,6 +42,8 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     sms,
     purges: openWorkspacePurgeStore(db, sms),
     keys: openKeyStore(db),
+    members: openMemberStore(db),
+    audit: openAuditStore(db),
     domains: openDomainStore(db),
     emails,
     contents: openContentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes)),

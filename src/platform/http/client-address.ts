@@ -34,7 +34,8 @@ export function clientNetwork(request: Request, trusted: AddressRanges): string 
   return getNetwork(client) ?? client;
 }
 
-function findPeer(request: Request): string | null {
+/** The other end of the connection: a client or the last proxy; null on a Unix socket. */
+export function findPeer(request: Request): string | null {
   const arrival = arrivals.get(request);
   if (arrival === undefined) return null;
   const found = "peers" in arrival ? arrival.peers.requestIP(arrival.request) : arrival.requestIP(request);

@@ -60,7 +60,7 @@ export type QueueStore = ReturnType<typeof openQueueStore>;
 
 /** Prepares the statements of the queue; `counts` is notified of every row that comes to be delayed or ceases to be. */
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
-  const { orm } = db;
+  const { orm, changes } = db;
   const p = sql.placeholder;
   const findEnd = prepareBatchEnd(orm, emailQueue);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
@@ -126,7 +126,8 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     orm
       .update(emailQueue)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
-      .where(isRunning),
+      .where(isRunning)
+      .returning({ workspaceId: emailQueue.workspaceId }),
   );
   const deleteWaiting = prepare(
     orm
@@ -164,11 +165,12 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     claim({ laneId, now, limit, retryAt }): EmailJob[] {
       return selectDue
         .all({ laneId, now, limit })
-        .map(({ id, attempts, nextAt: dueAt, expiresAt, lastReply, badDomainAt }) => {
+        .map(({ id, workspaceId, attempts, nextAt: dueAt, expiresAt, lastReply, badDomainAt }) => {
           const attempt = attempts + 1;
           // Never past the end of its life, so that it expires on time.
           const nextAt = Math.max(now + 1, Math.min(retryAt(attempt), expiresAt));
           updateClaimed.run({ id, now, nextAt });
+          changes.note(workspaceId, "emails", id);
           const state = { lastReply, badDomainAt };
           return { id, laneId, attempt, startedAt: now, dueAt, nextAt, expiresAt, state };
         });
@@ -188,11 +190,13 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     retry({ id, attempt }, { nextAt, state }) {
       const row = updateDeferred.get({ id, attempt, nextAt, ...state });
       countDelayed(row);
+      if (row !== undefined) changes.note(row.workspaceId, "emails", id);
       return row !== undefined;
     },
 
     release({ id, attempt, dueAt }) {
-      updateGivenBack.run({ id, attempt, dueAt });
+      const row = updateGivenBack.get({ id, attempt, dueAt });
+      if (row !== undefined) changes.note(row.workspaceId, "emails", id);
     },
 
     /** One pass over the covering index. */

@@ -70,7 +70,7 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
   return { ...openWrites(db, counts), ...openReads(db.orm), ...openEmailLists(db.orm) };
 }
 
-function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
+function openWrites({ orm, listeners, changes }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
   const insertRow = prepare(
     orm.insert(emails).values({
@@ -136,6 +136,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
     insert(email: NewEmail): number {
       const id = Number(insertRow.run(email).lastInsertRowid);
       insertBody.run({ emailId: id, ...email.body });
+      changes.note(email.workspaceId, "emails", id);
       return id;
     },
     /** Counts `amount` emails of a status for the lists' totals. */
@@ -153,6 +154,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       const { sentAt = null, deliveredAt = null, failedReason = null, bounce = null } = end;
       const stored = bounce === null ? null : JSON.stringify(bounce);
       const owner = updateEnd.get({ id, ...end, sentAt, deliveredAt, failedReason, bounce: stored });
+      changes.note(owner.workspaceId, "emails", id);
       totals.add({ ...owner, status: from }, -1);
       totals.add({ ...owner, status: end.status }, 1);
       if (counts !== null) afterCommit.run(() => counts.ended(end.status, bounce?.category ?? null));

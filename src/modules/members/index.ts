@@ -1,0 +1,16 @@
+// Members: who belongs to a workspace, with which role, and who is invited.
+
+import type { Context } from "../../platform/context.ts";
+import { createEntryNote, type EntryDeps } from "./entry.ts";
+import type { MemberStore } from "./store.ts";
+
+export function createMembers(
+  context: Context,
+  { members }: { members: MemberStore },
+  module: Pick<EntryDeps, "recordAudit">,
+) {
+  return {
+    findMembership: members.findMembership,
+    operatorEntered: createEntryNote({ ...context, ...module }),
+  };
+}
