@@ -77,7 +77,7 @@ test("it belongs to the transaction that it is sent in", async () => {
     pombo.app.sendSystemMail(MAIL);
     throw new Error("the invitation was refused");
   });
-  expect(await failing.catch((error: Error) => error.message)).toBe("the invitation was refused");
+  expect(String(await failing.catch((error: unknown) => error))).toBe("Error: the invitation was refused");
   await mail(pombo, { subject: "The next" });
   await traceOfEnded(pombo);
   expect(pombo.mx.messages).toHaveLength(1);
