@@ -47,7 +47,6 @@ export interface App extends Pick<Modules, "webhooks" | "domains"> {
   replicator: Replicator | null;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
-  sendSystemMail: Modules["emails"]["sendSystemMail"];
   /** Ends everything in order; sessions get up to `graceMs` to end, by default 22 s and the links to SMSCs 41. */
   stop(graceMs?: number): Promise<void>;
 }

@@ -2,7 +2,6 @@
 
 import type { Replicator } from "../backup/replication.ts";
 import { createEmailQueueAdmin } from "../modules/emails/queue/admin.ts";
-import { isQueueHeld } from "../modules/emails/queue/store.ts";
 import type { OperatorDeps, Replication } from "../modules/operator/index.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
 import { createSmsQueueAdmin } from "../modules/sms/queue/admin.ts";
@@ -39,7 +38,7 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
         worker,
         recordEvent: modules.emails.recordEvent,
         sites,
-        isHeld: (workspaceId) => isQueueHeld(workspaceId, workspaces),
+        isHeld: (workspaceId) => workspaces.byId(workspaceId)?.isHeld ?? true,
         isPaused: () => pause.pause !== null,
         clock,
       }),
