@@ -47,6 +47,7 @@ export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts"> 
   replicator: Replicator | null;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
+  sendSystemMail: Modules["emails"]["sendSystemMail"];
   /** Ends everything in order; sessions get up to `graceMs` to end, by default 22 s and the links to SMSCs 41. */
   stop(graceMs?: number): Promise<void>;
 }

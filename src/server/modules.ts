@@ -24,6 +24,7 @@ import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
+import { AfterCommit } from "../platform/db/after-commit.ts";
 import type { Db } from "../platform/db/open.ts";
 import { createDatabaseGrowth } from "../platform/db/file/growth.ts";
 import { createPurge } from "../platform/db/purge.ts";
@@ -87,6 +88,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     notify: (notice) => emitRateEvent(notice, events),
   });
   db.listeners.push(rates);
+  const afterCommit = new AfterCommit();
+  db.listeners.push(afterCommit);
   const emails = createEmails(context, stores, config, {
     ...shared,
     recorder: events,
@@ -96,6 +99,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     resolver: resolvers.resolver,
     findPlan,
     memory: environment.memory,
+    afterCommit: (notify) => afterCommit.run(notify),
     show: config.log.addresses === "full" ? (words) => words : redact,
   });
   const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };

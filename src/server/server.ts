@@ -207,6 +207,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         return replicator;
       },
       pause,
+      sendSystemMail: emails.sendSystemMail,
       stop,
     };
     return { kind: "instance", app };
