@@ -164,8 +164,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    const { idempotency, fileShrink, growth, workspaces } = modules;
-    for (const each of [idempotency, fileShrink, growth, emails, sms, workspaces, domains, webhooks])
+    const { audit, idempotency, fileShrink, growth, workspaces } = modules;
+    for (const each of [audit, idempotency, fileShrink, growth, emails, sms, workspaces, domains, webhooks])
       await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {
