@@ -102,7 +102,7 @@ CREATE INDEX api_key_domain ON api_key (domain_id) WHERE domain_id IS NOT NULL;
 CREATE TABLE email (
   id                 INTEGER PRIMARY KEY,
   uid                TEXT NOT NULL UNIQUE,
-  workspace_id       INTEGER NOT NULL,
+  workspace_id       INTEGER NOT NULL,          -- 0, and domain_id too: pombo's own mail
   domain_id          INTEGER NOT NULL,          -- of the From domain; outlives the domain
   sender             TEXT NOT NULL,             -- as given
   sender_address     TEXT NOT NULL,             -- in the form compared: lower case, domain as A-label

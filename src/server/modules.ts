@@ -1,6 +1,7 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
+import { createAccounts } from "../modules/accounts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
@@ -19,9 +20,11 @@ import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
+import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
+import { AfterCommit } from "../platform/db/after-commit.ts";
 import type { Db } from "../platform/db/open.ts";
 import { createDatabaseGrowth } from "../platform/db/file/growth.ts";
 import { createPurge } from "../platform/db/purge.ts";
@@ -39,6 +42,8 @@ export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment
   makeKeys?: () => Promise<KeyPairs>;
   /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
   isRateBlocking?: boolean;
+  /** True: this is `pombo dev`. */
+  isSandbox?: boolean;
   /** Takes inbound mail in place of the module; default: the module does. */
   receive?: Receive;
 }
@@ -62,6 +67,17 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const { recordAudit } = audit;
   const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread, recordAudit };
   const members = createMembers(context, stores, audit);
+  const accounts = createAccounts(context, stores, {
+    site: { url: config.dashboard.url, trustedProxies: trusted },
+    hostname: config.hostname,
+    instance: {
+      version: BUILD.version,
+      isSandbox: options.isSandbox ?? false,
+      canMail: config.dashboard.from !== null,
+      magicLinks: config.dashboard.magicLinks,
+    },
+    members,
+  });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
   const events = createEvents(context, stores, { db, keyring });
@@ -76,6 +92,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     notify: (notice) => emitRateEvent(notice, events),
   });
   db.listeners.push(rates);
+  const afterCommit = new AfterCommit();
+  db.listeners.push(afterCommit);
   const emails = createEmails(context, stores, config, {
     ...shared,
     recorder: events,
@@ -85,6 +103,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     resolver: resolvers.resolver,
     findPlan,
     memory: environment.memory,
+    afterCommit: (notify) => afterCommit.run(notify),
     show: config.log.addresses === "full" ? (words) => words : redact,
   });
   const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };
@@ -128,6 +147,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const fileShrink = createFileShrink(context, core.db);
   const growth = createDatabaseGrowth({ ...context, ...stores, db: core.db });
   return {
+    accounts,
     audit,
     members,
     plans,
@@ -146,7 +166,9 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
+      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients, accounts].map((each) =>
+        each.routes(),
+      ),
       ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       audit.routes(shared),
       webhooks.createRoutes({ findPlan, ...shared }),

@@ -126,8 +126,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       people: {
         isEnabled: config.dashboard.enabled,
         dashboardUrl: config.dashboard.url,
-        // Until the module accounts keeps sessions there are none.
-        verifySession: () => null,
+        ...modules.accounts,
         ...modules.members,
       },
       rateLimits: config.rateLimits,
@@ -164,9 +163,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    const { audit, idempotency, fileShrink, growth, workspaces } = modules;
-    for (const each of [audit, idempotency, fileShrink, growth, emails, sms, workspaces, domains, webhooks])
-      await deferred.run(() => begin(each));
+    const { accounts, audit, idempotency, fileShrink, growth, workspaces } = modules;
+    const purges = [audit, idempotency, fileShrink, growth, accounts];
+    for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
@@ -201,12 +200,14 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       guard,
       receive: inboundMail.receive,
       domains,
+      accounts,
       smsStores: stores.sms,
       sms,
       get replicator() {
         return replicator;
       },
       pause,
+      sendSystemMail: emails.sendSystemMail,
       stop,
     };
     return { kind: "instance", app };

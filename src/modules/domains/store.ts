@@ -52,6 +52,12 @@ function domainRows(
       .from(domains)
       .where(eq(domains.id, p("id"))),
   );
+  const selectVerified = prepare(
+    orm
+      .select(columns)
+      .from(domains)
+      .where(and(eq(domains.name, p("name")), sql`status IN ('verified', 'warning')`)),
+  );
   const selectHolder = prepare(
     orm
       .select({ id: domains.id })
@@ -80,6 +86,8 @@ function domainRows(
       return row;
     },
     byId: (id: number): DomainRow | undefined => selectById.get({ id }),
+    /** The domain of this name with which mail may be sent, whoever's it is. */
+    verified: (name: string): DomainRow | undefined => selectVerified.get({ name }),
     byUid: (workspaceId: number, uid: string): DomainRow | undefined =>
       orm
         .select(columns)

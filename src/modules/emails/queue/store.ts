@@ -10,7 +10,7 @@
 import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
 import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { emailQueue } from "../../../platform/db/schema/schema.ts";
+import { emailQueue, SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
 import { prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 import { openLaneStore } from "./lane-store.ts";
@@ -49,6 +49,11 @@ export type NewRow = Pick<Row, "id" | "laneId" | "workspaceId" | "domainId" | "c
 interface QueueCounts {
   /** There are so many more (1) or fewer (-1) delayed rows of a sending domain. */
   delayed(owner: { workspaceId: number; domainId: number }, change: 1 | -1): void;
+}
+
+/** Whether the operator holds a workspace's queue; nothing of a deleted one is sent. */
+export function isQueueHeld(workspaceId: number, workspaces: { byId(id: number): { isHeld: boolean } | undefined }) {
+  return workspaceId !== SYSTEM_WORKSPACE_ID && (workspaces.byId(workspaceId)?.isHeld ?? true);
 }
 
 export type QueueStore = ReturnType<typeof openQueueStore>;

@@ -1,9 +1,17 @@
 // The emails, their attempts and totals: how they are written, and read but for the list (list-store.ts).
 
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, ne, notInArray, type SQL, sql } from "drizzle-orm";
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../../../platform/db/schema/schema.ts";
+import {
+  attempts,
+  domains,
+  emailBodies,
+  emailQueue,
+  emails,
+  emailTotals,
+  SYSTEM_WORKSPACE_ID,
+} from "../../../platform/db/schema/schema.ts";
 import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
@@ -305,6 +313,7 @@ function openReads(orm: Db["orm"]) {
           and(
             inArray(emailTotals.status, ["queued", "delivery_delayed"]),
             gt(emailTotals.count, 0),
+            ne(emailTotals.workspaceId, SYSTEM_WORKSPACE_ID),
             notInArray(emailTotals.domainId, orm.select({ id: domains.id }).from(domains)),
           ),
         )
