@@ -1,6 +1,7 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
+import { createAccounts } from "../modules/accounts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
@@ -19,6 +20,7 @@ import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
+import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
@@ -40,6 +42,8 @@ export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment
   makeKeys?: () => Promise<KeyPairs>;
   /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
   isRateBlocking?: boolean;
+  /** True: this is `pombo dev`. */
+  isSandbox?: boolean;
   /** Takes inbound mail in place of the module; default: the module does. */
   receive?: Receive;
 }
@@ -59,6 +63,17 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const trusted = parseRanges(config.http.trustedProxies);
   const audit = createAudit(context, stores, { findNetwork: (request) => clientNetwork(request, trusted) });
   const members = createMembers(context, stores, audit);
+  const accounts = createAccounts(context, stores, {
+    site: { url: config.dashboard.url, trustedProxies: trusted },
+    hostname: config.hostname,
+    instance: {
+      version: BUILD.version,
+      isSandbox: options.isSandbox ?? false,
+      canMail: config.dashboard.from !== null,
+      magicLinks: config.dashboard.magicLinks,
+    },
+    members,
+  });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
   const events = createEvents(context, stores, { db, keyring });
@@ -128,6 +143,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const fileShrink = createFileShrink(context, core.db);
   const growth = createDatabaseGrowth({ ...context, ...stores, db: core.db });
   return {
+    accounts,
     audit,
     members,
     plans,
@@ -146,7 +162,9 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
+      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients, accounts].map((each) =>
+        each.routes(),
+      ),
       ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       webhooks.createRoutes({ findPlan, pages: shared.pages }),
       events.createRoutes(apiKeys.verifyKey),

@@ -126,8 +126,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       people: {
         isEnabled: config.dashboard.enabled,
         dashboardUrl: config.dashboard.url,
-        // Until the module accounts keeps sessions there are none.
-        verifySession: () => null,
+        ...modules.accounts,
         ...modules.members,
       },
       rateLimits: config.rateLimits,
@@ -164,8 +163,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    const { idempotency, fileShrink, growth, workspaces } = modules;
-    for (const each of [idempotency, fileShrink, growth, emails, sms, workspaces, domains, webhooks])
+    const { idempotency, fileShrink, growth, workspaces, accounts } = modules;
+    for (const each of [idempotency, fileShrink, growth, accounts, emails, sms, workspaces, domains, webhooks])
       await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {
@@ -201,6 +200,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       guard,
       receive: inboundMail.receive,
       domains,
+      accounts,
       smsStores: stores.sms,
       sms,
       get replicator() {

@@ -1,5 +1,8 @@
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
+import { openLinkStore } from "../modules/accounts/link-store.ts";
+import { openSessionStore } from "../modules/accounts/session-store.ts";
+import { openUserStore } from "../modules/accounts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
@@ -42,6 +45,9 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     sms,
     purges: openWorkspacePurgeStore(db, sms),
     keys: openKeyStore(db),
+    users: openUserStore(db),
+    sessions: openSessionStore(db),
+    links: openLinkStore(db),
     members: openMemberStore(db),
     audit: openAuditStore(db),
     domains: openDomainStore(db),

@@ -128,6 +128,10 @@ export const TAGS: { name: string; description: string }[] = [
     description: "The requests that pombo sends to your webhooks, by type of event. Your server answers them.",
   },
   { name: "Events", description: "Events as they happen, for clients that a webhook cannot reach." },
+  {
+    name: "Sign-in",
+    description: "For people in a browser: they sign in, and their session's cookie is then a proof beside API keys.",
+  },
   { name: "API keys", description: "The keys of this workspace. A key is shown only once, when it is created." },
   { name: "Workspace", description: "The workspace that a key belongs to: its plan, its limits and its usage." },
   {

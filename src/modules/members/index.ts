@@ -11,6 +11,7 @@ export function createMembers(
 ) {
   return {
     findMembership: members.findMembership,
+    listOfUser: members.listOfUser,
     operatorEntered: createEntryNote({ ...context, ...module }),
   };
 }

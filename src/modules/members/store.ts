@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, asc, eq, isNull, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { memberships } from "../../platform/db/schema/people.ts";
 import { workspaces } from "../../platform/db/schema/schema.ts";
@@ -19,6 +19,15 @@ export function openMemberStore({ orm }: Db) {
   return {
     /** A workspace by its public id, with the person's role in it; role null: not a member. Read at each request. */
     findMembership: (userId: number, uid: string) => selectRole.get({ userId, uid }),
+    /** The workspaces of a user, by their names. */
+    listOfUser: (userId: number) =>
+      orm
+        .select({ id: workspaces.uid, name: workspaces.name, role: memberships.role })
+        .from(memberships)
+        .innerJoin(workspaces, eq(workspaces.id, memberships.workspaceId))
+        .where(and(eq(memberships.userId, userId), isNull(workspaces.deletedAt)))
+        .orderBy(asc(workspaces.name), asc(workspaces.id))
+        .all(),
     insert(row: typeof memberships.$inferInsert): void {
       orm.insert(memberships).values(row).run();
     },

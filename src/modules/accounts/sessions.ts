@@ -1,0 +1,83 @@
+// Sessions of people: begun by a sign-in, verified at each request, and ended.
+
+import type { Context } from "../../platform/context.ts";
+import { isStorageError } from "../../platform/db/storage-error.ts";
+import { newId } from "../../platform/uuid.ts";
+import type { FoundSession, SessionAges, SessionRow, SessionStore } from "./session-store.ts";
+import { createToken, hashToken, isToken } from "./token.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+export const MEMBER_AGES: SessionAges = { idleMs: 30 * DAY_MS, absoluteMs: 90 * DAY_MS };
+export const OPERATOR_AGES: SessionAges = { idleMs: 12 * HOUR_MS, absoluteMs: 7 * DAY_MS };
+
+/** That a session was seen is written at most this often. */
+const SEEN_EVERY_MS = 10 * 60_000;
+/** Sessions whose last write is remembered. */
+const MAX_REMEMBERED = 10_000;
+/** Of one user; a further one ends the oldest. */
+const MAX_SESSIONS = 50;
+const MAX_USER_AGENT = 300;
+
+export type SessionMethod = SessionRow["method"];
+
+export interface SessionStart {
+  userId: number;
+  method: SessionMethod;
+  network: string | null;
+  userAgent: string | null;
+}
+
+/** The session of a cookie's value: null when there is none, or it is too old. */
+export type VerifySession = (
+  token: string,
+) => { sessionId: number; userId: number; isOperator: boolean; provedAt: number } | null;
+
+export interface SessionDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
+  sessions: SessionStore;
+}
+
+/** Begins a session, inside the caller's transaction; the token is for its cookie. */
+export function insertSession(
+  start: SessionStart,
+  { sessions, clock, random }: Omit<SessionDeps, "commit" | "log">,
+): { token: string; row: SessionRow } {
+  const now = clock.now();
+  const { token, hash } = createToken(random);
+  const userAgent = start.userAgent?.slice(0, MAX_USER_AGENT) ?? null;
+  const times = { createdAt: now, provedAt: now, lastSeenAt: now };
+  const row = sessions.insert({ uid: newId(now, random), hash, ...start, userAgent, ...times });
+  sessions.endOldest(start.userId, MAX_SESSIONS);
+  return { token, row };
+}
+
+export function getAges(isOperator: boolean): SessionAges {
+  return isOperator ? OPERATOR_AGES : MEMBER_AGES;
+}
+
+function isAlive({ isOperator, lastSeenAt, createdAt }: FoundSession, now: number): boolean {
+  const { idleMs, absoluteMs } = getAges(isOperator);
+  return now - lastSeenAt < idleMs && now - createdAt < absoluteMs;
+}
+
+/** Finds the session of a cookie, and notes that it was seen. */
+export function createSessionVerifier({ sessions, commit, clock, log }: SessionDeps): VerifySession {
+  const noted = new Map<number, number>();
+  const note = (id: number, now: number) => {
+    if (noted.size >= MAX_REMEMBERED) noted.clear();
+    noted.set(id, now);
+    commit(() => sessions.update(id, { lastSeenAt: now })).catch((error: unknown) => {
+      // Not worth failing a request for; the next request tries again.
+      noted.delete(id);
+      if (!isStorageError(error)) log.error("sessions", error);
+    });
+  };
+  return (token) => {
+    const row = isToken(token) ? sessions.byHash(hashToken(token)) : undefined;
+    const now = clock.now();
+    if (row === undefined || !isAlive(row, now)) return null;
+    const { id, userId, isOperator, provedAt } = row;
+    if (now - Math.max(row.lastSeenAt, noted.get(id) ?? 0) >= SEEN_EVERY_MS) note(id, now);
+    return { sessionId: id, userId, isOperator, provedAt };
+  };
+}

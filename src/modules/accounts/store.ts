@@ -1,0 +1,65 @@
+import { and, asc, count, eq } from "drizzle-orm";
+import type { Db } from "../../platform/db/open.ts";
+import { passkeys, recoveryCodes, users } from "../../platform/db/schema/people.ts";
+
+export type UserRow = typeof users.$inferSelect;
+export type PasskeyRow = typeof passkeys.$inferSelect;
+
+/** What may change in a user. */
+export type UserChange = Partial<Omit<UserRow, "id" | "uid" | "createdAt">>;
+
+export type UserStore = ReturnType<typeof openUserStore>;
+
+/** Users, their passkeys and recovery codes. */
+export function openUserStore({ orm }: Db) {
+  return {
+    insert: (row: typeof users.$inferInsert): UserRow => orm.insert(users).values(row).returning().get(),
+    byId: (id: number): UserRow | undefined => orm.select().from(users).where(eq(users.id, id)).get(),
+    byUid: (uid: string): UserRow | undefined => orm.select().from(users).where(eq(users.uid, uid)).get(),
+    /** The address is in its comparable form. */
+    byEmail: (email: string): UserRow | undefined => orm.select().from(users).where(eq(users.email, email)).get(),
+    /** All of them, the first first. */
+    list: (): UserRow[] => orm.select().from(users).orderBy(asc(users.id)).all(),
+    update: (id: number, change: UserChange): UserRow =>
+      orm.update(users).set(change).where(eq(users.id, id)).returning().get(),
+    /** With all factors; sessions and links are removed before. */
+    delete(id: number): void {
+      orm.delete(passkeys).where(eq(passkeys.userId, id)).run();
+      orm.delete(recoveryCodes).where(eq(recoveryCodes.userId, id)).run();
+      orm.delete(users).where(eq(users.id, id)).run();
+    },
+
+    insertPasskey: (row: typeof passkeys.$inferInsert): PasskeyRow =>
+      orm.insert(passkeys).values(row).returning().get(),
+    passkeyByCredential: (credentialId: string): PasskeyRow | undefined =>
+      orm.select().from(passkeys).where(eq(passkeys.credentialId, credentialId)).get(),
+    passkeys: (userId: number): PasskeyRow[] =>
+      orm.select().from(passkeys).where(eq(passkeys.userId, userId)).orderBy(asc(passkeys.id)).all(),
+    usePasskey(id: number, counter: number, now: number): void {
+      orm.update(passkeys).set({ counter, lastUsedAt: now }).where(eq(passkeys.id, id)).run();
+    },
+    deletePasskey(id: number): void {
+      orm.delete(passkeys).where(eq(passkeys.id, id)).run();
+    },
+    deletePasskeys(userId: number): void {
+      orm.delete(passkeys).where(eq(passkeys.userId, userId)).run();
+    },
+    countPasskeys: (userId: number): number =>
+      orm.select({ count: count() }).from(passkeys).where(eq(passkeys.userId, userId)).get()?.count ?? 0,
+
+    /** In place of those that there were. */
+    replaceRecoveryCodes(userId: number, hashes: readonly string[]): void {
+      orm.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId)).run();
+      for (const hash of hashes) orm.insert(recoveryCodes).values({ userId, hash }).run();
+    },
+    countRecoveryCodes: (userId: number): number =>
+      orm.select({ count: count() }).from(recoveryCodes).where(eq(recoveryCodes.userId, userId)).get()?.count ?? 0,
+    /** Whether there was such a code; it is gone then. */
+    useRecoveryCode: (userId: number, hash: string): boolean =>
+      orm
+        .delete(recoveryCodes)
+        .where(and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash)))
+        .returning({ hash: recoveryCodes.hash })
+        .all().length === 1,
+  };
+}
