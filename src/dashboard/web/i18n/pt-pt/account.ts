@@ -1,0 +1,5 @@
+import type { Messages } from "../index.ts";
+
+export const account: Messages["account"] = {
+  title: "A sua conta",
+};

@@ -1,0 +1,8 @@
+/** The same keys, each with words of another language: a missing or foreign one does not compile. */
+export type Translation<Words> = {
+  [Key in keyof Words]: Words[Key] extends string
+    ? string
+    : Words[Key] extends (...values: infer Values) => string
+      ? (...values: Values) => string
+      : Translation<Words[Key]>;
+};
