@@ -12,6 +12,7 @@ export function createMembers(
   return {
     findMembership: members.findMembership,
     listOfUser: members.listOfUser,
+    removeOfUser: (userId: number) => members.removeOfUser(userId),
     operatorEntered: createEntryNote({ ...context, ...module }),
   };
 }

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, notExists, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { memberships } from "../../platform/db/schema/people.ts";
 import { workspaces } from "../../platform/db/schema/schema.ts";
@@ -28,6 +28,28 @@ export function openMemberStore({ orm }: Db) {
         .where(and(eq(memberships.userId, userId), isNull(workspaces.deletedAt)))
         .orderBy(asc(workspaces.name), asc(workspaces.id))
         .all(),
+    /** Inside a transaction: the user leaves all workspaces. Those that have no owner any more. */
+    removeOfUser(userId: number): { id: string; name: string }[] {
+      const isOwner = and(eq(memberships.workspaceId, workspaces.id), eq(memberships.role, "owner"));
+      const left = orm
+        .delete(memberships)
+        .where(eq(memberships.userId, userId))
+        .returning({ id: memberships.workspaceId, role: memberships.role })
+        .all();
+      const owned = left.filter(({ role }) => role === "owner").map(({ id }) => id);
+      return orm
+        .select({ id: workspaces.uid, name: workspaces.name })
+        .from(workspaces)
+        .where(
+          and(
+            inArray(workspaces.id, owned),
+            isNull(workspaces.deletedAt),
+            notExists(orm.select({ id: memberships.userId }).from(memberships).where(isOwner)),
+          ),
+        )
+        .orderBy(asc(workspaces.name), asc(workspaces.id))
+        .all();
+    },
     insert(row: typeof memberships.$inferInsert): void {
       orm.insert(memberships).values(row).run();
     },
