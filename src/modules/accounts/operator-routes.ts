@@ -103,7 +103,7 @@ function userChangeRoutes(deps: OperatorAccountDeps) {
       {
         params: UserPath,
         detail: describe({
-          id: "resetUser",
+          id: "createResetLink",
           tag: TAG,
           summary: "Let a person who has lost everything sign in again",
           description:

@@ -14,7 +14,7 @@ export const OperatorUser = namedObject("OperatorUser", {
   name,
   isOperator,
   emailVerified,
-  factors: Type.Object({ password, totp, passkeys }),
+  factors: Type.Object({ password, totp, passkeys }, { description: "What the person signs in by." }),
   workspaces: Me.properties.workspaces,
   createdAt: dateTime(),
   lastSeenAt: orNull(
