@@ -25,7 +25,11 @@ export const PACKED_NAME = "dashboard.assets";
 
 /** Each asset as raw, br and gzip bytes, one after the other behind a line of JSON. */
 export function packAssets({ version, files }: Assets): Blob {
-  const index = files.map(({ name, type, raw, br, gzip }) => ({ name, type, sizes: [raw, br, gzip].map((each) => each.byteLength) }));
+  const index = files.map(({ name, type, raw, br, gzip }) => ({
+    name,
+    type,
+    sizes: [raw, br, gzip].map((each) => each.byteLength),
+  }));
   const bytes = files.flatMap(({ raw, br, gzip }) => [raw, br, gzip]) as Uint8Array<ArrayBuffer>[];
   return new Blob([`${JSON.stringify({ version, index })}\n`, ...bytes]);
 }
@@ -38,7 +42,13 @@ export function unpackAssets(packed: Uint8Array): Assets {
   };
   let at = end + 1;
   const take = (size: number) => packed.subarray(at, (at += size));
-  const files = index.map(({ name, type, sizes: [raw, br, gzip] }) => ({ name, type, raw: take(raw), br: take(br), gzip: take(gzip) }));
+  const files = index.map(({ name, type, sizes: [raw, br, gzip] }) => ({
+    name,
+    type,
+    raw: take(raw),
+    br: take(br),
+    gzip: take(gzip),
+  }));
   return { version, files };
 }
 

@@ -19,7 +19,16 @@ const POLICY = [
 const DENIED_FEATURES = [
   ...["accelerometer", "autoplay", "bluetooth", "camera", "display-capture", "encrypted-media", "fullscreen"],
   ...["geolocation", "gyroscope", "hid", "identity-credentials-get", "idle-detection", "local-fonts", "magnetometer"],
-  ...["microphone", "midi", "payment", "picture-in-picture", "screen-wake-lock", "serial", "usb", "xr-spatial-tracking"],
+  ...[
+    "microphone",
+    "midi",
+    "payment",
+    "picture-in-picture",
+    "screen-wake-lock",
+    "serial",
+    "usb",
+    "xr-spatial-tracking",
+  ],
 ].map((feature) => `${feature}=()`);
 const PASSKEYS = ["publickey-credentials-create=(self)", "publickey-credentials-get=(self)"];
 const PERMISSIONS = [...DENIED_FEATURES, "clipboard-write=(self)", ...PASSKEYS].join(", ");

@@ -8,7 +8,7 @@ export { useLocation, useRoute } from "preact-iso";
 export { ApiError, call, type CallOptions } from "./api/client.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
 export { formatNumber, t } from "./i18n/index.ts";
-export { followEmails } from "./state/live.ts";
+export { emailStatuses, followEmails } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, me, takeMe, workspace, workspacePath } from "./state/session.ts";

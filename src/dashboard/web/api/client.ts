@@ -36,7 +36,9 @@ interface Inputs {
   body?: object;
 }
 
-type Given<C extends Call> = ([Params<C>] extends [never] ? { params?: never } : { params: Record<Params<C>, string> }) &
+type Given<C extends Call> = ([Params<C>] extends [never]
+  ? { params?: never }
+  : { params: Record<Params<C>, string> }) &
   (Body<C> extends undefined ? { body?: never } : { body: Body<C> }) &
   (Query<C> extends undefined ? { query?: never } : { query?: Query<C> });
 
@@ -61,8 +63,11 @@ export const hooks = {
 };
 
 /** Throws ApiError. A call that asks for a fresh proof is made again once it is there. */
-export async function call<C extends Call>(name: C, ...[options]: {} extends CallOptions<C> ? [CallOptions<C>?] : [CallOptions<C>]): Promise<Answer<C>> {
-  const inputs: Inputs & { signal?: AbortSignal } = options ?? {};
+export async function call<C extends Call>(
+  name: C,
+  ...[options]: {} extends CallOptions<C> ? [CallOptions<C>?] : [CallOptions<C>]
+): Promise<Answer<C>> {
+  const inputs = (options ?? {}) as Inputs & { signal?: AbortSignal };
   try {
     return (await request(name, inputs)) as Answer<C>;
   } catch (error) {
@@ -73,7 +78,10 @@ export async function call<C extends Call>(name: C, ...[options]: {} extends Cal
   }
 }
 
-async function request(name: string, { signal: abort, ...inputs }: Inputs & { signal?: AbortSignal }): Promise<unknown> {
+async function request(
+  name: string,
+  { signal: abort, ...inputs }: Inputs & { signal?: AbortSignal },
+): Promise<unknown> {
   const { method, url } = buildTarget(name, inputs);
   const headers = new Headers(buildScope(url));
   if (inputs.body !== undefined) headers.set("content-type", "application/json");

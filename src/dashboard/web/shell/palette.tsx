@@ -40,7 +40,13 @@ export function Palette({ isForWorkspaces, close }: { isForWorkspaces: boolean; 
     }
   };
   return (
-    <dialog ref={dialog} class="dialog palette" aria-label={t().shell.palette} onCancel={close} onClick={(event) => event.target === dialog.current && close()}>
+    <dialog
+      ref={dialog}
+      class="dialog palette"
+      aria-label={t().shell.palette}
+      onCancel={close}
+      onClick={(event) => event.target === dialog.current && close()}
+    >
       <div class="palette-field">
         <Icon name="search" />
         <input
@@ -65,7 +71,14 @@ export function Palette({ isForWorkspaces, close }: { isForWorkspaces: boolean; 
         {found.map((command, index) => (
           // The keyboard is the field's: the list only shows what it chose.
           // oxlint-disable-next-line click-events-have-key-events
-          <li key={command.key} id={`${id}-${index}`} role="option" aria-selected={index === chosen} onClick={() => run(index)} onMouseMove={() => setChosen(index)}>
+          <li
+            key={command.key}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            onClick={() => run(index)}
+            onMouseMove={() => setChosen(index)}
+          >
             <Icon name={command.icon} />
             <span class="command-title">{command.title}</span>
             {command.note !== undefined && <span class="soft small">{command.note}</span>}

@@ -186,4 +186,3 @@ function wait(ms: number, stop: AbortSignal): Promise<void> {
     });
   });
 }
-

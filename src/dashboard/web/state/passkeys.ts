@@ -2,7 +2,9 @@
 
 /** Passkeys need https or localhost, and a browser that reads their JSON (2025 and newer). */
 export function hasPasskeys(): boolean {
-  return typeof PublicKeyCredential !== "undefined" && typeof PublicKeyCredential.parseCreationOptionsFromJSON === "function";
+  return (
+    typeof PublicKeyCredential !== "undefined" && typeof PublicKeyCredential.parseCreationOptionsFromJSON === "function"
+  );
 }
 
 /** Whether a passkey can be offered inside the address field. */

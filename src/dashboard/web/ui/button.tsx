@@ -15,7 +15,13 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "ico
 
 export function Button({ look = "quiet", icon, isBusy = false, children, type = "button", ...rest }: ButtonProps) {
   return (
-    <button {...rest} type={type} class={`button ${look}`} aria-busy={isBusy} disabled={isBusy || rest.disabled === true}>
+    <button
+      {...rest}
+      type={type}
+      class={`button ${look}`}
+      aria-busy={isBusy}
+      disabled={isBusy || rest.disabled === true}
+    >
       {icon !== undefined && <Icon name={icon} />}
       {children}
     </button>
@@ -23,7 +29,17 @@ export function Button({ look = "quiet", icon, isBusy = false, children, type = 
 }
 
 /** A link that looks like a button. */
-export function LinkButton({ href, look = "quiet", icon, children }: { href: string; look?: Look; icon?: IconName; children: ComponentChildren }) {
+export function LinkButton({
+  href,
+  look = "quiet",
+  icon,
+  children,
+}: {
+  href: string;
+  look?: Look;
+  icon?: IconName;
+  children: ComponentChildren;
+}) {
   return (
     <a href={href} class={`button ${look}`}>
       {icon !== undefined && <Icon name={icon} />}

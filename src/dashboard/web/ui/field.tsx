@@ -15,7 +15,9 @@ interface Described {
 function useDescription({ name, hint }: Pick<Described, "name" | "hint">) {
   const id = useId();
   const errors = useFieldErrors(name);
-  const describedBy = [hint === undefined ? "" : `${id}-hint`, errors.length === 0 ? "" : `${id}-error`].join(" ").trim();
+  const describedBy = [hint === undefined ? "" : `${id}-hint`, errors.length === 0 ? "" : `${id}-error`]
+    .join(" ")
+    .trim();
   const attributes = {
     id,
     name,
@@ -76,7 +78,12 @@ export function Select({ name, label, hint, options, value, onChange }: SelectPr
   return (
     <div class="field">
       <label htmlFor={id}>{label}</label>
-      <select {...attributes} class="input" defaultValue={value} onChange={(event) => onChange?.(event.currentTarget.value)}>
+      <select
+        {...attributes}
+        class="input"
+        defaultValue={value}
+        onChange={(event) => onChange?.(event.currentTarget.value)}
+      >
         {options.map((option) => (
           <option key={option.value} value={option.value} selected={option.value === value}>
             {option.label}

@@ -88,4 +88,10 @@ export const shell: Messages["shell"] = {
   dismiss: "Dispensar",
 };
 
-export const roles: Messages["roles"] = { owner: "Proprietário", admin: "Administrador", member: "Membro", viewer: "Leitor", operator: "Operador" };
+export const roles: Messages["roles"] = {
+  owner: "Proprietário",
+  admin: "Administrador",
+  member: "Membro",
+  viewer: "Leitor",
+  operator: "Operador",
+};

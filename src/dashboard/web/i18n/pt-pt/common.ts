@@ -44,7 +44,8 @@ export const errors: Messages["errors"] = {
   CROSS_SITE_REQUEST: "O navegador enviou isto a partir de outra página. Abra o painel de novo.",
   HTTPS_REQUIRED: "Aqui o painel precisa de https.",
   MISDIRECTED_REQUEST: "O painel não está disponível neste endereço.",
-  retryAfter: (seconds) => (seconds === 1 ? "Tente de novo dentro de 1 segundo." : `Tente de novo dentro de ${seconds} segundos.`),
+  retryAfter: (seconds) =>
+    seconds === 1 ? "Tente de novo dentro de 1 segundo." : `Tente de novo dentro de ${seconds} segundos.`,
 };
 
 export const shell: Messages["shell"] = {
@@ -88,4 +89,10 @@ export const shell: Messages["shell"] = {
   dismiss: "Dispensar",
 };
 
-export const roles: Messages["roles"] = { owner: "Proprietário", admin: "Administrador", member: "Membro", viewer: "Leitor", operator: "Operador" };
+export const roles: Messages["roles"] = {
+  owner: "Proprietário",
+  admin: "Administrador",
+  member: "Membro",
+  viewer: "Leitor",
+  operator: "Operador",
+};

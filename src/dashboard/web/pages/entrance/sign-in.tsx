@@ -36,7 +36,17 @@ export function SignIn() {
       <Form state={form}>
         <Field name="email" type="email" label={words.email} autoComplete="username webauthn" autoFocus required />
         <Field name="password" type="password" label={words.password} autoComplete="current-password" required />
-        {needsCode && <Field name="code" label={words.code} hint={words.codeHint} autoComplete="one-time-code" inputMode="text" autoFocus required />}
+        {needsCode && (
+          <Field
+            name="code"
+            label={words.code}
+            hint={words.codeHint}
+            autoComplete="one-time-code"
+            inputMode="text"
+            autoFocus
+            required
+          />
+        )}
         <Button type="submit" look="primary" isBusy={form.isBusy}>
           {words.signIn}
         </Button>

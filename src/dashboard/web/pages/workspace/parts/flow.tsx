@@ -1,0 +1,42 @@
+// Whether mail is flowing, in a line.
+
+import { type Data, t, Time } from "../../../kit.ts";
+import { findSender } from "./first-email.ts";
+import { findStatus } from "./status.tsx";
+
+export interface HomeState {
+  workspace: Data<"GET /api/v1/workspace">;
+  usage: Data<"GET /api/v1/workspace/usage">;
+  domains: Data<"GET /api/v1/domains">;
+  /** The newest. */
+  emails: Data<"GET /api/v1/emails">;
+}
+
+export function Flow({ workspace, domains, emails }: HomeState) {
+  const words = t().home;
+  const lastDelivered = emails.map(({ deliveredAt }) => deliveredAt).find((at) => at !== null);
+  const isSlow = emails.some(({ id, status }) => findStatus(id, status) === "delivery_delayed");
+  const [tone, title] =
+    workspace.block !== null
+      ? (["bad", workspace.block.isHeld ? words.flowHeld : words.flowBlocked] as const)
+      : findSender(domains) === undefined
+        ? (["slow", words.flowSetup] as const)
+        : isSlow
+          ? (["slow", words.flowSlow] as const)
+          : (["good", lastDelivered === undefined ? words.flowReady : words.flowOn] as const);
+  return (
+    <p class={`flow ${tone}`}>
+      <span class="dot" aria-hidden="true" />
+      <strong>{title}</strong>
+      <span class="soft">
+        {lastDelivered === undefined ? (
+          words.flowNone
+        ) : (
+          <>
+            {words.flowLast} <Time value={lastDelivered} />
+          </>
+        )}
+      </span>
+    </p>
+  );
+}
