@@ -3,7 +3,6 @@
 import {
   Card,
   type Data,
-  EmptyState,
   ErrorNotice,
   LinkButton,
   Loading,
@@ -57,18 +56,14 @@ export function Home() {
       <Flow {...state} />
       <Needs {...state} isNew={isNew} showDomain={showDomain} />
       {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.data.usage.apiKeys > 0} showDomain={showDomain} />}
-      <Card
-        title={words.latest}
-        actions={emails.data.length > 0 && <LinkButton href={workspacePath("emails")}>{words.latestAll}</LinkButton>}
-      >
-        {emails.data.length === 0 ? (
-          <EmptyState icon="mail" title={t().emails.none}>
-            <p>{t().emails.noneText}</p>
-          </EmptyState>
-        ) : (
+      {emails.data.length > 0 && (
+        <Card
+          title={words.latest}
+          actions={<LinkButton href={workspacePath("emails")}>{words.latestAll}</LinkButton>}
+        >
           <EmailTable emails={emails.data} />
-        )}
-      </Card>
+        </Card>
+      )}
       <Usage usage={usage.data} />
       {domain !== null && <DomainDialog id={domain} close={() => showDomain(null)} />}
     </Page>

@@ -77,11 +77,13 @@ function buildColumns(remove: (member: Member) => void): Column<Member>[] {
       isName: true,
       cell: (member) => (
         <span class="person-cell">
-          <Line>{member.name}</Line>
-          {isSelf(member) && <Badge>{words.you}</Badge>}
+          <span>
+            <Line>{member.name}</Line>
+            {isSelf(member) && <Badge>{words.you}</Badge>}
+          </span>
           <span class="small soft">
             <Line>{member.email}</Line>
-            {!member.emailVerified && ` (${words.unverified})`}
+            {!member.emailVerified && words.unverified}
           </span>
         </span>
       ),

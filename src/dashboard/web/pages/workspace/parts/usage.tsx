@@ -50,13 +50,14 @@ function Meter({ label, used, limit, format = (value) => formatNumber(value) }: 
   );
 }
 
-const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
+const UNITS = ["kilobyte", "megabyte", "gigabyte", "terabyte"];
 
 function formatBytes(bytes: number): string {
-  const power = Math.min(UNITS.length - 1, Math.floor(Math.log(Math.max(bytes, 1)) / Math.log(1_000)));
+  const thousands = Math.floor(Math.log10(Math.max(bytes, 1)) / 3);
+  const power = Math.min(UNITS.length, Math.max(1, thousands));
   return formatNumber(bytes / 1_000 ** power, {
     style: "unit",
-    unit: UNITS[power],
+    unit: UNITS[power - 1],
     unitDisplay: "short",
     maximumFractionDigits: 1,
   });
