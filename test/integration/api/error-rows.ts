@@ -2,6 +2,7 @@
 // test in error-table.test.ts. All else is read from the API's own document.
 
 import { type Client, type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
+import { signUpOperator } from "../../support/people/browser.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
 import { addPerson } from "../../support/people/member.ts";
@@ -33,6 +34,8 @@ export interface Scene extends AsyncDisposable {
   /** A request of the only owner about themselves. */
   asLastOwner: Pick<Conflict, "path" | "key" | "headers">;
   invitationId: string;
+  /** Of a person. */
+  userId: string;
   /** Came for the operator. */
   mailId: string;
 }
@@ -73,6 +76,11 @@ const TEXT = { to: "+258841234567", body: "Olá" };
 
 /** What nothing has. */
 const NO_ID = "0198a5a0-0000-7000-8000-000000000000";
+
+/** A route of the operator's about a person. */
+function ofUser(rest: string): Row {
+  return { path: ({ userId }) => `/api/v1/operator/users/${userId}${rest}`, caller: "operator" };
+}
 
 /** A route of the operator's under a workspace. */
 function ofWorkspace(rest: string, body?: unknown): Row {
@@ -182,6 +190,10 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ path: `/api/v1/operator/recipients/listed%40example.com?workspace=${NO_ID}` }),
   },
+  "POST /api/v1/operator/dashboard-link": { caller: "operator" },
+  "GET /api/v1/operator/users": { caller: "operator" },
+  "POST /api/v1/operator/users/{id}/reset": ofUser("/reset"),
+  "DELETE /api/v1/operator/users/{id}": ofUser(""),
   "GET /api/v1/operator/workspaces": { caller: "operator" },
   "GET /api/v1/operator/workspaces/{id}": ofWorkspace(""),
   "PATCH /api/v1/operator/workspaces/{id}": ofWorkspace("", { name: "new" }),
@@ -353,6 +365,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
     body: { email: "rui@example.com", role: "viewer" },
   });
   pombo.app.db.sqlite.run("UPDATE invitation SET expires_at = 1");
+  const { me } = await signUpOperator(pombo);
   const inbox = await pombo.operator.call("GET", "/api/v1/operator/inbox");
   return {
     ...{
@@ -376,6 +389,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
     },
     ...{ memberId: member.id, memberEmail: member.email, invitationId: invitation.body.data.id },
     ...{ hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
+    ...{ userId: me.user.id, hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
   };
 }
