@@ -3,29 +3,18 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Asset {
-  type: string;
-  raw: Uint8Array;
-  br: Uint8Array;
-  gzip: Uint8Array;
-}
-
-export interface AssetFile extends Asset {
-  name: string;
-}
-
-export interface Assets {
-  /** Of all files together: their addresses hold it, so that a browser keeps them for good. */
-  version: string;
-  files: AssetFile[];
-}
+import type { Assets } from "./asset.ts";
 
 /** The file that script/build gives to the executable. */
-export const PACKED_NAME = "dashboard.assets";
+const PACKED_NAME = "dashboard.assets";
 
 /** Each asset as raw, br and gzip bytes, one after the other behind a line of JSON. */
 export function packAssets({ version, files }: Assets): Blob {
-  const index = files.map(({ name, type, raw, br, gzip }) => ({ name, type, sizes: [raw, br, gzip].map((each) => each.byteLength) }));
+  const index = files.map(({ name, type, raw, br, gzip }) => ({
+    name,
+    type,
+    sizes: [raw, br, gzip].map((each) => each.byteLength),
+  }));
   const bytes = files.flatMap(({ raw, br, gzip }) => [raw, br, gzip]) as Uint8Array<ArrayBuffer>[];
   return new Blob([`${JSON.stringify({ version, index })}\n`, ...bytes]);
 }
@@ -38,7 +27,13 @@ export function unpackAssets(packed: Uint8Array): Assets {
   };
   let at = end + 1;
   const take = (size: number) => packed.subarray(at, (at += size));
-  const files = index.map(({ name, type, sizes: [raw, br, gzip] }) => ({ name, type, raw: take(raw), br: take(br), gzip: take(gzip) }));
+  const files = index.map(({ name, type, sizes: [raw, br, gzip] }) => ({
+    name,
+    type,
+    raw: take(raw),
+    br: take(br),
+    gzip: take(gzip),
+  }));
   return { version, files };
 }
 

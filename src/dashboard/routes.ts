@@ -5,7 +5,8 @@ import { Elysia } from "elysia";
 import { AppError, ERROR_STATUS } from "../platform/errors.ts";
 import { type DashboardSite, requireOwnArrival } from "../platform/http/browser-request.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { type Asset, type Assets, openAssets } from "./assets.ts";
+import type { Asset, Assets } from "./asset.ts";
+import { openAssets } from "./assets.ts";
 import { buildRefusal, buildShell } from "./pages.ts";
 import { buildHeaders } from "./policy.ts";
 
@@ -24,7 +25,10 @@ export function dashboardRoutes(site: DashboardSite) {
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const headers = { ...buildHeaders(false), "content-type": HTML, "cache-control": "no-store" };
-      return new Response(buildRefusal(base, describeRefusal(error, site)), { status: ERROR_STATUS[error.code], headers });
+      return new Response(buildRefusal(base, describeRefusal(error, site)), {
+        status: ERROR_STATUS[error.code],
+        headers,
+      });
     }
   };
   return new Elysia({ name: "dashboard", prefix: "/dashboard", detail: { hide: true } })
@@ -46,13 +50,19 @@ function sendFile(request: Request, assets: Assets, params: { version: string; n
   const file = assets.files.find(({ name }) => name === params.name);
   if (file === undefined || params.version !== assets.version) throw notFound("There is nothing at this path");
   const { encoding, bytes } = chooseEncoding(request.headers.get("accept-encoding") ?? "", file);
-  const headers = new Headers({ ...buildHeaders(false), "cache-control": FOREVER, "content-type": file.type, vary: "accept-encoding" });
+  const headers = new Headers({
+    ...buildHeaders(false),
+    "cache-control": FOREVER,
+    "content-type": file.type,
+    vary: "accept-encoding",
+  });
   if (encoding !== null) headers.set("content-encoding", encoding);
   return new Response(bytes as Uint8Array<ArrayBuffer>, { headers });
 }
 
 function chooseEncoding(accepted: string, { br, gzip, raw }: Asset): { encoding: string | null; bytes: Uint8Array } {
-  const accepts = (name: string) => new RegExp(`(?:^|,)\\s*${name}\\s*(?:,|$|;\\s*q=(?:1|0\\.\\d*[1-9]))`, "i").test(accepted);
+  const accepts = (name: string) =>
+    new RegExp(`(?:^|,)\\s*${name}\\s*(?:,|$|;\\s*q=(?:1|0\\.\\d*[1-9]))`, "i").test(accepted);
   if (accepts("br")) return { encoding: "br", bytes: br };
   return accepts("gzip") ? { encoding: "gzip", bytes: gzip } : { encoding: null, bytes: raw };
 }

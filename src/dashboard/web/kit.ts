@@ -8,7 +8,7 @@ export { useLocation, useRoute } from "preact-iso";
 export { ApiError, call, type CallOptions } from "./api/client.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
 export { formatNumber, t } from "./i18n/index.ts";
-export { followEmails } from "./state/live.ts";
+export { emailStatuses, followEmails } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, me, takeMe, workspace, workspacePath } from "./state/session.ts";
@@ -24,6 +24,7 @@ export { Card, EmptyState, Loading, Notice, Page, ErrorNotice } from "./ui/page.
 export { Icon, type IconName } from "./ui/icon.tsx";
 export { Pagination } from "./ui/pagination.tsx";
 export { type Column, Table } from "./ui/table.tsx";
+export { formatDate, formatTime } from "./ui/format-time.ts";
 export { Time } from "./ui/time.tsx";
 export { setTitle } from "./ui/title.ts";
-export { createPasskey, getPasskey, hasPasskeys } from "./state/passkeys.ts";
+export { canAutofill, createPasskey, getPasskey, hasPasskeys } from "./state/passkeys.ts";

@@ -48,7 +48,12 @@ function listWorkspaces(): Command[] {
 function listActions(): Command[] {
   const words = t().shell;
   const themes = (["system", "light", "dark"] as const).map((each): Command => {
-    return { key: `theme ${each}`, icon: "sun", title: `${words.theme}: ${words.themes[each]}`, run: () => setTheme(each) };
+    return {
+      key: `theme ${each}`,
+      icon: "sun",
+      title: `${words.theme}: ${words.themes[each]}`,
+      run: () => setTheme(each),
+    };
   });
   const languages = LANGUAGES.map((each): Command => {
     const title = `${words.language}: ${LANGUAGE_NAMES[each]}`;
@@ -70,9 +75,14 @@ const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 /** Those whose title has all the words, after what an id or an address leads to. */
 export function findCommands(all: Command[], words: string): Command[] {
   const asked = words.trim();
-  const fitting = all.filter(({ title }) => fold(asked).split(/\s+/).every((word) => fold(title).includes(word)));
+  const fitting = all.filter(({ title }) =>
+    fold(asked)
+      .split(/\s+/)
+      .every((word) => fold(title).includes(word)),
+  );
   if (workspaceId.value === null) return fitting;
-  if (ID.test(asked)) return [{ key: "id", icon: "mail", title: t().shell.goToEmail(asked), path: workspacePath(`emails/${asked}`) }];
+  if (ID.test(asked))
+    return [{ key: "id", icon: "mail", title: t().shell.goToEmail(asked), path: workspacePath(`emails/${asked}`) }];
   if (!ADDRESS.test(asked)) return fitting;
   const path = workspacePath(`emails?to=${encodeURIComponent(asked)}`);
   return [{ key: "address", icon: "mail", title: t().shell.findAddress(asked), path }, ...fitting];

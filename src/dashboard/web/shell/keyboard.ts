@@ -19,7 +19,14 @@ export function listenToKeys(goTo: (path: string) => void): () => void {
       overlay.value = overlay.value === "palette" ? null : "palette";
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      isTyping(event.target) ||
+      document.querySelector("dialog[open]")
+    )
+      return;
     if (event.key === "?") overlay.value = "keys";
     else if (event.key === "g") chordUntil = event.timeStamp + CHORD_MS;
     else if (event.timeStamp < chordUntil) {
@@ -35,5 +42,8 @@ export function listenToKeys(goTo: (path: string) => void): () => void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+  );
 }

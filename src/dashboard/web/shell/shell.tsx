@@ -34,7 +34,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <span class="unseen">pombo</span>
         </a>
         <WorkspaceButton />
-        <Button look="bare" icon="search" aria-label={t().shell.palette} onClick={() => void (overlay.value = "palette")} />
+        <Button
+          look="bare"
+          icon="search"
+          aria-label={t().shell.palette}
+          onClick={() => void (overlay.value = "palette")}
+        />
       </div>
       <main id="content" tabIndex={-1}>
         {children}
@@ -53,7 +58,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
 function WorkspaceButton() {
   const name = workspace.value?.name ?? t().shell.noWorkspace;
   return (
-    <button type="button" class="workspace-button" title={t().shell.switchWorkspace} onClick={() => void (overlay.value = "workspaces")}>
+    <button
+      type="button"
+      class="workspace-button"
+      title={t().shell.switchWorkspace}
+      onClick={() => void (overlay.value = "workspaces")}
+    >
       <span class="initial" aria-hidden="true">
         {Array.from(name)[0]?.toUpperCase()}
       </span>
@@ -69,7 +79,13 @@ function PageLinks({ items, followed }: { items: NavigationItem[]; followed?: ()
   return (
     <nav class="page-links" aria-label={t().shell.navigation}>
       {items.map((item) => (
-        <a key={item.page} class="page-link" href={workspacePath(item.page)} aria-current={isCurrent(path, item) ? "page" : undefined} onClick={followed}>
+        <a
+          key={item.page}
+          class="page-link"
+          href={workspacePath(item.page)}
+          aria-current={isCurrent(path, item) ? "page" : undefined}
+          onClick={followed}
+        >
           <Icon name={item.icon} />
           {item.getTitle()}
         </a>
@@ -93,11 +109,22 @@ function Foot({ followed }: { followed?: () => void }) {
         {t().shell.apiDocs}
       </a>
       <div class="person">
-        <a class="page-link" href="/dashboard/account" aria-current={path === "/dashboard/account" ? "page" : undefined} onClick={followed}>
+        <a
+          class="page-link"
+          href="/dashboard/account"
+          aria-current={path === "/dashboard/account" ? "page" : undefined}
+          onClick={followed}
+        >
           <Icon name="person" />
           <span class="person-name">{user?.name}</span>
         </a>
-        <Button look="bare" icon="out" aria-label={t().shell.signOut} title={t().shell.signOut} onClick={() => void signOut()} />
+        <Button
+          look="bare"
+          icon="out"
+          aria-label={t().shell.signOut}
+          title={t().shell.signOut}
+          onClick={() => void signOut()}
+        />
       </div>
     </div>
   );

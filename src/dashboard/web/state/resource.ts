@@ -55,13 +55,21 @@ export function useCall<C extends Call>(name: C, options: CallOptions<C> | null 
 function open<C extends Call>(key: string, name: C, options: CallOptions<C>): Entry {
   const known = entries.get(key);
   if (known !== undefined) return known;
-  const entry: Entry = { name, answer: signal(undefined), error: signal(null), isLoading: signal(true), shownBy: 0, running: null, load };
+  const entry: Entry = {
+    name,
+    answer: signal(undefined),
+    error: signal(null),
+    isLoading: signal(true),
+    shownBy: 0,
+    running: null,
+    load,
+  };
   function load(): void {
     entry.running?.abort();
     const running = new AbortController();
     entry.running = running;
     entry.isLoading.value = true;
-    const asked = call(name, { ...options, signal: running.signal } as CallOptions<C>);
+    const asked = call(name, { ...options, signal: running.signal });
     void asked.then(take, (error: unknown) => fail(error, running));
   }
   function take(answer: Answer<C>): void {

@@ -5,7 +5,7 @@ import { Icon, type IconName } from "./icon.tsx";
 
 export type Look = "primary" | "quiet" | "danger" | "bare";
 
-interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "icon"> {
+interface ButtonProps extends Omit<ButtonHTMLAttributes, "icon"> {
   look?: Look;
   icon?: IconName;
   /** Its work is running: it stays where it is and cannot be pressed. */
@@ -15,7 +15,13 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "ico
 
 export function Button({ look = "quiet", icon, isBusy = false, children, type = "button", ...rest }: ButtonProps) {
   return (
-    <button {...rest} type={type} class={`button ${look}`} aria-busy={isBusy} disabled={isBusy || rest.disabled === true}>
+    <button
+      {...rest}
+      type={type}
+      class={`button ${look}`}
+      aria-busy={isBusy}
+      disabled={isBusy || rest.disabled === true}
+    >
       {icon !== undefined && <Icon name={icon} />}
       {children}
     </button>
@@ -23,7 +29,17 @@ export function Button({ look = "quiet", icon, isBusy = false, children, type = 
 }
 
 /** A link that looks like a button. */
-export function LinkButton({ href, look = "quiet", icon, children }: { href: string; look?: Look; icon?: IconName; children: ComponentChildren }) {
+export function LinkButton({
+  href,
+  look = "quiet",
+  icon,
+  children,
+}: {
+  href: string;
+  look?: Look;
+  icon?: IconName;
+  children: ComponentChildren;
+}) {
   return (
     <a href={href} class={`button ${look}`}>
       {icon !== undefined && <Icon name={icon} />}

@@ -58,14 +58,19 @@ export function Form({ state, children, label }: { state: FormState; children: C
   const submit = (event: Event) => {
     event.preventDefault();
     if (form.current === null || state.isBusy) return;
-    const values = Array.from(new FormData(form.current), ([name, value]) => [name, typeof value === "string" ? value : ""]);
+    const values = Array.from(new FormData(form.current), ([name, value]) => [
+      name,
+      typeof value === "string" ? value : "",
+    ]);
     state.submit(Object.fromEntries(values) as FormValues);
   };
   return (
     <Context.Provider value={{ error, fields: fields.current }}>
       <form ref={form} class="form" onSubmit={submit} noValidate aria-label={label}>
         {children}
-        {error !== null && rest.length > 0 && <ErrorNotice error={new ApiError(error.status, rest, error.retryAfterS)} />}
+        {error !== null && rest.length > 0 && (
+          <ErrorNotice error={new ApiError(error.status, rest, error.retryAfterS)} />
+        )}
       </form>
     </Context.Provider>
   );

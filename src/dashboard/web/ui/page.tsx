@@ -81,7 +81,13 @@ export function Loading() {
   );
 }
 
-export function Notice({ tone = "plain", children }: { tone?: "good" | "bad" | "slow" | "plain"; children: ComponentChildren }) {
+export function Notice({
+  tone = "plain",
+  children,
+}: {
+  tone?: "good" | "bad" | "slow" | "plain";
+  children: ComponentChildren;
+}) {
   return (
     <div class={`notice ${tone}`} role={tone === "bad" ? "alert" : undefined}>
       {children}
@@ -95,7 +101,9 @@ export function ErrorNotice({ error, retry }: { error: ApiError; retry?: () => v
       {error.items.map((item) => (
         <ErrorText key={item.code + item.message} item={item} />
       ))}
-      {error.retryAfterS !== null && error.status === 429 && <p class="small">{t().errors.retryAfter(error.retryAfterS)}</p>}
+      {error.retryAfterS !== null && error.status === 429 && (
+        <p class="small">{t().common.retryAfter(error.retryAfterS)}</p>
+      )}
       {retry !== undefined && <Button onClick={retry}>{t().common.tryAgain}</Button>}
     </Notice>
   );

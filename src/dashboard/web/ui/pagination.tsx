@@ -2,7 +2,15 @@ import { t } from "../i18n/index.ts";
 import { Button } from "./button.tsx";
 
 /** The way through a list; null: there is no page in that direction. */
-export function Pagination({ previous, next, label }: { previous: (() => void) | null; next: (() => void) | null; label?: string }) {
+export function Pagination({
+  previous,
+  next,
+  label,
+}: {
+  previous: (() => void) | null;
+  next: (() => void) | null;
+  label?: string;
+}) {
   if (previous === null && next === null) return null;
   return (
     <nav class="pagination" aria-label={label ?? t().common.pages}>

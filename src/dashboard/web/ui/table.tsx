@@ -65,7 +65,11 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   );
 }
 
-function toClass({ isName, isActions, isNumber }: Pick<Column<never>, "isName" | "isActions" | "isNumber">): string | undefined {
+function toClass({
+  isName,
+  isActions,
+  isNumber,
+}: Pick<Column<never>, "isName" | "isActions" | "isNumber">): string | undefined {
   if (isName === true) return "name";
   if (isActions === true) return "row-actions";
   return isNumber === true ? "number" : undefined;

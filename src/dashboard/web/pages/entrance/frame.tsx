@@ -7,7 +7,15 @@ import { language, setLanguage } from "../../state/preferences.ts";
 import { Logo } from "../../ui/icon.tsx";
 import { setTitle } from "../../ui/title.ts";
 
-export function Frame({ title, intro, children }: { title: string; intro?: ComponentChildren; children: ComponentChildren }) {
+export function Frame({
+  title,
+  intro,
+  children,
+}: {
+  title: string;
+  intro?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   useEffect(() => setTitle(title), [title]);
   return (
     <div class="entrance">

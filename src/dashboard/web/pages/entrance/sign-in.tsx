@@ -34,9 +34,19 @@ export function SignIn() {
   return (
     <Frame title={words.signInTitle}>
       <Form state={form}>
-        <Field name="email" type="email" label={words.email} autoComplete="username webauthn" autoFocus required />
+        <Field name="email" type="email" label={words.email} autoComplete="username webauthn" isFocused required />
         <Field name="password" type="password" label={words.password} autoComplete="current-password" required />
-        {needsCode && <Field name="code" label={words.code} hint={words.codeHint} autoComplete="one-time-code" inputMode="text" autoFocus required />}
+        {needsCode && (
+          <Field
+            name="code"
+            label={words.code}
+            hint={words.codeHint}
+            autoComplete="one-time-code"
+            inputMode="text"
+            isFocused
+            required
+          />
+        )}
         <Button type="submit" look="primary" isBusy={form.isBusy}>
           {words.signIn}
         </Button>
