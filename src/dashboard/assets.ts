@@ -3,25 +3,10 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Asset {
-  type: string;
-  raw: Uint8Array;
-  br: Uint8Array;
-  gzip: Uint8Array;
-}
-
-export interface AssetFile extends Asset {
-  name: string;
-}
-
-export interface Assets {
-  /** Of all files together: their addresses hold it, so that a browser keeps them for good. */
-  version: string;
-  files: AssetFile[];
-}
+import type { Assets } from "./asset.ts";
 
 /** The file that script/build gives to the executable. */
-export const PACKED_NAME = "dashboard.assets";
+const PACKED_NAME = "dashboard.assets";
 
 /** Each asset as raw, br and gzip bytes, one after the other behind a line of JSON. */
 export function packAssets({ version, files }: Assets): Blob {

@@ -4,14 +4,14 @@ import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import type { BunPlugin } from "bun";
-import type { Asset, AssetFile, Assets } from "./assets.ts";
+import type { Asset, AssetFile, Assets } from "./asset.ts";
 
 const WEB_FOLDER = join(import.meta.dir, "web");
 export const SOURCE_FOLDERS = [WEB_FOLDER, join(import.meta.dir, "../platform/web")];
 
 /** Bytes of gzip; a build beyond them fails. */
 const BUDGETS = {
-  /** main.js with the language and the page that a first visit loads. */
+  /** main.js, where the pages before one is signed in are, with a language. */
   firstPage: 45_000,
   scripts: 140_000,
   style: 14_000,
@@ -53,7 +53,7 @@ async function build(entry: string, ...plugins: BunPlugin[]): Promise<string> {
   return output.text();
 }
 
-/** ".../pages/account.tsx" becomes account.js; one of pages/workspace/ w-keys.js; languages keep theirs. */
+/** "pages/account/index.tsx" becomes account.js. */
 function toFileName(path: string): string {
   const stem = basename(path).replace(/\.tsx?$/, "");
   const folder = basename(join(path, ".."));
@@ -66,7 +66,7 @@ function takeLater(later: Set<string>): BunPlugin {
     name: "later",
     setup(builder) {
       builder.onResolve({ filter: /^\./ }, ({ kind, path, importer }) => {
-        if (kind !== "dynamic-import") return undefined;
+        if (kind !== "dynamic-import" || !importer.startsWith(WEB_FOLDER)) return undefined;
         const file = join(importer, "..", path);
         later.add(file);
         return { path: `./${toFileName(file)}`, external: true };
@@ -79,8 +79,12 @@ function takeLater(later: Set<string>): BunPlugin {
 const takeKit: BunPlugin = {
   name: "kit",
   setup(builder) {
-    builder.onResolve({ filter: /^(preact|@preact\/signals)(\/|$)/ }, () => ({ path: "./main.js", external: true }));
+    builder.onResolve({ filter: /^(preact|preact-iso|@preact\/signals)(\/|$)/ }, () => ({
+      path: "./main.js",
+      external: true,
+    }));
     builder.onResolve({ filter: /^\./ }, ({ path, importer }) => {
+      if (!importer.startsWith(WEB_FOLDER)) return undefined;
       const file = join(importer, "..", path);
       if (file === join(WEB_FOLDER, "kit.ts")) return { path: "./main.js", external: true };
       if (!/\/(pages|i18n)\//.test(file)) throw new Error(`${importer} imports ${path}: pages take it from web/kit.ts`);
@@ -108,8 +112,6 @@ function toAsset(type: string, text: string): Asset {
   return { type, raw, br, gzip: Bun.gzipSync(raw, { level: 9 }) };
 }
 
-/** First seen by a stranger; the pages of a workspace are larger together, and come one by one. */
-const FIRST_PAGE = "entrance.js";
 const LANGUAGE = /^(en|pt-\w+)\.js$/;
 
 function requireBudgets(files: AssetFile[]): void {
@@ -117,7 +119,7 @@ function requireBudgets(files: AssetFile[]): void {
   const scripts = files.filter(({ name }) => name.endsWith(".js"));
   const languages = scripts.filter(({ name }) => LANGUAGE.test(name));
   const largest = languages.toSorted((a, b) => b.gzip.byteLength - a.gzip.byteLength).slice(0, 1);
-  const first = scripts.filter(({ name }) => name === "main.js" || name === FIRST_PAGE);
+  const first = scripts.filter(({ name }) => name === "main.js");
   const spent: Record<keyof typeof BUDGETS, number> = {
     firstPage: sum([...first, ...largest]),
     scripts: sum(scripts),

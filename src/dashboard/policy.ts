@@ -16,20 +16,13 @@ const POLICY = [
 ].join("; ");
 
 /** What the pages never use; passkeys are all that they do. */
-const DENIED_FEATURES = [
-  ...["accelerometer", "autoplay", "bluetooth", "camera", "display-capture", "encrypted-media", "fullscreen"],
-  ...["geolocation", "gyroscope", "hid", "identity-credentials-get", "idle-detection", "local-fonts", "magnetometer"],
-  ...[
-    "microphone",
-    "midi",
-    "payment",
-    "picture-in-picture",
-    "screen-wake-lock",
-    "serial",
-    "usb",
-    "xr-spatial-tracking",
-  ],
-].map((feature) => `${feature}=()`);
+const DENIED_FEATURES = (
+  "accelerometer autoplay camera display-capture encrypted-media fullscreen geolocation gyroscope hid " +
+  "identity-credentials-get idle-detection local-fonts magnetometer microphone midi payment picture-in-picture " +
+  "screen-wake-lock serial usb xr-spatial-tracking"
+)
+  .split(" ")
+  .map((feature) => `${feature}=()`);
 const PASSKEYS = ["publickey-credentials-create=(self)", "publickey-credentials-get=(self)"];
 const PERMISSIONS = [...DENIED_FEATURES, "clipboard-write=(self)", ...PASSKEYS].join(", ");
 

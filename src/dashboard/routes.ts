@@ -5,7 +5,8 @@ import { Elysia } from "elysia";
 import { AppError, ERROR_STATUS } from "../platform/errors.ts";
 import { type DashboardSite, requireOwnArrival } from "../platform/http/browser-request.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { type Asset, type Assets, openAssets } from "./assets.ts";
+import type { Asset, Assets } from "./asset.ts";
+import { openAssets } from "./assets.ts";
 import { buildRefusal, buildShell } from "./pages.ts";
 import { buildHeaders } from "./policy.ts";
 

@@ -115,5 +115,5 @@ function NotFound() {
 }
 
 function WhenItFails({ children }: { children: ComponentChildren }) {
-  return <ErrorBoundary onError={(error) => void reportError(error)}>{children}</ErrorBoundary>;
+  return <ErrorBoundary onError={(error) => reportError(error)}>{children}</ErrorBoundary>;
 }

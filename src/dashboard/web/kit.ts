@@ -24,6 +24,7 @@ export { Card, EmptyState, Loading, Notice, Page, ErrorNotice } from "./ui/page.
 export { Icon, type IconName } from "./ui/icon.tsx";
 export { Pagination } from "./ui/pagination.tsx";
 export { type Column, Table } from "./ui/table.tsx";
+export { formatDate, formatTime } from "./ui/format-time.ts";
 export { Time } from "./ui/time.tsx";
 export { setTitle } from "./ui/title.ts";
-export { createPasskey, getPasskey, hasPasskeys } from "./state/passkeys.ts";
+export { canAutofill, createPasskey, getPasskey, hasPasskeys } from "./state/passkeys.ts";

@@ -32,8 +32,9 @@ export class ApiError extends Error {
 
 interface Inputs {
   params?: Record<string, string>;
-  query?: object;
+  query?: Record<string, string | number | boolean | null | undefined>;
   body?: object;
+  signal?: AbortSignal;
 }
 
 type Given<C extends Call> = ([Params<C>] extends [never]
@@ -67,7 +68,7 @@ export async function call<C extends Call>(
   name: C,
   ...[options]: {} extends CallOptions<C> ? [CallOptions<C>?] : [CallOptions<C>]
 ): Promise<Answer<C>> {
-  const inputs = (options ?? {}) as Inputs & { signal?: AbortSignal };
+  const inputs = (options ?? {}) as Inputs;
   try {
     return (await request(name, inputs)) as Answer<C>;
   } catch (error) {
@@ -78,10 +79,7 @@ export async function call<C extends Call>(
   }
 }
 
-async function request(
-  name: string,
-  { signal: abort, ...inputs }: Inputs & { signal?: AbortSignal },
-): Promise<unknown> {
+async function request(name: string, { signal: abort, ...inputs }: Inputs): Promise<unknown> {
   const { method, url } = buildTarget(name, inputs);
   const headers = new Headers(buildScope(url));
   if (inputs.body !== undefined) headers.set("content-type", "application/json");
@@ -127,7 +125,7 @@ export function buildTarget(name: string, { params = {}, query = {} }: Inputs): 
   const [method = "", path = ""] = name.split(" ");
   const filled = path.replace(/:(\w+)/g, (_all, param: string) => encodeURIComponent(params[param] ?? ""));
   const search = new URLSearchParams();
-  for (const [key, value] of Object.entries(query) as [string, unknown][])
+  for (const [key, value] of Object.entries(query))
     if (value !== undefined && value !== null && value !== "") search.set(key, String(value));
   return { method, url: search.size === 0 ? filled : `${filled}?${search.toString()}` };
 }

@@ -1,12 +1,10 @@
 // The words of the dashboard in three languages, and numbers as each writes them.
 
 import { signal } from "@preact/signals";
-import type { en } from "./en/index.ts";
-import type { Translation } from "./translation.ts";
+import type { Messages } from "./translation.ts";
 
 export const LANGUAGES = ["en", "pt-PT", "pt-BR"] as const;
 export type Language = (typeof LANGUAGES)[number];
-export type Messages = Translation<typeof en>;
 
 /** Each says its own name. */
 export const LANGUAGE_NAMES: Record<Language, string> = {
@@ -27,7 +25,6 @@ const messages = signal<Messages | null>(null);
 export async function loadLanguage(language: Language): Promise<void> {
   messages.value = await LOADERS[language]();
   currentLanguage.value = language;
-  document.documentElement.lang = language;
 }
 
 /** The words of the language; a component that reads them is drawn again when it changes. */

@@ -9,7 +9,12 @@ export function KeysHelp({ close }: { close: () => void }) {
       <dl class="keys">
         <Row keys={["Ctrl", "K"]} meaning={words.keyPalette} joint="+" />
         {NAVIGATION.map((item) => (
-          <Row key={item.chord} keys={["g", item.chord]} meaning={words.keyGo(item.getTitle())} joint={words.then} />
+          <Row
+            key={item.chord}
+            keys={["g", item.chord]}
+            meaning={words.keyGo(item.getTitle())}
+            joint={words.chordJoint}
+          />
         ))}
         <Row keys={["?"]} meaning={words.keyHelp} />
         <Row keys={["Esc"]} meaning={words.keyClose} />

@@ -5,7 +5,10 @@ import { useLocation } from "preact-iso";
 import { t } from "../i18n/index.ts";
 import { workspaceId } from "../state/session.ts";
 import { Icon } from "../ui/icon.tsx";
-import { findCommands, listCommands } from "./commands.ts";
+import { type Command, findCommands, listCommands } from "./commands.ts";
+
+/** A click beside it closes it; the types do not know the attribute yet. */
+const LIGHT: object = { closedby: "any" };
 
 export function Palette({ isForWorkspaces, close }: { isForWorkspaces: boolean; close: () => void }) {
   const { route } = useLocation();
@@ -40,13 +43,7 @@ export function Palette({ isForWorkspaces, close }: { isForWorkspaces: boolean; 
     }
   };
   return (
-    <dialog
-      ref={dialog}
-      class="dialog palette"
-      aria-label={t().shell.palette}
-      onCancel={close}
-      onClick={(event) => event.target === dialog.current && close()}
-    >
+    <dialog ref={dialog} class="dialog palette" aria-label={t().shell.palette} onCancel={close} {...LIGHT}>
       <div class="palette-field">
         <Icon name="search" />
         <input
@@ -67,29 +64,43 @@ export function Palette({ isForWorkspaces, close }: { isForWorkspaces: boolean; 
           onKeyDown={press}
         />
       </div>
-      <ul id={`${id}-list`} role="listbox" aria-label={t().shell.palette} class="palette-list">
-        {found.map((command, index) => (
-          // The keyboard is the field's: the list only shows what it chose.
-          // oxlint-disable-next-line click-events-have-key-events
-          <li
-            key={command.key}
-            id={`${id}-${index}`}
-            role="option"
-            aria-selected={index === chosen}
-            onClick={() => run(index)}
-            onMouseMove={() => setChosen(index)}
-          >
-            <Icon name={command.icon} />
-            <span class="command-title">{command.title}</span>
-            {command.note !== undefined && <span class="soft small">{command.note}</span>}
-          </li>
-        ))}
-      </ul>
+      <Options id={id} commands={found} chosen={chosen} choose={setChosen} run={run} />
       {found.length === 0 && (
         <p class="palette-nothing" role="status">
           {t().shell.paletteNothing}
         </p>
       )}
     </dialog>
+  );
+}
+
+interface OptionsProps {
+  id: string;
+  commands: Command[];
+  chosen: number;
+  choose: (index: number) => void;
+  run: (index: number) => void;
+}
+
+/** The keyboard is the field's: the list shows what it chose, and takes the mouse. */
+function Options({ id, commands, chosen, choose, run }: OptionsProps) {
+  return (
+    <ul id={`${id}-list`} role="listbox" aria-label={t().shell.palette} class="palette-list">
+      {commands.map((command, index) => (
+        // oxlint-disable-next-line click-events-have-key-events
+        <li
+          key={command.key}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={index === chosen}
+          onClick={() => run(index)}
+          onMouseMove={() => choose(index)}
+        >
+          <Icon name={command.icon} />
+          <span class="command-title">{command.title}</span>
+          {command.note !== undefined && <span class="soft small">{command.note}</span>}
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -30,7 +30,7 @@ export async function getPasskey(
 async function run(ceremony: () => Promise<Credential | null>): Promise<object | null> {
   try {
     const credential = await ceremony();
-    return credential instanceof PublicKeyCredential ? (credential.toJSON() as object) : null;
+    return credential instanceof PublicKeyCredential ? credential.toJSON() : null;
   } catch (error) {
     // A person who closes the browser's window is told nothing more than that it was closed.
     if (error instanceof DOMException && (error.name === "NotAllowedError" || error.name === "AbortError")) return null;

@@ -1,9 +1,10 @@
 // Language and theme: all that the dashboard keeps in the browser.
 
 import { signal } from "@preact/signals";
-import { currentLanguage as language, LANGUAGES, type Language, loadLanguage } from "../i18n/index.ts";
+import { currentLanguage, LANGUAGES, type Language, loadLanguage } from "../i18n/index.ts";
+import { findLanguage } from "../i18n/find-language.ts";
 
-export { language };
+export { currentLanguage as language };
 
 export type Theme = "system" | "light" | "dark";
 const THEMES: Theme[] = ["system", "light", "dark"];
@@ -14,6 +15,7 @@ export const theme = signal<Theme>("system");
 export async function startPreferences(): Promise<void> {
   const kept = read("pombo-theme");
   setTheme(THEMES.find((each) => each === kept) ?? "system");
+  currentLanguage.subscribe((chosen) => void (document.documentElement.lang = chosen));
   await loadLanguage(LANGUAGES.find((each) => each === read("pombo-language")) ?? findLanguage(navigator.languages));
 }
 
@@ -28,16 +30,6 @@ export function setTheme(chosen: Theme): void {
 export async function setLanguage(chosen: Language | null): Promise<void> {
   keep("pombo-language", chosen);
   await loadLanguage(chosen ?? findLanguage(navigator.languages));
-}
-
-/** The first of a person's languages that there is; Portuguese of other places is closer to Portugal's. */
-export function findLanguage(wanted: readonly string[]): Language {
-  for (const tag of wanted.map((each) => each.toLowerCase())) {
-    if (tag === "pt-br") return "pt-BR";
-    if (tag === "pt" || tag.startsWith("pt-")) return "pt-PT";
-    if (tag === "en" || tag.startsWith("en-")) return "en";
-  }
-  return "en";
 }
 
 /** A browser may forbid storage; nothing depends on it. */

@@ -69,7 +69,7 @@ function open<C extends Call>(key: string, name: C, options: CallOptions<C>): En
     const running = new AbortController();
     entry.running = running;
     entry.isLoading.value = true;
-    const asked = call(name, { ...options, signal: running.signal } as CallOptions<C>);
+    const asked = call(name, { ...options, signal: running.signal });
     void asked.then(take, (error: unknown) => fail(error, running));
   }
   function take(answer: Answer<C>): void {

@@ -5,7 +5,7 @@ import { Icon, type IconName } from "./icon.tsx";
 
 export type Look = "primary" | "quiet" | "danger" | "bare";
 
-interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "icon"> {
+interface ButtonProps extends Omit<ButtonHTMLAttributes, "icon"> {
   look?: Look;
   icon?: IconName;
   /** Its work is running: it stays where it is and cannot be pressed. */

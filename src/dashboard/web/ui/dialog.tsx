@@ -64,9 +64,7 @@ export function ConfirmDialog({ title, children, action, isDangerous = true, wor
     <Dialog title={title} close={close}>
       <Form state={form}>
         <div class="prose">{children}</div>
-        {word !== undefined && (
-          <Field name="word" label={t().common.typeToConfirm(word)} autoComplete="off" pattern={word} />
-        )}
+        {word !== undefined && <Field name="word" label={t().common.typeToConfirm(word)} autoComplete="off" />}
         <div class="form-actions">
           <Button onClick={close}>{t().common.cancel}</Button>
           <Button type="submit" look={isDangerous ? "danger" : "primary"} isBusy={form.isBusy}>

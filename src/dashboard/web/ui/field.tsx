@@ -1,7 +1,7 @@
 // Fields of forms, with a label, a hint and the API's errors.
 
-import type { ComponentChildren, InputHTMLAttributes } from "preact";
-import { useId, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { t } from "../i18n/index.ts";
 import { ErrorText } from "./error-text.tsx";
 import { useFieldErrors } from "./form.tsx";
@@ -12,7 +12,7 @@ interface Described {
   hint?: ComponentChildren;
 }
 
-function useDescription({ name, hint }: Pick<Described, "name" | "hint">) {
+function useDescription({ name, hint }: Omit<Described, "label">) {
   const id = useId();
   const errors = useFieldErrors(name);
   const describedBy = [hint === undefined ? "" : `${id}-hint`, errors.length === 0 ? "" : `${id}-error`]
@@ -43,12 +43,36 @@ function useDescription({ name, hint }: Pick<Described, "name" | "hint">) {
   return { id, attributes, notes };
 }
 
-type FieldProps = Described & Omit<InputHTMLAttributes<HTMLInputElement>, "name" | "label">;
+type FieldProps = Described & {
+  type?: "text" | "email" | "password" | "search";
+  defaultValue?: string;
+  autoComplete?: string;
+  inputMode?: "text" | "numeric" | "email";
+  placeholder?: string;
+  required?: boolean;
+  isFocused?: boolean;
+  onInput?: (value: string) => void;
+};
 
-export function Field({ name, label, hint, type = "text", ...rest }: FieldProps) {
+export function Field({ name, label, hint, type = "text", isFocused = false, onInput, ...rest }: FieldProps) {
   const { id, attributes, notes } = useDescription({ name, hint });
   const [isShown, setShown] = useState(false);
-  const input = <input {...rest} {...attributes} type={isShown ? "text" : type} class="input" />;
+  const place = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isFocused) place.current?.focus();
+  }, []);
+  // Apart: the types know an input by the one type that is written out.
+  const typed: object = { type: isShown ? "text" : type };
+  const input = (
+    <input
+      {...rest}
+      {...attributes}
+      ref={place}
+      {...typed}
+      class="input"
+      onInput={(event) => onInput?.(event.currentTarget.value)}
+    />
+  );
   return (
     <div class="field">
       <label htmlFor={id}>{label}</label>

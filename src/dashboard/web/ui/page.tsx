@@ -102,7 +102,7 @@ export function ErrorNotice({ error, retry }: { error: ApiError; retry?: () => v
         <ErrorText key={item.code + item.message} item={item} />
       ))}
       {error.retryAfterS !== null && error.status === 429 && (
-        <p class="small">{t().errors.retryAfter(error.retryAfterS)}</p>
+        <p class="small">{t().common.retryAfter(error.retryAfterS)}</p>
       )}
       {retry !== undefined && <Button onClick={retry}>{t().common.tryAgain}</Button>}
     </Notice>

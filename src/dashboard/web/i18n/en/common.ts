@@ -1,6 +1,7 @@
 // Words of all pages, of errors and of the shell.
 
 export const common = {
+  retryAfter: (seconds: number) => (seconds === 1 ? "Try again in 1 second." : `Try again in ${seconds} seconds.`),
   cancel: "Cancel",
   close: "Close",
   save: "Save",
@@ -45,7 +46,6 @@ export const errors = {
   CROSS_SITE_REQUEST: "The browser sent this from another page. Open the dashboard anew.",
   HTTPS_REQUIRED: "The dashboard needs https here.",
   MISDIRECTED_REQUEST: "The dashboard is not reached under this host name.",
-  retryAfter: (seconds: number) => (seconds === 1 ? "Try again in 1 second." : `Try again in ${seconds} seconds.`),
 };
 
 export const shell = {
@@ -73,7 +73,7 @@ export const shell = {
   keyHelp: "This list",
   keyGo: (page: string) => `Go to ${page}`,
   keyClose: "Close",
-  then: "then",
+  chordJoint: "then",
   away: "The server cannot be reached. What you typed is kept; this page goes on by itself.",
   isBack: "The server is back.",
   notFoundTitle: "There is nothing here",

@@ -1,6 +1,7 @@
-import type { Messages } from "../index.ts";
+import type { Messages } from "../translation.ts";
 
 export const common: Messages["common"] = {
+  retryAfter: (seconds) => (seconds === 1 ? "Tente de novo em 1 segundo." : `Tente de novo em ${seconds} segundos.`),
   cancel: "Cancelar",
   close: "Fechar",
   save: "Salvar",
@@ -44,7 +45,6 @@ export const errors: Messages["errors"] = {
   CROSS_SITE_REQUEST: "O navegador enviou isto a partir de outra página. Abra o painel novamente.",
   HTTPS_REQUIRED: "Aqui o painel precisa de https.",
   MISDIRECTED_REQUEST: "O painel não está disponível neste endereço.",
-  retryAfter: (seconds) => (seconds === 1 ? "Tente de novo em 1 segundo." : `Tente de novo em ${seconds} segundos.`),
 };
 
 export const shell: Messages["shell"] = {
@@ -72,7 +72,7 @@ export const shell: Messages["shell"] = {
   keyHelp: "Esta lista",
   keyGo: (page) => `Ir para ${page}`,
   keyClose: "Fechar",
-  then: "depois",
+  chordJoint: "depois",
   away: "Não foi possível contatar o servidor. O que você digitou está guardado; a página continua sozinha.",
   isBack: "O servidor voltou.",
   notFoundTitle: "Não há nada aqui",

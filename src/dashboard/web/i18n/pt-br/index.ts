@@ -1,5 +1,5 @@
 // Português do Brasil.
-import type { Messages } from "../index.ts";
+import type { Messages } from "../translation.ts";
 import { account } from "./account.ts";
 import { common, errors, roles, shell } from "./common.ts";
 import { entrance } from "./entrance.ts";

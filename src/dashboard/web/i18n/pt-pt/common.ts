@@ -1,6 +1,8 @@
-import type { Messages } from "../index.ts";
+import type { Messages } from "../translation.ts";
 
 export const common: Messages["common"] = {
+  retryAfter: (seconds) =>
+    seconds === 1 ? "Tente de novo dentro de 1 segundo." : `Tente de novo dentro de ${seconds} segundos.`,
   cancel: "Cancelar",
   close: "Fechar",
   save: "Guardar",
@@ -44,8 +46,6 @@ export const errors: Messages["errors"] = {
   CROSS_SITE_REQUEST: "O navegador enviou isto a partir de outra página. Abra o painel de novo.",
   HTTPS_REQUIRED: "Aqui o painel precisa de https.",
   MISDIRECTED_REQUEST: "O painel não está disponível neste endereço.",
-  retryAfter: (seconds) =>
-    seconds === 1 ? "Tente de novo dentro de 1 segundo." : `Tente de novo dentro de ${seconds} segundos.`,
 };
 
 export const shell: Messages["shell"] = {
@@ -73,7 +73,7 @@ export const shell: Messages["shell"] = {
   keyHelp: "Esta lista",
   keyGo: (page) => `Ir para ${page}`,
   keyClose: "Fechar",
-  then: "depois",
+  chordJoint: "depois",
   away: "Não é possível contactar o servidor. O que escreveu mantém-se; a página continua sozinha.",
   isBack: "O servidor está de volta.",
   notFoundTitle: "Aqui não há nada",

@@ -1,4 +1,4 @@
-import type { Messages } from "../index.ts";
+import type { Messages } from "../translation.ts";
 
 export const workspace: Messages["workspace"] = {
   home: "Início",

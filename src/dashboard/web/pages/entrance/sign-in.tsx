@@ -34,7 +34,7 @@ export function SignIn() {
   return (
     <Frame title={words.signInTitle}>
       <Form state={form}>
-        <Field name="email" type="email" label={words.email} autoComplete="username webauthn" autoFocus required />
+        <Field name="email" type="email" label={words.email} autoComplete="username webauthn" isFocused required />
         <Field name="password" type="password" label={words.password} autoComplete="current-password" required />
         {needsCode && (
           <Field
@@ -43,7 +43,7 @@ export function SignIn() {
             hint={words.codeHint}
             autoComplete="one-time-code"
             inputMode="text"
-            autoFocus
+            isFocused
             required
           />
         )}
