@@ -51,7 +51,7 @@ export function Emails() {
           onChange={(status) => go({ status: findStatus(status) })}
         />
         <Form state={{ ...search, error }} label={words.searchGo}>
-          <Field key={filter.to} name="to" type="search" label={words.search} defaultValue={filter.to} autoComplete="off" spellcheck={false} />
+          <Field key={filter.to} name="to" type="search" label={words.search} defaultValue={filter.to} autoComplete="off" />
           <Button type="submit" icon="search">
             {words.searchGo}
           </Button>

@@ -127,7 +127,7 @@ function CreateDialog({ domains, made, close }: { domains: Domain[]; made: (key:
   return (
     <Dialog title={words.create} close={close}>
       <Form state={form}>
-        <Field name="name" label={words.name} hint={words.nameHint} maxLength={100} autoComplete="off" autoFocus />
+        <Field name="name" label={words.name} hint={words.nameHint} autoComplete="off" isFocused />
         <Select
           name="domainId"
           label={words.domain}

@@ -41,8 +41,8 @@ export function AddDomainForm({ added }: { added: (id: string) => void }) {
         label={words.name}
         hint={words.nameHint}
         autoComplete="off"
-        inputMode="url"
-        spellcheck={false}
+        inputMode="text"
+       
       />
       <div class="form-actions">
         <Button type="submit" look="primary" isBusy={form.isBusy}>

@@ -22,7 +22,7 @@ export function InviteDialog({ made, close }: { made: (invitation: MadeInvitatio
   return (
     <Dialog title={people.invite} close={close}>
       <Form state={form}>
-        <Field name="email" type="email" label={words.email} autoComplete="off" autoFocus />
+        <Field name="email" type="email" label={words.email} autoComplete="off" isFocused />
         <fieldset class="choices">
           <legend>{people.role}</legend>
           {ROLES.filter((role) => role !== "owner" || may("own")).map((role) => (
