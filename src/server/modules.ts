@@ -78,6 +78,9 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
       magicLinks: config.dashboard.magicLinks,
     },
     members,
+    recordAudit: audit.recordAudit,
+    keyring,
+    signInsPerMinute: config.rateLimits.failedAuthPerMinute,
   });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
@@ -169,9 +172,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients, accounts].map((each) =>
-        each.routes(),
-      ),
+      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
+      ...accounts.routes(),
       ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       audit.routes(shared),
       webhooks.createRoutes({ findPlan, ...shared }),

@@ -12,6 +12,8 @@ export type UserStore = ReturnType<typeof openUserStore>;
 
 /** Users, their passkeys and recovery codes. */
 export function openUserStore({ orm }: Db) {
+  const isCode = (userId: number, hash: string) => and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash));
+
   return {
     insert: (row: typeof users.$inferInsert): UserRow => orm.insert(users).values(row).returning().get(),
     byId: (id: number): UserRow | undefined => orm.select().from(users).where(eq(users.id, id)).get(),
@@ -54,12 +56,10 @@ export function openUserStore({ orm }: Db) {
     },
     countRecoveryCodes: (userId: number): number =>
       orm.select({ count: count() }).from(recoveryCodes).where(eq(recoveryCodes.userId, userId)).get()?.count ?? 0,
+    hasRecoveryCode: (userId: number, hash: string): boolean =>
+      orm.select().from(recoveryCodes).where(isCode(userId, hash)).get() !== undefined,
     /** Whether there was such a code; it is gone then. */
     useRecoveryCode: (userId: number, hash: string): boolean =>
-      orm
-        .delete(recoveryCodes)
-        .where(and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash)))
-        .returning({ hash: recoveryCodes.hash })
-        .all().length === 1,
+      orm.delete(recoveryCodes).where(isCode(userId, hash)).returning({ hash: recoveryCodes.hash }).all().length === 1,
   };
 }
