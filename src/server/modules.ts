@@ -67,7 +67,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const { recordAudit } = audit;
   const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread, recordAudit };
-  const members = createMembers(context, stores, audit);
+  const members = createMembers(context, stores, config, audit);
   const accounts = createAccounts(context, stores, {
     site: { url: config.dashboard.url, trustedProxies: trusted },
     hostname: config.hostname,
@@ -124,6 +124,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const workspaces = createWorkspaces(context, stores, config, {
     ...shared,
+    findNamedPlan: plans.findNamedPlan,
     forgetLanes: (laneIds) => emails.worker.forgetLanes(laneIds),
     deleted(domainIds) {
       for (const id of domainIds) keychain.forget(id);
@@ -175,7 +176,9 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
       ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
       ...accounts.routes(),
       ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      workspaces.ownRoutes(),
       audit.routes(shared),
+      ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),
       live.routes(),
