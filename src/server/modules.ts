@@ -68,20 +68,6 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const { recordAudit } = audit;
   const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread, recordAudit };
   const members = createMembers(context, stores, config, audit);
-  const accounts = createAccounts(context, stores, {
-    site: { url: config.dashboard.url, trustedProxies: trusted },
-    hostname: config.hostname,
-    instance: {
-      version: BUILD.version,
-      isSandbox: options.isSandbox ?? false,
-      canMail: config.dashboard.from !== null,
-      magicLinks: config.dashboard.magicLinks,
-    },
-    members,
-    recordAudit: audit.recordAudit,
-    keyring,
-    signInsPerMinute: config.rateLimits.failedAuthPerMinute,
-  });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
   const events = createEvents(context, stores, { db, keyring });
@@ -109,6 +95,21 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     memory: environment.memory,
     afterCommit: (notify) => afterCommit.run(notify),
     show: config.log.addresses === "full" ? (words) => words : redact,
+  });
+  const accounts = createAccounts(context, stores, {
+    site: { url: config.dashboard.url, trustedProxies: trusted },
+    hostname: config.hostname,
+    instance: {
+      version: BUILD.version,
+      isSandbox: options.isSandbox ?? false,
+      canMail: config.dashboard.from !== null,
+      magicLinks: config.dashboard.magicLinks,
+    },
+    members,
+    recordAudit,
+    keyring,
+    sendSystemMail: emails.sendSystemMail,
+    signInsPerMinute: config.rateLimits.failedAuthPerMinute,
   });
   const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };
   const sms = createSms({ ...smsContext, resolver: resolvers.callResolver }, stores, config);

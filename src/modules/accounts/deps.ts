@@ -4,12 +4,14 @@ import type { Context } from "../../platform/context.ts";
 import type { Role } from "../../platform/http/auth.ts";
 import type { DashboardSite } from "../../platform/http/browser-request.ts";
 import type { LinkStore } from "./link-store.ts";
+import type { SendSystemMail } from "../emails/system-mail.ts";
 import type { RecordAudit } from "../audit/record.ts";
 import type { ExpiringMap } from "./expiring-map.ts";
 import type { Passkeys } from "./factors/passkeys.ts";
 import type { Passwords } from "./factors/passwords.ts";
 import type { SecondFactorDeps } from "./factors/second-factor.ts";
 import type { SignInLimits } from "./sign-in/limits.ts";
+import type { MagicMailLimit } from "./magic.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { UserStore } from "./store.ts";
 
@@ -54,6 +56,8 @@ export interface AccountDeps
   passwords: Passwords;
   passkeys: Passkeys;
   limits: SignInLimits;
+  mayMailMagicLink: MagicMailLimit;
+  sendSystemMail: SendSystemMail;
   /** Secrets for an authenticator app that nobody uses yet, by user. */
   pendingSecrets: ExpiringMap<number, Uint8Array>;
   recordAudit: RecordAudit;

@@ -6,10 +6,12 @@ import { createPurge } from "../../platform/db/purge.ts";
 import type { AccountDeps, AccountStores } from "./deps.ts";
 import { type CreatedLink, insertLink, type LinkRequest } from "./links.ts";
 import { ExpiringMap } from "./expiring-map.ts";
+import { createMagicMailLimit } from "./magic.ts";
 import { factorRoutes } from "./routes/factor-routes.ts";
 import { Passkeys } from "./factors/passkeys.ts";
 import { createPasswords } from "./factors/passwords.ts";
 import { linkRoutes } from "./routes/link-routes.ts";
+import { meRoutes } from "./routes/me-routes.ts";
 import { passkeyRoutes } from "./routes/passkey-routes.ts";
 import { signInRoutes } from "./routes/sign-in-routes.ts";
 import { sessionRoutes } from "./routes/session-routes.ts";
@@ -23,7 +25,10 @@ const MAX_EARLY_CODES = 1_000;
 const PENDING_SECRET_MS = 30 * MINUTE_MS;
 const MAX_PENDING_SECRETS = 1_000;
 
-type AccountModuleDeps = Pick<AccountDeps, "site" | "hostname" | "instance" | "members" | "recordAudit" | "keyring"> & {
+type AccountModuleDeps = Pick<
+  AccountDeps,
+  "site" | "hostname" | "instance" | "members" | "recordAudit" | "keyring" | "sendSystemMail"
+> & {
   /** From one address; 0 = no limit. */
   signInsPerMinute: number;
 };
@@ -46,6 +51,7 @@ export function createAccounts(context: Context, stores: AccountStores, module: 
     ...module,
     passwords: createPasswords(),
     passkeys: new Passkeys(context),
+    mayMailMagicLink: createMagicMailLimit(clock),
     limits: createSignInLimits(clock, module.signInsPerMinute),
     early: new ExpiringMap(MAX_EARLY_CODES, EARLY_CODE_MS, clock),
     pendingSecrets: new ExpiringMap(MAX_PENDING_SECRETS, PENDING_SECRET_MS, clock),
@@ -57,7 +63,8 @@ export function createAccounts(context: Context, stores: AccountStores, module: 
     return sessions.purge(now, MEMBER_AGES, OPERATOR_AGES);
   });
   return {
-    routes: () => [signInRoutes, linkRoutes, sessionRoutes, passkeyRoutes, factorRoutes].map((each) => each(deps)),
+    routes: () =>
+      [signInRoutes, meRoutes, linkRoutes, sessionRoutes, passkeyRoutes, factorRoutes].map((each) => each(deps)),
     verifySession: createSessionVerifier(deps),
     endSessions: (userId, except) => void sessions.endOfUser(userId, except),
     createLink: (request) => insertLink(request, deps),

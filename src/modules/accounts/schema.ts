@@ -4,7 +4,7 @@ import { Type } from "@sinclair/typebox";
 import { comparableAddress, parseAddress } from "../../protocols/mime/address.ts";
 import { LINK_KINDS, ROLES, SESSION_METHODS } from "../../platform/db/schema/people.ts";
 import { dateTime, identifier, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
-import { bodyObject, named, namedObject } from "../../platform/http/openapi.ts";
+import { bodyObject, namedObject } from "../../platform/http/openapi.ts";
 import { checkLine, checkName, choice, nullable, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 
 export const LANGUAGES = ["en", "pt-PT", "pt-BR"] as const;
@@ -75,15 +75,12 @@ export const LinkToken = bodyObject("LinkToken", { token });
 
 const challengeId = uuid("Of the options that the passkey answers.");
 
-const response = named(
-  "PasskeyResponse",
-  Type.Object(
-    {
-      id: Type.String({ description: "The id of the credential, base64url.", examples: ["bXkga2V5"] }),
-      response: Type.Object({}, { description: "What the authenticator signed." }),
-    },
-    { description: "The PublicKeyCredential, as its toJSON() gives it." },
-  ),
+const response = Type.Object(
+  {
+    id: Type.String({ description: "The id of the credential, base64url.", examples: ["bXkga2V5"] }),
+    response: Type.Object({}, { description: "What the authenticator signed." }),
+  },
+  { description: "The PublicKeyCredential, as its toJSON() gives it." },
 );
 
 export const PasskeySignIn = bodyObject("PasskeySignIn", { challengeId, response });
@@ -110,23 +107,19 @@ export const PasskeyRequest = bodyObject("PasskeyRequest", {
 
 export const PasskeyCreate = bodyObject("PasskeyCreate", { challengeId, response, name: passkeyName });
 
-export const Proof = named(
-  "Proof",
-  objectWith(
-    bodyObject("Proof", {
-      password: Type.Optional(password),
-      code: Type.Optional(code),
-      challengeId: Type.Optional(challengeId),
-      response: Type.Optional(response),
-    }),
-    (value) => {
-      if (value.challengeId === undefined && value.response === undefined)
-        return value.password === undefined ? { path: ["password"], message: "is required, or a passkey" } : null;
-      const missing =
-        value.challengeId === undefined ? "challengeId" : value.response === undefined ? "response" : null;
-      return missing === null ? null : { path: [missing], message: "is required with the rest of a passkey" };
-    },
-  ),
+export const Proof = objectWith(
+  bodyObject("Proof", {
+    password: Type.Optional(password),
+    code: Type.Optional(code),
+    challengeId: Type.Optional(challengeId),
+    response: Type.Optional(response),
+  }),
+  (value) => {
+    if (value.challengeId === undefined && value.response === undefined)
+      return value.password === undefined ? { path: ["password"], message: "is required, or a passkey" } : null;
+    const missing = value.challengeId === undefined ? "challengeId" : value.response === undefined ? "response" : null;
+    return missing === null ? null : { path: [missing], message: "is required with the rest of a passkey" };
+  },
 );
 
 export const NewPassword = bodyObject("NewPassword", { password });

@@ -83,7 +83,7 @@ export function sealTotpSecret(user: Pick<UserRow, "uid">, secret: Uint8Array, k
   return Buffer.from(keyring.seal(secret, nameTotpSecret(user)));
 }
 
-export function openTotpSecret(
+function openTotpSecret(
   user: Pick<UserRow, "uid">,
   sealed: Uint8Array,
   { keyring }: Pick<SecondFactorDeps, "keyring">,

@@ -27,6 +27,7 @@ export function factorRoutes(deps: AccountDeps) {
           tag: TAG,
           summary: "Set one's password",
           description: "At least 15 characters, or 12 with an authenticator app. All other sessions end.",
+          keys: ["sessionCookie"],
           responses: answers(200, Me, CHANGE),
         }),
       },
@@ -37,6 +38,7 @@ export function factorRoutes(deps: AccountDeps) {
         tag: TAG,
         summary: "Begin to use an authenticator app",
         description: "The secret is for the app. Nothing changes before a code of it is sent with PUT.",
+        keys: ["sessionCookie"],
         responses: answers(200, TotpSecret, [400, 401, 403, 413, 415, 503]),
       }),
     })
@@ -51,6 +53,7 @@ export function factorRoutes(deps: AccountDeps) {
           summary: "Use an authenticator app from now on",
           description:
             "Sign-ins with the password ask for a code then. Each of the recovery codes replaces one; they are shown only in this answer.",
+          keys: ["sessionCookie"],
           responses: answers(200, RecoveryCodes, CHANGE),
         }),
       },
@@ -68,6 +71,7 @@ export function factorRoutes(deps: AccountDeps) {
           tag: TAG,
           summary: "Use no authenticator app any more",
           description: "The recovery codes are removed with it.",
+          keys: ["sessionCookie"],
           responses: answers(200, Me, [401, 403, 503]),
         }),
       },

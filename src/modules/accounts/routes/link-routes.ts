@@ -1,44 +1,33 @@
 import { Elysia } from "elysia";
-import { personCaller } from "../../../platform/http/auth.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { record } from "../factors/change-factors.ts";
 import type { AccountDeps } from "../deps.ts";
-import { describeMe } from "../me.ts";
-import { Link, LinkToken, LinkUse, Me, MeChange } from "../schema.ts";
+import { requestMagicLink } from "../magic.ts";
+import { Link, LinkToken, LinkUse, MagicLinkRequest, MagicLinkRequested, Me } from "../schema.ts";
 import { inspectLink, useLink } from "../use-link.ts";
 
 const TAG = "Sign-in";
 
 export function linkRoutes(deps: AccountDeps) {
   return new Elysia({ name: "links", prefix: "/api/v1/auth" })
-    .get("/me", ({ request }) => ({ data: describeMe(personCaller(request).sessionId, deps) }), {
-      detail: describe({
-        id: "getMe",
-        tag: TAG,
-        summary: "Get the person who is signed in",
-        description: "With their session, the ways in which they can sign in, and their workspaces.",
-        responses: answers(200, Me, [401, 403]),
-      }),
-    })
-    .patch(
-      "/me",
-      async ({ request, body }) => {
-        const { userId, sessionId } = personCaller(request);
-        await deps.commit(() => {
-          deps.users.update(userId, body);
-          record({ request, userId, sessionId }, "account.changed", deps, body);
-        });
-        return { data: describeMe(sessionId, deps) };
+    .post(
+      "/magic",
+      ({ request, body, set }) => {
+        requestMagicLink({ request, set }, body.email, deps);
+        set.status = 202;
+        return { data: { requested: true } };
       },
       {
-        ...jsonBody(MeChange),
+        ...jsonBody(MagicLinkRequest),
         detail: describe({
-          id: "updateMe",
+          id: "sendMagicLink",
           tag: TAG,
-          summary: "Change one's name or language",
-          description: "Members that are left out stay as they are.",
-          responses: answers(200, Me, [400, 401, 403, 413, 415, 422, 503]),
+          summary: "Have a link to sign in mailed",
+          description:
+            "For members, where the operator allows it. The answer is the same whether there is such an account or not; " +
+            "the link works in this browser, for 15 minutes, once.",
+          isOpen: true,
+          responses: answers(202, MagicLinkRequested, [400, 403, 404, 413, 415, 422, 429]),
         }),
       },
     )

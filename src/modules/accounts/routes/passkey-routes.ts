@@ -36,6 +36,7 @@ export function passkeyRoutes(deps: AccountDeps) {
         tag: TAG,
         summary: "List one's passkeys",
         description: "Those of the person who is signed in, the oldest first.",
+        keys: ["sessionCookie"],
         responses: answers(200, Type.Array(Passkey), [401, 403]),
       }),
     })
@@ -53,6 +54,7 @@ export function passkeyRoutes(deps: AccountDeps) {
           tag: TAG,
           summary: "Add a passkey",
           description: "Begin with POST /api/v1/auth/passkeys/options, `for` = `register`.",
+          keys: ["sessionCookie"],
           responses: answers(201, Passkey, CHANGE),
         }),
       },
@@ -72,6 +74,7 @@ export function passkeyRoutes(deps: AccountDeps) {
           tag: TAG,
           summary: "Remove a passkey",
           description: "The last way to sign in cannot be removed.",
+          keys: ["sessionCookie"],
           responses: answers(200, Deleted, [401, 403, 404, 409, 422, 503]),
         }),
       },

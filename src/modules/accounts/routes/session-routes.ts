@@ -1,15 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { personCaller } from "../../../platform/http/auth.ts";
-import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import { toIsoTime } from "../../../platform/http/times.ts";
 import type { AccountDeps } from "../deps.ts";
 import { record } from "../factors/change-factors.ts";
-import { EndedSessions, Proof, Proved, Session } from "../schema.ts";
-import { prove } from "../sign-in/prove.ts";
+import { EndedSessions, Session } from "../schema.ts";
 import type { SessionRow } from "../session-store.ts";
 import { isAlive } from "../sessions.ts";
 
@@ -17,18 +15,6 @@ const TAG = "Sign-in";
 
 export function sessionRoutes(deps: AccountDeps) {
   return new Elysia({ name: "sessions", prefix: "/api/v1/auth" })
-    .post("/proof", async ({ request, body }) => ({ data: await prove(request, body, deps) }), {
-      ...jsonBody(Proof),
-      detail: describe({
-        id: "createProof",
-        tag: TAG,
-        summary: "Prove again who one is",
-        description:
-          "With `password` and, where an authenticator app is used, `code`; or with a passkey: `challengeId` and `response`. " +
-          "Dangerous acts ask for it with PROOF_REQUIRED when the last proof is older than 10 minutes.",
-        responses: answers(200, Proved, [400, 401, 403, 413, 415, 422, 429, 503]),
-      }),
-    })
     .get(
       "/sessions",
       ({ request }) => {
@@ -43,6 +29,7 @@ export function sessionRoutes(deps: AccountDeps) {
           tag: TAG,
           summary: "List one's sessions",
           description: "Where the person is signed in, the last used first.",
+          keys: ["sessionCookie"],
           responses: answers(200, Type.Array(Session), [401, 403]),
         }),
       },
@@ -67,6 +54,7 @@ export function sessionRoutes(deps: AccountDeps) {
           tag: TAG,
           summary: "End a session",
           description: "Its next request is refused.",
+          keys: ["sessionCookie"],
           responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },
@@ -88,6 +76,7 @@ export function sessionRoutes(deps: AccountDeps) {
           tag: TAG,
           summary: "End all other sessions",
           description: "Only this one goes on.",
+          keys: ["sessionCookie"],
           responses: answers(200, EndedSessions, [401, 403, 503]),
         }),
       },

@@ -67,6 +67,7 @@ export function signInRoutes(deps: AccountDeps) {
           tag: TAG,
           summary: "Sign out",
           description: "The session ends, and its cookie is removed.",
+          keys: ["sessionCookie"],
           responses: answers(200, SignedOut, [401, 403, 503]),
         }),
       },
