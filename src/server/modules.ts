@@ -1,6 +1,7 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
+import { findDashboard } from "../config/dashboard-place.ts";
 import { createAccounts } from "../modules/accounts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
@@ -109,6 +110,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     recordAudit,
     keyring,
     sendSystemMail: emails.sendSystemMail,
+    pages: shared.pages,
+    place: config.dashboard.enabled ? findDashboard(config) : null,
     signInsPerMinute: config.rateLimits.failedAuthPerMinute,
   });
   const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };
@@ -176,7 +179,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     routes: (operator: OperatorDeps): AnyElysia[] => [
       ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
       ...accounts.routes(),
-      ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       workspaces.ownRoutes(),
       audit.routes(shared),
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
@@ -187,21 +190,21 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [
       workspaces.routes(),
-      ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
     ],
   };
 }
 
 type ForOperator = Record<
-  "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "sms",
+  "accounts" | "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { workspaces, suppressions, recipients, domains, inboundMail, sms } = modules;
+  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, sms } = modules;
   return [
-    ...[workspaces, suppressions, recipients, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
+    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts].flatMap((each) => each.operatorRoutes()),
     operatorRoutes(operator),
     ...sms.operatorRoutes(),
   ];

@@ -11,7 +11,6 @@ import type { Passkeys } from "./factors/passkeys.ts";
 import type { Passwords } from "./factors/passwords.ts";
 import type { SecondFactorDeps } from "./factors/second-factor.ts";
 import type { SignInLimits } from "./sign-in/limits.ts";
-import type { MagicMailLimit } from "./magic.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { UserStore } from "./store.ts";
 
@@ -37,6 +36,8 @@ export interface Members {
   findInvitation(token: string): OpenInvitation | undefined;
   /** The user joins, inside the caller's transaction. Throws LINK_USED and ALREADY_MEMBER. */
   acceptInvitation(accepted: { token: string; userId: number; request: Request }): void;
+  /** Inside a transaction: the user leaves all workspaces. Those that have no owner any more. */
+  removeOfUser(userId: number): { id: string; name: string }[];
 }
 
 export interface OpenInvitation {
@@ -56,7 +57,6 @@ export interface AccountDeps
   passwords: Passwords;
   passkeys: Passkeys;
   limits: SignInLimits;
-  mayMailMagicLink: MagicMailLimit;
   sendSystemMail: SendSystemMail;
   /** Secrets for an authenticator app that nobody uses yet, by user. */
   pendingSecrets: ExpiringMap<number, Uint8Array>;

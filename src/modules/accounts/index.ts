@@ -3,10 +3,9 @@
 import type { AnyElysia } from "elysia";
 import type { Component, Context } from "../../platform/context.ts";
 import { createPurge } from "../../platform/db/purge.ts";
-import type { AccountDeps, AccountStores } from "./deps.ts";
+import type { AccountStores } from "./deps.ts";
 import { type CreatedLink, insertLink, type LinkRequest } from "./links.ts";
 import { ExpiringMap } from "./expiring-map.ts";
-import { createMagicMailLimit } from "./magic.ts";
 import { factorRoutes } from "./routes/factor-routes.ts";
 import { Passkeys } from "./factors/passkeys.ts";
 import { createPasswords } from "./factors/passwords.ts";
@@ -16,6 +15,7 @@ import { passkeyRoutes } from "./routes/passkey-routes.ts";
 import { signInRoutes } from "./routes/sign-in-routes.ts";
 import { sessionRoutes } from "./routes/session-routes.ts";
 import { createSignInLimits } from "./sign-in/limits.ts";
+import { type OperatorAccountDeps, operatorAccountRoutes } from "./operator-routes.ts";
 import { createSessionVerifier, MEMBER_AGES, OPERATOR_AGES, type VerifySession } from "./sessions.ts";
 
 const MINUTE_MS = 60_000;
@@ -26,8 +26,8 @@ const PENDING_SECRET_MS = 30 * MINUTE_MS;
 const MAX_PENDING_SECRETS = 1_000;
 
 type AccountModuleDeps = Pick<
-  AccountDeps,
-  "site" | "hostname" | "instance" | "members" | "recordAudit" | "keyring" | "sendSystemMail"
+  OperatorAccountDeps,
+  "site" | "hostname" | "instance" | "members" | "pages" | "recordAudit" | "place" | "keyring" | "sendSystemMail"
 > & {
   /** From one address; 0 = no limit. */
   signInsPerMinute: number;
@@ -35,6 +35,7 @@ type AccountModuleDeps = Pick<
 
 interface Accounts extends Required<Pick<Component, "start" | "stop">> {
   routes(): AnyElysia[];
+  operatorRoutes(): AnyElysia[];
   verifySession: VerifySession;
   /** Ends all sessions of a user, but for `except`, inside the caller's transaction. */
   endSessions(userId: number, except?: number): void;
@@ -45,13 +46,12 @@ interface Accounts extends Required<Pick<Component, "start" | "stop">> {
 /** Nothing begins to act before start(). */
 export function createAccounts(context: Context, stores: AccountStores, module: AccountModuleDeps): Accounts {
   const { clock } = context;
-  const deps: AccountDeps = {
+  const deps: OperatorAccountDeps = {
     ...context,
     ...stores,
     ...module,
     passwords: createPasswords(),
     passkeys: new Passkeys(context),
-    mayMailMagicLink: createMagicMailLimit(clock),
     limits: createSignInLimits(clock, module.signInsPerMinute),
     early: new ExpiringMap(MAX_EARLY_CODES, EARLY_CODE_MS, clock),
     pendingSecrets: new ExpiringMap(MAX_PENDING_SECRETS, PENDING_SECRET_MS, clock),
@@ -65,6 +65,7 @@ export function createAccounts(context: Context, stores: AccountStores, module: 
   return {
     routes: () =>
       [signInRoutes, meRoutes, linkRoutes, sessionRoutes, passkeyRoutes, factorRoutes].map((each) => each(deps)),
+    operatorRoutes: () => operatorAccountRoutes(deps),
     verifySession: createSessionVerifier(deps),
     endSessions: (userId, except) => void sessions.endOfUser(userId, except),
     createLink: (request) => insertLink(request, deps),

@@ -1,11 +1,9 @@
 // Sign-in by a mailed link: for members where the operator allows it, and only in the browser that asked.
 
-import type { Clock } from "../../platform/clock.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import { type Arrival, requireOwnArrival } from "../../platform/http/browser-request.ts";
 import { clientNetwork } from "../../platform/http/client-address.ts";
 import { notFound } from "../../platform/http/errors.ts";
-import { TokenBuckets } from "../../platform/http/token-buckets.ts";
 import type { AccountDeps } from "./deps.ts";
 import { insertLink, LIFETIME_MS } from "./links.ts";
 import { writeNonce } from "./nonce.ts";
@@ -13,18 +11,6 @@ import { toUserAddress } from "./schema.ts";
 import type { Exchange } from "./sign-in/begin-session.ts";
 import type { UserRow } from "./store.ts";
 import { createToken } from "./token.ts";
-
-const HOUR_MS = 3_600_000;
-const MAILS_PER_HOUR = 5;
-
-/** Takes one of the mails to an address; false: there were enough for now. */
-export type MagicMailLimit = (email: string) => boolean;
-
-export function createMagicMailLimit(clock: Pick<Clock, "now">): MagicMailLimit {
-  const rate = { name: "links", rate: MAILS_PER_HOUR, perMs: HOUR_MS, burst: MAILS_PER_HOUR };
-  const buckets = new TokenBuckets<string>(rate);
-  return (email) => buckets.take(email, clock.now()) === 0;
-}
 
 /** The answer comes at once and is always the same: nobody learns whether there is such an account. */
 export function requestMagicLink({ request, set }: Exchange, typed: string, deps: AccountDeps): void {
@@ -35,7 +21,7 @@ export function requestMagicLink({ request, set }: Exchange, typed: string, deps
   set.headers["set-cookie"] = writeNonce(arrival, nonce, LIFETIME_MS.magic / 1_000);
   const email = toUserAddress(typed);
   const user = deps.users.byEmail(email);
-  if (user === undefined || user.isOperator || !deps.mayMailMagicLink(email)) return;
+  if (user === undefined || user.isOperator || !deps.limits.mayMailLink(email)) return;
   deps
     .commit(() => {
       const { path, expiresAt } = insertLink({ kind: "magic", userId: user.id, email, browserHash }, deps);

@@ -37,6 +37,7 @@ export function createMembers(
   return {
     findMembership: stores.members.findMembership,
     listOfUser: stores.members.listOfUser,
+    removeOfUser: (userId: number) => stores.members.removeOfUser(userId),
     operatorEntered: createEntryNote(deps),
     findInvitation: (token: string) => findInvitation(token, deps),
     /** Inside the caller's transaction. Throws 409 and 410. */

@@ -89,6 +89,21 @@ export function openMemberStore({ orm, changes }: Db) {
       changes.note(workspaceId, "members");
       orm.update(memberships).set({ role }).where(isOne(workspaceId, userId)).run();
     },
+    /** Inside a transaction: the person leaves all workspaces. Those that have no owner any more. */
+    removeOfUser(userId: number): { id: string; name: string }[] {
+      const left = orm
+        .select({ workspaceId: workspaces.id, id: workspaces.uid, name: workspaces.name, role: memberships.role })
+        .from(memberships)
+        .innerJoin(workspaces, eq(workspaces.id, memberships.workspaceId))
+        .where(and(eq(memberships.userId, userId), isNull(workspaces.deletedAt)))
+        .orderBy(asc(workspaces.name), asc(workspaces.id))
+        .all();
+      for (const { workspaceId } of left) changes.note(workspaceId, "members");
+      orm.delete(memberships).where(eq(memberships.userId, userId)).run();
+      return left
+        .filter(({ workspaceId, role }) => role === "owner" && countMembers(workspaceId, "owner") === 0)
+        .map(({ id, name }) => ({ id, name }));
+    },
     delete({ workspaceId, userId }: MemberKey): void {
       changes.note(workspaceId, "members");
       orm.delete(memberships).where(isOne(workspaceId, userId)).run();

@@ -17,6 +17,7 @@ const REMEMBERED_MS = 15 * MINUTE_MS;
 const MAX_REMEMBERED = 10_000;
 /** Challenges for passkeys, which cost only memory. */
 const CHALLENGES_PER_MINUTE = 60;
+const LINKS_PER_HOUR = 5;
 
 export interface Attempt {
   /** Null: it has no address, and is not counted. */
@@ -32,6 +33,8 @@ export interface SignInLimits {
   attempt<T>(attempt: Attempt, work: () => Promise<T>): Promise<T>;
   /** Throws RATE_LIMITED when a network asked for too many challenges. */
   countChallenge(network: string | null): void;
+  /** Takes one of the links that are mailed to an address; false: there were enough for now. */
+  mayMailLink(email: string): boolean;
 }
 
 interface Failures {
@@ -46,6 +49,12 @@ export function createSignInLimits(clock: Pick<Clock, "now">, perMinute: number)
     rate === 0 ? null : new TokenBuckets<string>({ name, rate, perMs: MINUTE_MS, burst: rate });
   const networks = bucket("sign-ins", perMinute);
   const challenges = bucket("challenges", perMinute === 0 ? 0 : CHALLENGES_PER_MINUTE);
+  const links = new TokenBuckets<string>({
+    name: "links",
+    rate: LINKS_PER_HOUR,
+    perMs: 60 * MINUTE_MS,
+    burst: LINKS_PER_HOUR,
+  });
   const accounts = new ExpiringMap<string, Failures>(MAX_REMEMBERED, REMEMBERED_MS, clock);
 
   const take = (buckets: TokenBuckets<string> | null, network: string | null) => {
@@ -87,6 +96,7 @@ export function createSignInLimits(clock: Pick<Clock, "now">, perMinute: number)
       }
     },
     countChallenge: (network) => take(challenges, network),
+    mayMailLink: (email) => links.take(email, clock.now()) === 0,
   };
 }
 
