@@ -17,8 +17,8 @@ export const home = {
   rateComplaints: (percent: string, limit: string) =>
     `${percent} dos seus emails tiveram reclamações em 7 dias; a partir de ${limit}, emails novos são recusados.`,
   rateHelp: "Tire das listas os endereços devolvidos e escreva só para quem pediu.",
-  domainPending: (domain: string) => `${domain} espera pelos registros DNS`,
-  domainWarning: (domain: string) => `O registro DNS de ${domain} sumiu: o envio vai parar`,
+  domainPending: (of: string) => `${of} espera pelos registros DNS`,
+  domainWarning: (of: string) => `O registro DNS de ${of} sumiu: o envio vai parar`,
   domainShow: "Ver os registros",
   quotaMonth: (used: string, limit: string) => `${used} de ${limit} emails neste mês`,
   quotaHelpDay: "Acima disso, emails novos são recusados até a meia-noite UTC.",
@@ -26,7 +26,7 @@ export const home = {
   delayed: (count: string) => `Atrasados: ${count}. Os servidores pediram para tentar mais tarde.`,
   stepDomain: "Adicione o domínio do qual você envia",
   stepDomainText: "Os emails são assinados em nome dele. Você publica alguns registros DNS, e o pombo fica de olho.",
-  stepDomainDone: (domain: string) => `Você envia de ${domain}`,
+  stepDomainDone: (of: string) => `Você envia de ${of}`,
   stepKeyText: "Seu aplicativo a mostra em cada requisição.",
   stepKeyDone: "Você tem uma chave de API",
   stepEmailText: (address: string) => `Vai para ${address}. Clique no botão ou execute isto em um terminal:`,
@@ -41,10 +41,10 @@ export const home = {
 export const domain = {
   ...ptPt.domain,
   nameHint: "Como em eu@exemplo.com.br: exemplo.com.br",
-  records: (domain: string) => `Registros DNS de ${domain}`,
+  records: (of: string) => `Registros DNS de ${of}`,
   recordsText: "Publique-os no seu provedor de DNS. O primeiro é o que decide; os outros ajudam os emails a chegar.",
   statusMissing: "Faltando",
-  verified: (domain: string) => `${domain} está verificado: você já pode enviar.`,
+  verified: (of: string) => `${of} está verificado: você já pode enviar.`,
   watch: "O pombo também verifica sozinho; isto muda quando os registros forem vistos.",
 };
 

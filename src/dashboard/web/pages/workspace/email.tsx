@@ -1,5 +1,6 @@
 // One email: what it is, what happened to it and why, and what can be done.
 
+import type { ComponentChildren } from "preact";
 import {
   Button,
   call,
@@ -94,24 +95,45 @@ function Now({ email }: { email: EmailRecord }) {
 
 function Facts({ email }: { email: EmailRecord }) {
   const words = t().email;
-  const facts = [
-    [words.from, <bdi>{email.from}</bdi>],
-    [words.to, <bdi>{email.to}</bdi>],
-    ...(email.replyTo === null ? [] : [[words.replyTo, <bdi>{email.replyTo}</bdi>]]),
-    [words.created, <Time value={email.createdAt} isFull />],
-    ...(email.deliveredAt === null ? [] : [[words.delivered, <Time value={email.deliveredAt} isFull />]]),
-    ...(email.providerId === null ? [] : [[words.messageId, <code>{email.providerId}</code>]]),
-    [words.id, <code>{email.id}</code>],
-  ] as const;
   return (
     <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={String(name)}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      <Fact name={words.from}>
+        <bdi>{email.from}</bdi>
+      </Fact>
+      <Fact name={words.to}>
+        <bdi>{email.to}</bdi>
+      </Fact>
+      {email.replyTo !== null && (
+        <Fact name={words.replyTo}>
+          <bdi>{email.replyTo}</bdi>
+        </Fact>
+      )}
+      <Fact name={words.created}>
+        <Time value={email.createdAt} isFull />
+      </Fact>
+      {email.deliveredAt !== null && (
+        <Fact name={words.delivered}>
+          <Time value={email.deliveredAt} isFull />
+        </Fact>
+      )}
+      {email.providerId !== null && (
+        <Fact name={words.messageId}>
+          <code>{email.providerId}</code>
+        </Fact>
+      )}
+      <Fact name={words.id}>
+        <code>{email.id}</code>
+      </Fact>
     </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
   );
 }
 
@@ -162,17 +184,13 @@ function Contents({ email: { html, text } }: { email: EmailRecord }) {
       {text !== null && (
         <details open>
           <summary>{words.contentsText}</summary>
-          <pre class="message" dir="auto" tabIndex={0}>
-            {text}
-          </pre>
+          <textarea class="message" dir="auto" rows={10} readOnly value={text} aria-label={words.contentsText} />
         </details>
       )}
       {html !== null && (
         <details open={text === null}>
           <summary>{words.contentsHtml}</summary>
-          <pre class="message" tabIndex={0}>
-            {html}
-          </pre>
+          <textarea class="message" dir="ltr" rows={14} readOnly value={html} aria-label={words.contentsHtml} />
         </details>
       )}
     </Card>

@@ -1,6 +1,24 @@
 // The list of emails. Its filter and page are in the address, so that the way back leads to the same place.
 
-import { Button, Card, type Data, EmptyState, ErrorNotice, Field, Form, formatNumber, Loading, type Meta, Page, Pagination, Select, t, useCall, useForm, useLocation } from "../../kit.ts";
+import {
+  Button,
+  Card,
+  type Data,
+  EmptyState,
+  ErrorNotice,
+  Field,
+  Form,
+  formatNumber,
+  Loading,
+  type Meta,
+  Page,
+  Pagination,
+  Select,
+  t,
+  useCall,
+  useForm,
+  useLocation,
+} from "../../kit.ts";
 import { EmailTable } from "./parts/email-table.tsx";
 
 const PER_PAGE = 50;
@@ -51,7 +69,14 @@ export function Emails() {
           onChange={(status) => go({ status: findStatus(status) })}
         />
         <Form state={{ ...search, error }} label={words.searchGo}>
-          <Field key={filter.to} name="to" type="search" label={words.search} defaultValue={filter.to} autoComplete="off" />
+          <Field
+            key={filter.to}
+            name="to"
+            type="search"
+            label={words.search}
+            defaultValue={filter.to}
+            autoComplete="off"
+          />
           <Button type="submit" icon="search">
             {words.searchGo}
           </Button>
@@ -93,7 +118,11 @@ function findStatus(word: string | undefined): Status | undefined {
 }
 
 function readFilter(query: Record<string, string>): Filter {
-  return { status: findStatus(query["status"]), to: query["to"] ?? "", page: Math.max(1, Math.trunc(Number(query["page"])) || 1) };
+  return {
+    status: findStatus(query["status"]),
+    to: query["to"] ?? "",
+    page: Math.max(1, Math.trunc(Number(query["page"])) || 1),
+  };
 }
 
 /** What is empty is not asked for. */

@@ -57,10 +57,7 @@ export function Home() {
       <Needs {...state} isNew={isNew} showDomain={showDomain} />
       {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.data.usage.apiKeys > 0} showDomain={showDomain} />}
       {emails.data.length > 0 && (
-        <Card
-          title={words.latest}
-          actions={<LinkButton href={workspacePath("emails")}>{words.latestAll}</LinkButton>}
-        >
+        <Card title={words.latest} actions={<LinkButton href={workspacePath("emails")}>{words.latestAll}</LinkButton>}>
           <EmailTable emails={emails.data} />
         </Card>
       )}

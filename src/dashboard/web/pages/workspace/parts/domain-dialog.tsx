@@ -36,14 +36,7 @@ export function AddDomainForm({ added }: { added: (id: string) => void }) {
   });
   return (
     <Form state={form}>
-      <Field
-        name="domain"
-        label={words.name}
-        hint={words.nameHint}
-        autoComplete="off"
-        inputMode="text"
-       
-      />
+      <Field name="domain" label={words.name} hint={words.nameHint} autoComplete="off" inputMode="text" />
       <div class="form-actions">
         <Button type="submit" look="primary" isBusy={form.isBusy}>
           {words.add}

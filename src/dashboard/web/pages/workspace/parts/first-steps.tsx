@@ -168,7 +168,7 @@ function Arrived({ id, status }: { id: string; status: string | undefined }) {
   const isDelivered = findStatus(id, status) === "delivered";
   return (
     <p class="arrived">
-      <StatusBadge id={id} status={status} />
+      {!isDelivered && <StatusBadge id={id} status={status} />}
       <LinkButton look="bare" href={workspacePath(`emails/${id}`)}>
         {words.stepDeliveredShow}
       </LinkButton>

@@ -15,6 +15,8 @@ export interface HomeState {
 export function Flow({ workspace, domains, emails }: HomeState) {
   const words = t().home;
   const lastDelivered = emails.map(({ deliveredAt }) => deliveredAt).find((at) => at !== null);
+  // The stream tells of it before the time is read.
+  const isFlowing = emails.some(({ id, status }) => ["delivered", "sent"].includes(findStatus(id, status)));
   const isSlow = emails.some(({ id, status }) => findStatus(id, status) === "delivery_delayed");
   const [tone, title] =
     workspace.block !== null
@@ -23,14 +25,14 @@ export function Flow({ workspace, domains, emails }: HomeState) {
         ? (["slow", words.flowSetup] as const)
         : isSlow
           ? (["slow", words.flowSlow] as const)
-          : (["good", lastDelivered === undefined ? words.flowReady : words.flowOn] as const);
+          : (["good", isFlowing ? words.flowOn : words.flowReady] as const);
   return (
     <p class={`flow ${tone}`}>
       <span class="dot" aria-hidden="true" />
       <strong>{title}</strong>
       <span class="soft">
         {lastDelivered === undefined ? (
-          words.flowNone
+          !isFlowing && words.flowNone
         ) : (
           <>
             {words.flowLast} <Time value={lastDelivered} />

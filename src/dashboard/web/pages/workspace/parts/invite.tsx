@@ -28,10 +28,8 @@ export function InviteDialog({ made, close }: { made: (invitation: MadeInvitatio
           {ROLES.filter((role) => role !== "owner" || may("own")).map((role) => (
             <label key={role} class="choice">
               <input type="radio" name="role" value={role} defaultChecked={role === "member"} />
-              <span>
-                <strong>{t().roles[role]}</strong>
-                <span class="small soft">{people[`${role}Text`]}</span>
-              </span>
+              <strong>{t().roles[role]}</strong>
+              <span class="small soft">{people[`${role}Text`]}</span>
             </label>
           ))}
         </fieldset>

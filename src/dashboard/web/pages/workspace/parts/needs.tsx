@@ -11,7 +11,6 @@ import {
   t,
   Time,
   type Tone,
-  useCall,
   workspacePath,
 } from "../../../kit.ts";
 import type { HomeState } from "./flow.tsx";
@@ -37,13 +36,12 @@ interface NeedsProps extends HomeState {
 }
 
 export function Needs({ workspace, usage, domains, isNew, showDomain }: NeedsProps) {
-  const delayed = useCall("GET /api/v1/emails", { query: { status: "delivery_delayed", limit: "1" } });
   const needs = [
     ...describeBlock(workspace),
     ...describeRates(workspace),
     ...domains.flatMap((domain) => describeDomain(domain, isNew, showDomain)),
     ...describeQuota(usage),
-    ...describeDelayed(delayed.meta?.total ?? 0),
+    ...describeDelayed(workspace.emailsDelayed),
   ];
   if (needs.length === 0) return null;
   return (

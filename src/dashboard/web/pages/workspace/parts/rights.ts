@@ -11,7 +11,7 @@ const ROLES = {
 };
 
 /** Somebody who is here without being a member is an operator. */
-export function findRole(): string {
+function findRole(): string {
   return workspace.value?.role ?? "operator";
 }
 
