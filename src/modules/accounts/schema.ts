@@ -132,6 +132,13 @@ export const MagicLinkRequested = namedObject("MagicLinkRequested", {
   requested: Type.Boolean({ description: "Always true, whether there is such an account or not.", examples: [true] }),
 });
 
+export const AddressLinkRequested = namedObject("AddressLinkRequested", {
+  requested: Type.Boolean({
+    description: "False: the address is proved already, or there were enough links for now.",
+    examples: [true],
+  }),
+});
+
 export const PasskeyOptions = namedObject("PasskeyOptions", {
   challengeId: identifier("Goes back with the passkey's response."),
   options: Type.Object(
