@@ -7,7 +7,7 @@ import { t } from "./i18n/index.ts";
 import { LinkPage } from "./pages/entrance/link.tsx";
 import { Redirect } from "./pages/entrance/redirect.tsx";
 import { SignIn } from "./pages/entrance/sign-in.tsx";
-import { Start } from "./pages/entrance/start.tsx";
+import { CreateWorkspace, Start } from "./pages/entrance/start.tsx";
 import { startLive } from "./state/live.ts";
 import { watchServer } from "./state/reconnect.ts";
 import { loadMe, me, workspace, workspaceId } from "./state/session.ts";
@@ -44,8 +44,9 @@ export function App() {
 function Pages() {
   const { path, route } = useLocation();
   useEffect(() => listenToKeys(route), [route]);
-  // Before the pages are drawn: their calls are about it.
-  workspaceId.value = /^\/dashboard\/w\/([^/]+)/.exec(path)?.[1] ?? null;
+  // Before the pages are drawn: their calls are about it. Elsewhere the last one stays at the side.
+  const named = /^\/dashboard\/w\/([^/]+)/.exec(path)?.[1];
+  workspaceId.value = named ?? workspaceId.value ?? me.value?.workspaces[0]?.id ?? null;
   if (ENTRANCE.test(path)) return <Entrance />;
   if (me.value === undefined) return <Loading />;
   if (me.value === null) return <Redirect to={`/dashboard/signin?next=${encodeURIComponent(path)}`} />;
@@ -56,8 +57,9 @@ function Pages() {
       <WhenItFails>
         <Router onRouteChange={arrive}>
           <Route path="/dashboard" component={Start} />
+          <Route path="/dashboard/new" component={CreateWorkspace} />
           <Route path="/dashboard/account" component={Account} />
-          <Route path="/dashboard/w/:workspace/*" component={Workspace} />
+          <Route path="/dashboard/w/:workspace/:page?/:id?" component={Workspace} />
           <Route default component={NotFound} />
         </Router>
       </WhenItFails>

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { call } from "../../api/client.ts";
 import { t } from "../../i18n/index.ts";
-import { loadMe, me, workspacePath } from "../../state/session.ts";
+import { loadMe, me, workspace, workspacePath } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { SecretDialog } from "../../ui/dialog.tsx";
 import { Field } from "../../ui/field.tsx";
@@ -13,10 +13,9 @@ import { EmptyState, Page } from "../../ui/page.tsx";
 import { Redirect } from "./redirect.tsx";
 
 export function Start() {
-  const [created, setCreated] = useState<{ id: string; key: string } | null>(null);
-  const first = me.value?.workspaces[0];
-  if (created === null && first !== undefined) return <Redirect to={workspacePath("", first.id)} />;
-  if (me.value?.user.isOperator === true) return <CreateWorkspace created={created} setCreated={setCreated} />;
+  const first = workspace.value ?? me.value?.workspaces[0];
+  if (first !== undefined) return <Redirect to={workspacePath("", first.id)} />;
+  if (me.value?.user.isOperator === true) return <CreateWorkspace />;
   const words = t().entrance;
   return (
     <Page title={words.noWorkspaceTitle}>
@@ -25,12 +24,9 @@ export function Start() {
   );
 }
 
-interface CreateProps {
-  created: { id: string; key: string } | null;
-  setCreated: (created: CreateProps["created"]) => void;
-}
-
-function CreateWorkspace({ created, setCreated }: CreateProps) {
+/** /dashboard/new, and where an operator has none. */
+export function CreateWorkspace() {
+  const [created, setCreated] = useState<{ id: string; key: string } | null>(null);
   const { route } = useLocation();
   const words = t().entrance;
   const form = useForm(async ({ name = "" }) => {
