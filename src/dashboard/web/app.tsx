@@ -59,7 +59,7 @@ function Pages() {
           <Route path="/dashboard" component={Start} />
           <Route path="/dashboard/new" component={CreateWorkspace} />
           <Route path="/dashboard/account" component={Account} />
-          <Route path="/dashboard/w/:workspace/:page?/:id?" component={Workspace} />
+          <Route path="/dashboard/w/:workspace/:page*" component={Workspace} />
           <Route default component={NotFound} />
         </Router>
       </WhenItFails>
