@@ -202,6 +202,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       receive: inboundMail.receive,
       domains,
       accounts,
+      members,
       smsStores: stores.sms,
       sms,
       get replicator() {
