@@ -211,6 +211,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       receive: inboundMail.receive,
       domains,
       accounts,
+      members,
       smsStores: stores.sms,
       sms,
       get replicator() {
