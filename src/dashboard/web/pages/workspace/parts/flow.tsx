@@ -28,8 +28,10 @@ export function Flow({ workspace, domains, emails }: HomeState) {
           : (["good", isFlowing ? words.flowOn : words.flowReady] as const);
   return (
     <p class={`flow ${tone}`}>
-      <span class="dot" aria-hidden="true" />
-      <strong>{title}</strong>
+      <strong>
+        <span class="dot" aria-hidden="true" />
+        {title}
+      </strong>
       <span class="soft">
         {lastDelivered === undefined ? (
           !isFlowing && words.flowNone
