@@ -24,19 +24,20 @@ export interface Look {
 export class Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
+  /** Where its pages may ask. */
+  readonly origin: string;
   /** `GET /path`, in order; of other hosts `GET http://…`. */
   readonly requests: string[] = [];
-  readonly #origin: string;
   readonly #complaints: string[] = [];
   readonly #allowed: RegExp[] = [/^answer: GET \/api\/v1\/auth\/me 401$/];
 
   private constructor(context: BrowserContext, page: Page, origin: string) {
     this.context = context;
     this.page = page;
-    this.#origin = origin;
+    this.origin = origin;
   }
 
-  /** Opens an empty page. `origin` is where the page may ask. */
+  /** Opens an empty page. */
   static async open(browser: Browser, origin: string, look: Look = {}): Promise<Visitor> {
     const context = await browser.newContext({
       viewport: { width: look.width ?? 1280, height: look.height ?? 800 },
@@ -87,7 +88,7 @@ export class Visitor {
       const { protocol, origin } = new URL(request.url());
       if (protocol === "data:" || protocol === "blob:" || protocol === "about:") return;
       this.requests.push(this.#name(request));
-      if (origin !== this.#origin) this.#complaints.push(`stranger: ${this.#name(request)}`);
+      if (origin !== this.origin) this.#complaints.push(`stranger: ${this.#name(request)}`);
     });
     this.context.on("response", (response: Response) => {
       if (response.status() < 400) return;
@@ -108,6 +109,6 @@ export class Visitor {
 
   #name(request: Request): string {
     const { origin, pathname, search } = new URL(request.url());
-    return `${request.method()} ${origin === this.#origin ? "" : origin}${pathname}${search}`;
+    return `${request.method()} ${origin === this.origin ? "" : origin}${pathname}${search}`;
   }
 }
