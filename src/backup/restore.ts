@@ -7,12 +7,8 @@ import { join } from "node:path";
 import type { Environment } from "../platform/context.ts";
 import { lockHeld } from "../platform/instance-lock.ts";
 import type { Config } from "../config/config.ts";
-import {
-  type DatabaseContents,
-  readContents,
-  markWaitingUncertain,
-  readSchemaState,
-} from "../platform/db/file/inspect-file.ts";
+import { type DatabaseContents, readContents, readSchemaState } from "../platform/db/file/inspect-file.ts";
+import { settleEarlierTime } from "../platform/db/file/earlier-time.ts";
 import { MIGRATIONS } from "../platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "../platform/db/open.ts";
 import { getDatabaseBytes, putDatabaseBack } from "../platform/db/file/snapshot.ts";
@@ -144,7 +140,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
       settings.set("delivery_paused", formatPause({ reason, since: now, restorePoint }));
       settings.set("key_check", keyring.checkValue());
       if (mark !== null) settings.set("marker", JSON.stringify(mark));
-      markWaitingUncertain(db.sqlite);
+      settleEarlierTime(db.sqlite, now);
     })();
     if (!isKeyOfEnvironment && !existsSync(config.secrets.instanceKeyFile))
       writeInstanceKey(config.secrets.instanceKeyFile, keyText);

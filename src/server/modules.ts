@@ -12,6 +12,7 @@ import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
 import { type OperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
+import { createLive } from "../modules/live/index.ts";
 import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
@@ -137,6 +138,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
+  const live = createLive(context, stores.emails, db.changes);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
@@ -157,6 +159,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     suppressions,
     recipients,
     apiKeys,
+    live,
     idempotency,
     fileShrink,
     growth,
@@ -168,6 +171,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
       ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       webhooks.createRoutes({ findPlan, pages: shared.pages }),
       events.createRoutes(apiKeys.verifyKey),
+      live.routes(),
     ],
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [

@@ -90,7 +90,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => resolvers.close());
     closers.push(() => resolvers.watch.stop());
     const modules = createModules(options, core, resolvers);
-    const { emails, sms, webhooks, domains, inboundMail, events } = modules;
+    const { emails, sms, webhooks, domains, inboundMail, events, live } = modules;
     closers.push(() => emails.stop());
     closers.push(() => domains.stop());
     const clockWatch = watchClock({ environment, worker: emails.worker, webhooks, sms, stores });
@@ -175,6 +175,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       await deferred.stop();
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
       events.stop();
+      live.stop();
       // In parallel: a slow client must not keep the workers claiming, nor use up the service manager's patience.
       const unrecorded = await Promise.all([
         emails.drain(graceMs),

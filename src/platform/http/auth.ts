@@ -190,7 +190,18 @@ export function operatorCaller(request: Request): void {
 export function personCaller(request: Request): Extract<Caller, { kind: "person" }> {
   const caller = getCaller(request);
   if (caller.kind === "person") return caller;
-  throw new AppError("API_KEY_RESTRICTED", "This is for people who are signed in, not for API keys", {
+  throw forPeople();
+}
+
+/** The person who acts in a workspace; 403 for every key. */
+export function memberCaller(request: Request): Extract<Caller, { kind: "member" }> {
+  const caller = getCaller(request);
+  if (caller.kind === "member") return caller;
+  throw forPeople();
+}
+
+function forPeople(): AppError {
+  return new AppError("API_KEY_RESTRICTED", "This is for people who are signed in, not for API keys", {
     hint: "Sign in to the dashboard.",
   });
 }

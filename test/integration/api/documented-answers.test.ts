@@ -3,7 +3,7 @@ import { type Instance, type RequestOptions, startInstance } from "../../support
 import { mail } from "../../support/dsn/mails.ts";
 import { bounce, complaintAbout, inboundMessage } from "../../support/inbound/messages.ts";
 import { documentOf, operationsOf } from "./document.ts";
-import { ROUTES } from "./documented-routes.ts";
+import { LIVE_STREAM, ROUTES } from "./documented-routes.ts";
 import { faultsAgainst } from "./json-schema.ts";
 import { omit, UNKNOWN_ID } from "../../support/api/kit.ts";
 
@@ -330,6 +330,8 @@ test("answers of real requests are as documented, of every route", async () => {
     ]);
   }
   expect(
-    Object.keys(ROUTES).filter((route) => !examples.some((example) => example.route === route && example.status < 300)),
+    Object.keys(ROUTES)
+      .filter((route) => route !== LIVE_STREAM)
+      .filter((route) => !examples.some((example) => example.route === route && example.status < 300)),
   ).toEqual([]);
 });

@@ -55,6 +55,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/operator/held-suppressions": OPERATOR_READ_STATUSES,
   "POST /api/v1/operator/held-suppressions/apply": ["200", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/held-suppressions/drop": ["200", ...OPERATOR_CHANGE_STATUSES],
+  "GET /api/v1/workspace/live": ["200", "403", "422", "503"],
   "GET /api/v1/workspace/usage": ["200", "401", "403", "422"],
   "GET /api/v1/domains/{id}": ["200", "401", "403", "404", "422"],
   "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
@@ -93,3 +94,6 @@ export const ROUTES: Record<string, string[]> = {
   "GET /health": ["200"],
   "GET /ready": ["200", "503"],
 };
+
+/** Its answer has no end, and only people get it: test/integration/people/live.test.ts. */
+export const LIVE_STREAM = "GET /api/v1/workspace/live";
