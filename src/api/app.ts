@@ -8,6 +8,7 @@ import type { Context } from "../platform/context.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 import { markAsOperator, OPERATOR_PATHS, getOwner, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
 import { type BodyDeps, type BodyLimits, bodyPlugin } from "../platform/http/body/read.ts";
+import { getCookieName } from "../platform/http/browser-request.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { errorsPlugin, methodNotAllowed, notFound, type OnRefused } from "../platform/http/errors.ts";
 import { type MethodTable, createMethodTable } from "../platform/http/methods.ts";
@@ -54,6 +55,7 @@ export interface ApiOptions extends AppOptions {
 export function createApi(options: ApiOptions): AnyElysia {
   const { routes, clock, verifyKey, creation, planNames, exampleDomain, numbering, bodyLimits, issues, beside } =
     options;
+  const { dashboardUrl, ...people } = options.people;
   const isForOperator = (path: string) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS);
   let document: Promise<unknown> | null = null;
   // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
@@ -64,6 +66,7 @@ export function createApi(options: ApiOptions): AnyElysia {
       planNames,
       bodyLimits,
       isForOperator,
+      sessionCookie: getCookieName({ isHttps: dashboardUrl !== null }),
     });
   const documented: AnyElysia[] = [
     ...routes,
@@ -77,7 +80,6 @@ export function createApi(options: ApiOptions): AnyElysia {
     isCreationOpen: creation === "open",
   });
   const isOpen = (method: string, path: string) => creation === "open" && method === "POST" && path === WORKSPACES_PATH;
-  const { dashboardUrl, ...people } = options.people;
   const findPerson = createPersonFinder({ ...people, clock, site: { url: dashboardUrl, trustedProxies: trusted } });
   const rules = { isOpen, isForOperator, findPerson };
   return createApp(

@@ -161,7 +161,7 @@ export const ConfigSchema = Type.Object({
   records: Type.Object({
     retentionMs: duration(
       ["30d", "3650d"],
-      "How long emails and SMS are kept, with their attempts; totals then count them no more.",
+      "How long emails, SMS and the audit are kept, with all attempts; totals then count them no more.",
       "400d",
     ),
   }),

@@ -57,12 +57,16 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const { db, stores, keyring, committer, guard, pause, counters } = core;
   const { clock, random, log, steady = clock } = environment;
   const context: Context & Pick<Core, "guard"> = { commit: committer.commit, clock, steady, random, log, guard };
-  const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread };
   const keychain = openKeychain(stores.domains, keyring);
   const reporters = new KnownReporters(clock);
 
   const trusted = parseRanges(config.http.trustedProxies);
-  const audit = createAudit(context, stores, { findNetwork: (request) => clientNetwork(request, trusted) });
+  const audit = createAudit(context, stores, {
+    findNetwork: (request) => clientNetwork(request, trusted),
+    retentionMs: config.records.retentionMs,
+  });
+  const { recordAudit } = audit;
+  const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread, recordAudit };
   const members = createMembers(context, stores, audit);
   const accounts = createAccounts(context, stores, {
     site: { url: config.dashboard.url, trustedProxies: trusted },
@@ -169,7 +173,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
         each.routes(),
       ),
       ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
-      webhooks.createRoutes({ findPlan, pages: shared.pages }),
+      audit.routes(shared),
+      webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),
       live.routes(),
     ],

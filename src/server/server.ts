@@ -163,9 +163,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    const { idempotency, fileShrink, growth, workspaces, accounts } = modules;
-    for (const each of [idempotency, fileShrink, growth, accounts, emails, sms, workspaces, domains, webhooks])
-      await deferred.run(() => begin(each));
+    const { accounts, audit, idempotency, fileShrink, growth, workspaces } = modules;
+    const purges = [audit, idempotency, fileShrink, growth, accounts];
+    for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;

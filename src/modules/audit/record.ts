@@ -3,6 +3,7 @@
 import type { Context } from "../../platform/context.ts";
 import { getCaller } from "../../platform/http/auth.ts";
 import { newId } from "../../platform/uuid.ts";
+import { formatKeyName } from "../api-keys/key.ts";
 import type { AuditStore } from "./store.ts";
 
 export interface AuditEntry {
@@ -52,5 +53,5 @@ function findActor(request: Request, userId: number | undefined, audit: AuditSto
     return { userId: caller.userId, actor: audit.findEmail(caller.userId) ?? `user ${caller.userId}` };
   if (caller.kind !== "key") return { userId: null, actor: caller.kind };
   const key = audit.findKey(caller.keyId);
-  return { userId: null, actor: `${key?.name ?? "API key"} (svc_${key?.prefix ?? ""}…)` };
+  return { userId: null, actor: formatKeyName(key?.name ?? "API key", key?.prefix ?? "") };
 }

@@ -8,17 +8,18 @@ import type { QueueStore } from "../emails/queue/store.ts";
 import type { OperatorWorkspaceDeps } from "./operator/deps.ts";
 import { operatorWorkspaceRoutes } from "./operator/routes.ts";
 import { createWorkspacePurge, type WorkspacePurgeDeps } from "./purge.ts";
-import { workspaceRoutes } from "./routes.ts";
+import { type WorkspaceDeps, workspaceRoutes } from "./routes.ts";
 
 interface WorkspaceStores
   extends
     Pick<WorkspacePurgeDeps, "purges" | "domains">,
     Pick<OperatorWorkspaceDeps, "workspaces" | "keys" | "credits" | "senderIds" | "usage" | "emails" | "settings"> {
   webhooks: OperatorWorkspaceDeps["webhooks"];
+  members: WorkspaceDeps["members"];
   queue: Pick<QueueStore, "forgetLanes">;
 }
 
-interface WorkspaceModuleDeps extends Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged"> {
+interface WorkspaceModuleDeps extends Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged" | "recordAudit"> {
   pages: ListPages;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;

@@ -206,6 +206,12 @@ function forPeople(): AppError {
   });
 }
 
+/** False: a member who may know of messages and not read them. Every key may. */
+export function mayReadContent(request: Request): boolean {
+  const caller = getCaller(request);
+  return caller.kind !== "member" || (caller.role !== "viewer" && caller.role !== "operator");
+}
+
 /** Throws 403 when a person who asks for something dangerous has not proved lately who they are. Keys are not asked. */
 export function requireFreshProof(request: Request): void {
   const caller = getCaller(request);

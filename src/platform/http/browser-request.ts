@@ -65,7 +65,7 @@ export function requireSameOrigin(request: Request, { origin: own }: Arrival): v
 }
 
 /** `__Host-`: the browser binds it to this host and to https. On plain http, from this machine only, there is no such thing. */
-function getCookieName({ isHttps }: Arrival): string {
+export function getCookieName({ isHttps }: Pick<Arrival, "isHttps">): string {
   return isHttps ? "__Host-pombo" : "pombo-session";
 }
 

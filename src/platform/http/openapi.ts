@@ -184,8 +184,8 @@ interface Description {
   example?: object;
   /** It needs no key. */
   isOpen?: boolean;
-  /** The keys that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. */
-  keys?: ("apiKey" | "operatorKey")[];
+  /** The proofs of who calls that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. Where a key is taken, so is a session whose role allows it. */
+  keys?: ("apiKey" | "operatorKey" | "sessionCookie")[];
   headers?: { name: string; description: string }[];
 }
 

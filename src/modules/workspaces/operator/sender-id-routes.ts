@@ -21,7 +21,10 @@ export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
         const { uid, name, isDefault, priority, isNew } = await deps.commit(() => {
           const { id: workspaceId, uid: workspace } = findWorkspace(params.id, deps);
           const given = { isDefault: false, ...body, workspaceId, now: deps.clock.now() };
-          return { uid: workspace, ...addSenderId(given, deps.senderIds) };
+          const added = addSenderId(given, deps.senderIds);
+          const action = added.isNew ? "sender_id.added" : "sender_id.changed";
+          deps.recordAudit({ workspaceId, request, action, target: body.name });
+          return { uid: workspace, ...added };
         });
         deps.log.event(isNew ? "sender_id.added" : "sender_id.changed", { workspace: uid, name, isDefault, priority });
         set.status = isNew ? 201 : 200;
@@ -48,6 +51,7 @@ export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
         const uid = await deps.commit(() => {
           const { id: workspaceId, uid: workspace } = findWorkspace(params.id, deps);
           if (!removeSenderId(workspaceId, name, deps.senderIds)) throw noSuchSenderId();
+          deps.recordAudit({ workspaceId, request, action: "sender_id.deleted", target: name });
           return workspace;
         });
         deps.log.event("sender_id.deleted", { workspace: uid, name });
