@@ -10,6 +10,8 @@ const TOLD_LENGTH = 1500;
 /** The browser says so of each answer from 400 on and of each failed request; those are written down by themselves. */
 const NETWORK_WORDS = "Failed to load resource";
 
+type StorageState = Awaited<ReturnType<BrowserContext["storageState"]>>;
+
 export interface Look {
   /** CSS pixels. */
   width?: number;
@@ -19,6 +21,8 @@ export interface Look {
   language?: string;
   hasLessMotion?: boolean;
   timezone?: string;
+  /** Cookies of another profile that this one has too. */
+  storageState?: StorageState;
 }
 
 export class Visitor {
@@ -45,8 +49,8 @@ export class Visitor {
       locale: look.language ?? "en-GB",
       reducedMotion: look.hasLessMotion === true ? "reduce" : "no-preference",
       timezoneId: look.timezone ?? "Africa/Maputo",
-      ignoreHTTPSErrors: true,
       baseURL: origin,
+      ...(look.storageState === undefined ? {} : { storageState: look.storageState }),
     });
     context.setDefaultTimeout(STEP_TIMEOUT_MS);
     const visitor = new Visitor(context, await context.newPage(), origin);
