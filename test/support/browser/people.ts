@@ -11,6 +11,8 @@ export interface Place {
   operatorKey: string;
 }
 
+type Cookies = Awaited<ReturnType<Visitor["context"]["cookies"]>>;
+
 /** JSON whose shape the caller knows from the API. */
 // oxlint-disable-next-line no-explicit-any
 type Json = any;
@@ -89,4 +91,15 @@ export async function join(host: Visitor, workspaceId: string, newcomer: Newcome
   const { url } = await mustAsk(host, "POST /api/v1/workspace/invitations", invited);
   const body = { token: readToken(url as string), email, name, password: PASSWORD };
   await mustAsk(visitor, "POST /api/v1/auth/links/use", { body });
+}
+
+/** Of each sandbox, by its link. */
+const sandboxCookies = new Map<string, Cookies>();
+
+/** Makes the visitor the person whom a sandbox's own link signs in. The link works once; others share its session. */
+export async function signInToSandbox(visitor: Visitor, { dashboardUrl }: { dashboardUrl: string }): Promise<void> {
+  const cookies = sandboxCookies.get(dashboardUrl);
+  if (cookies !== undefined) return visitor.context.addCookies(cookies);
+  await mustAsk(visitor, "POST /api/v1/auth/links/use", { body: { token: readToken(dashboardUrl) } });
+  sandboxCookies.set(dashboardUrl, await visitor.context.cookies());
 }
