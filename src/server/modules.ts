@@ -1,6 +1,7 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
+import { findDashboard } from "../config/dashboard-place.ts";
 import { createAccounts } from "../modules/accounts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
@@ -67,7 +68,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const { recordAudit } = audit;
   const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread, recordAudit };
-  const members = createMembers(context, stores, audit);
+  const members = createMembers(context, stores, config, audit);
   const accounts = createAccounts(context, stores, {
     site: { url: config.dashboard.url, trustedProxies: trusted },
     hostname: config.hostname,
@@ -78,6 +79,9 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
       magicLinks: config.dashboard.magicLinks,
     },
     members,
+    ...audit,
+    pages: shared.pages,
+    place: config.dashboard.enabled ? findDashboard(config) : null,
   });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
@@ -121,6 +125,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const workspaces = createWorkspaces(context, stores, config, {
     ...shared,
+    findNamedPlan: plans.findNamedPlan,
     forgetLanes: (laneIds) => emails.worker.forgetLanes(laneIds),
     deleted(domainIds) {
       for (const id of domainIds) keychain.forget(id);
@@ -172,8 +177,10 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
       ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients, accounts].map((each) =>
         each.routes(),
       ),
-      ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      workspaces.ownRoutes(),
       audit.routes(shared),
+      ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),
       live.routes(),
@@ -181,21 +188,21 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [
       workspaces.routes(),
-      ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
     ],
   };
 }
 
 type ForOperator = Record<
-  "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "sms",
+  "accounts" | "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { workspaces, suppressions, recipients, domains, inboundMail, sms } = modules;
+  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, sms } = modules;
   return [
-    ...[workspaces, suppressions, recipients, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
+    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts].flatMap((each) => each.operatorRoutes()),
     operatorRoutes(operator),
     ...sms.operatorRoutes(),
   ];

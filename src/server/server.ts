@@ -163,8 +163,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    const { accounts, audit, idempotency, fileShrink, growth, workspaces } = modules;
-    const purges = [audit, idempotency, fileShrink, growth, accounts];
+    const { accounts, members, audit, idempotency, fileShrink, growth, workspaces } = modules;
+    const purges = [audit, idempotency, fileShrink, growth, accounts, members];
     for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {

@@ -14,6 +14,7 @@ import { openEventStore } from "../modules/events/store.ts";
 import { openIdempotencyStore } from "../modules/idempotency/store.ts";
 import { openInboxStore } from "../modules/inbound-mail/store.ts";
 import { openKeyStore } from "../modules/api-keys/store.ts";
+import { openInvitationStore } from "../modules/members/invitation-store.ts";
 import { openMemberStore } from "../modules/members/store.ts";
 import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
@@ -49,6 +50,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     sessions: openSessionStore(db),
     links: openLinkStore(db),
     members: openMemberStore(db),
+    invitations: openInvitationStore(db),
     audit: openAuditStore(db),
     domains: openDomainStore(db),
     emails,

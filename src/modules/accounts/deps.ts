@@ -26,6 +26,8 @@ export interface InstanceFacts {
 export interface Members {
   /** The workspaces of a user. */
   listOfUser(userId: number): { id: string; name: string; role: Role }[];
+  /** Inside a transaction: the user leaves all workspaces. Those that have no owner any more. */
+  removeOfUser(userId: number): { id: string; name: string }[];
 }
 
 export interface AccountDeps extends Pick<Context, "commit" | "clock" | "random" | "log">, AccountStores {

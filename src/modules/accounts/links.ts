@@ -1,8 +1,11 @@
 // One-use links: an operator's first sign-in, a lost account, sign-in by mail, the proof of an address, the sandbox.
 
+import type { Clock } from "../../platform/clock.ts";
 import type { Context } from "../../platform/context.ts";
 import { AppError } from "../../platform/errors.ts";
+import { toIsoTime } from "../../platform/http/times.ts";
 import type { LinkRow, LinkStore } from "./link-store.ts";
+import type { DashboardLink } from "./operator-schema.ts";
 import { createToken, hashToken, isToken } from "./token.ts";
 
 const MINUTE_MS = 60_000;
@@ -42,7 +45,19 @@ export interface CreatedLink {
   expiresAt: number;
 }
 
-export interface LinkDeps extends Pick<Context, "clock" | "random"> {
+/** Where the dashboard is, and the command that brings it to another machine, if it needs one. */
+export interface LinkPlace {
+  origin: string;
+  tunnel: string | null;
+}
+
+/** A link as it is shown to who hands it on. */
+export function showLink({ path, expiresAt }: CreatedLink, { origin, tunnel }: LinkPlace): typeof DashboardLink.static {
+  return { url: origin + path, expiresAt: toIsoTime(expiresAt), tunnel };
+}
+
+export interface LinkDeps extends Pick<Context, "random"> {
+  clock: Pick<Clock, "now">;
   links: LinkStore;
 }
 

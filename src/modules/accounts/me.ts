@@ -32,7 +32,7 @@ export function describeMe(sessionId: number, deps: AccountDeps): Static<typeof 
   };
 }
 
-function describeFactors(user: UserRow, { users }: AccountDeps) {
+export function describeFactors(user: UserRow, { users }: AccountDeps) {
   return {
     password: user.passwordHash !== null,
     totp: user.totpConfirmedAt !== null,

@@ -20,7 +20,7 @@ export function toUserAddress(address: string): string {
   return comparableAddress(parsed.mailbox);
 }
 
-const emailAddress = text(
+export const emailAddress = text(
   {
     minLength: 3,
     maxLength: MAX_ADDRESS,

@@ -1,6 +1,8 @@
 import { and, asc, count, eq } from "drizzle-orm";
+import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import type { Db } from "../../platform/db/open.ts";
 import { passkeys, recoveryCodes, users } from "../../platform/db/schema/people.ts";
+import type { Position } from "../../platform/http/pagination.ts";
 
 export type UserRow = typeof users.$inferSelect;
 export type PasskeyRow = typeof passkeys.$inferSelect;
@@ -8,24 +10,41 @@ export type PasskeyRow = typeof passkeys.$inferSelect;
 /** What may change in a user. */
 export type UserChange = Partial<Omit<UserRow, "id" | "uid" | "createdAt">>;
 
+const NO_FACTORS = { passwordHash: null, totpSecret: null, totpConfirmedAt: null, totpLastStep: null };
+
 export type UserStore = ReturnType<typeof openUserStore>;
 
 /** Users, their passkeys and recovery codes. */
 export function openUserStore({ orm }: Db) {
+  const deleteFactors = (userId: number): void => {
+    orm.delete(passkeys).where(eq(passkeys.userId, userId)).run();
+    orm.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId)).run();
+    orm.update(users).set(NO_FACTORS).where(eq(users.id, userId)).run();
+  };
   return {
     insert: (row: typeof users.$inferInsert): UserRow => orm.insert(users).values(row).returning().get(),
     byId: (id: number): UserRow | undefined => orm.select().from(users).where(eq(users.id, id)).get(),
     byUid: (uid: string): UserRow | undefined => orm.select().from(users).where(eq(users.uid, uid)).get(),
     /** The address is in its comparable form. */
     byEmail: (email: string): UserRow | undefined => orm.select().from(users).where(eq(users.email, email)).get(),
-    /** All of them, the first first. */
-    list: (): UserRow[] => orm.select().from(users).orderBy(asc(users.id)).all(),
+    /** A page of them, newest first, and one row more when there are more. */
+    page: (before: Position | null, limit: number): UserRow[] =>
+      orm
+        .select()
+        .from(users)
+        .where(isOlder(users, before))
+        .orderBy(...newestFirst(users))
+        .limit(limit + 1)
+        .all(),
+    countOperators: (): number =>
+      orm.select({ count: count() }).from(users).where(eq(users.isOperator, true)).get()?.count ?? 0,
     update: (id: number, change: UserChange): UserRow =>
       orm.update(users).set(change).where(eq(users.id, id)).returning().get(),
-    /** With all factors; sessions and links are removed before. */
+    /** All that proves who the person is. */
+    deleteFactors,
+    /** Sessions, links and memberships are removed before. */
     delete(id: number): void {
-      orm.delete(passkeys).where(eq(passkeys.userId, id)).run();
-      orm.delete(recoveryCodes).where(eq(recoveryCodes.userId, id)).run();
+      deleteFactors(id);
       orm.delete(users).where(eq(users.id, id)).run();
     },
 

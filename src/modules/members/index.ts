@@ -1,17 +1,53 @@
 // Members: who belongs to a workspace, with which role, and who is invited.
 
+import type { AnyElysia } from "elysia";
+import type { Config } from "../../config/config.ts";
 import type { Context } from "../../platform/context.ts";
-import { createEntryNote, type EntryDeps } from "./entry.ts";
-import type { MemberStore } from "./store.ts";
+import { createPurge } from "../../platform/db/purge.ts";
+import type { ListPages } from "../../platform/http/pagination.ts";
+import type { RecordAudit } from "../audit/record.ts";
+import { createEntryNote } from "./entry.ts";
+import { acceptInvitation, findInvitation, type InviteDeps } from "./invite.ts";
+import { createMailLimit } from "./mail-limit.ts";
+import { invitationRoutes, memberRoutes } from "./routes.ts";
 
+/** Invitations are shown for so long after their time is over. */
+const KEPT_MS = 90 * 24 * 60 * 60_000;
+
+type MemberStores = Pick<InviteDeps, "members" | "invitations" | "workspaces">;
+
+interface MemberRouteDeps extends Pick<InviteDeps, "findPlan" | "sendSystemMail"> {
+  pages: ListPages;
+}
+
+/** Its routes need modules that need the members: they are made later. */
 export function createMembers(
   context: Context,
-  { members }: { members: MemberStore },
-  module: Pick<EntryDeps, "recordAudit">,
+  stores: MemberStores,
+  config: Pick<Config, "dashboard" | "http" | "hostname">,
+  module: { recordAudit: RecordAudit },
 ) {
+  const deps = { ...context, ...stores, ...module };
+  const { hostname, dashboard, http } = config;
+  const urls = { publicUrl: dashboard.url, baseUrl: `http://localhost:${http.listen.port}`, hostname };
+  const purge = createPurge(context, "invitations", () => {
+    stores.invitations.purge(context.clock.now() - KEPT_MS);
+    return false;
+  });
   return {
-    findMembership: members.findMembership,
-    listOfUser: members.listOfUser,
-    operatorEntered: createEntryNote({ ...context, ...module }),
+    findMembership: stores.members.findMembership,
+    listOfUser: stores.members.listOfUser,
+    removeOfUser: (userId: number) => stores.members.removeOfUser(userId),
+    operatorEntered: createEntryNote(deps),
+    findInvitation: (token: string) => findInvitation(token, deps),
+    /** Inside the caller's transaction. Throws 409 and 410. */
+    acceptInvitation: (accepted: { token: string; userId: number; request: Request }) =>
+      acceptInvitation(accepted, deps),
+    routes(routeDeps: MemberRouteDeps): AnyElysia[] {
+      const all = { ...deps, ...urls, ...routeDeps, mayMail: createMailLimit(context.clock) };
+      return [memberRoutes(all), invitationRoutes(all)];
+    },
+    start: () => purge.start(),
+    stop: () => purge.stop(),
   };
 }

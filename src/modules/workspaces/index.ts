@@ -7,6 +7,7 @@ import type { ListPages } from "../../platform/http/pagination.ts";
 import type { QueueStore } from "../emails/queue/store.ts";
 import type { OperatorWorkspaceDeps } from "./operator/deps.ts";
 import { operatorWorkspaceRoutes } from "./operator/routes.ts";
+import { type OwnWorkspaceDeps, ownWorkspaceRoutes } from "./own-routes.ts";
 import { createWorkspacePurge, type WorkspacePurgeDeps } from "./purge.ts";
 import { type WorkspaceDeps, workspaceRoutes } from "./routes.ts";
 
@@ -19,7 +20,10 @@ interface WorkspaceStores
   queue: Pick<QueueStore, "forgetLanes">;
 }
 
-interface WorkspaceModuleDeps extends Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged" | "recordAudit"> {
+interface WorkspaceModuleDeps
+  extends
+    Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged" | "recordAudit">,
+    Pick<OwnWorkspaceDeps, "findNamedPlan"> {
   pages: ListPages;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;
@@ -29,6 +33,8 @@ interface WorkspaceModuleDeps extends Pick<OperatorWorkspaceDeps, "forgetRates" 
 
 interface Workspaces extends Required<Pick<Component, "start" | "stop">> {
   routes(): AnyElysia;
+  /** For the workspace itself. */
+  ownRoutes(): AnyElysia;
   operatorRoutes(): AnyElysia[];
 }
 
@@ -53,6 +59,7 @@ export function createWorkspaces(
   };
   return {
     routes: () => workspaceRoutes(deps),
+    ownRoutes: () => ownWorkspaceRoutes(deps),
     operatorRoutes: () => operatorWorkspaceRoutes({ ...deps, deleted }),
     start: () => purge.start(),
     stop: () => purge.stop(),

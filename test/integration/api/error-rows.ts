@@ -2,6 +2,7 @@
 // test in error-table.test.ts. All else is read from the API's own document.
 
 import { type Client, type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
+import { signUpOperator } from "../../support/people/browser.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
 import type { InstanceOptions } from "../../support/fakes/instance.ts";
@@ -26,6 +27,8 @@ export interface Scene extends AsyncDisposable {
   hookId: string;
   deliveryId: string;
   keyId: string;
+  /** Of a person. */
+  userId: string;
   /** Came for the operator. */
   mailId: string;
 }
@@ -64,6 +67,11 @@ const TEXT = { to: "+258841234567", body: "Olá" };
 
 /** What nothing has. */
 const NO_ID = "0198a5a0-0000-7000-8000-000000000000";
+
+/** A route of the operator's about a person. */
+function ofUser(rest: string): Row {
+  return { path: ({ userId }) => `/api/v1/operator/users/${userId}${rest}`, caller: "operator" };
+}
 
 /** A route of the operator's under a workspace. */
 function ofWorkspace(rest: string, body?: unknown): Row {
@@ -150,6 +158,10 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ path: `/api/v1/operator/recipients/listed%40example.com?workspace=${NO_ID}` }),
   },
+  "POST /api/v1/operator/dashboard-link": { caller: "operator" },
+  "GET /api/v1/operator/users": { caller: "operator" },
+  "POST /api/v1/operator/users/{id}/reset": ofUser("/reset"),
+  "DELETE /api/v1/operator/users/{id}": ofUser(""),
   "GET /api/v1/operator/workspaces": { caller: "operator" },
   "GET /api/v1/operator/workspaces/{id}": ofWorkspace(""),
   "PATCH /api/v1/operator/workspaces/{id}": ofWorkspace("", { name: "new" }),
@@ -312,6 +324,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   await pombo.mx.until(() => pombo.mx.messages.length === 2);
   await pombo.app.worker.idle();
   await pombo.app.receive(inboundMessage(mail({ text: "Hello" })));
+  const { me } = await signUpOperator(pombo);
   const inbox = await pombo.operator.call("GET", "/api/v1/operator/inbox");
   return {
     ...{
@@ -324,7 +337,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
       waitingId: waiting.body.data.id,
     },
     ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },
-    ...{ hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
+    ...{ userId: me.user.id, hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
   };
 }

@@ -7,7 +7,8 @@ import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
-import { DeletedSenderId, SenderId, SenderIdCreate } from "./schema.ts";
+import { SenderId } from "../schema.ts";
+import { DeletedSenderId, SenderIdCreate } from "./schema.ts";
 import { addSenderId, removeSenderId } from "../sender-store.ts";
 
 const MAX_ASKED = 100;
