@@ -16,7 +16,8 @@ import type { UserRow } from "./store.ts";
 
 const TAG = "Operator";
 const LIST = "users";
-const CHANGE_ERRORS = [401, 403, 404, 422, 503];
+const DELETE_ERRORS = [401, 403, 404, 422, 503];
+const POST_ERRORS = [400, 401, 403, 404, 413, 415, 503];
 const UserPath = Type.Object({ id: uuid() });
 
 export interface OperatorAccountDeps extends AccountDeps {
@@ -52,7 +53,7 @@ function linkRoutes(deps: OperatorAccountDeps) {
         summary: "Create a link that makes an operator of the dashboard",
         description:
           "Whoever opens it first makes an account there that operates this server. It is valid for 30 minutes.",
-        responses: answers(201, DashboardLink, [401, 403, 404, 503]),
+        responses: answers(201, DashboardLink, POST_ERRORS),
       }),
     },
   );
@@ -109,7 +110,7 @@ function userChangeRoutes(deps: OperatorAccountDeps) {
           description:
             "Removes the password, the passkeys, the authenticator app, the recovery codes, the sessions and the links of " +
             "this person, whose roles stay. The link that it answers with sets a new password or passkey; it is valid for 30 minutes.",
-          responses: answers(201, DashboardLink, CHANGE_ERRORS),
+          responses: answers(201, DashboardLink, [...POST_ERRORS, 422]),
         }),
       },
     )
@@ -136,7 +137,7 @@ function userChangeRoutes(deps: OperatorAccountDeps) {
           description:
             "The account, its sessions and its memberships end at once. API keys that the person created go on. " +
             "A workspace whose last owner it was goes on without one, and the answer names it.",
-          responses: answers(200, RemovedUser, CHANGE_ERRORS),
+          responses: answers(200, RemovedUser, DELETE_ERRORS),
         }),
       },
     );

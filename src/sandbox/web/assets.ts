@@ -36,7 +36,8 @@ export const PAGE_POLICY = [
   "frame-src 'self'",
   "img-src data:",
   "base-uri 'none'",
-  "form-action 'none'",
+  // To the dashboard.
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ].join("; ");
 

@@ -206,8 +206,8 @@ async function composeAndSign({ email, body, domain, deps }: Loaded): Promise<Co
   const { uid, workspaceId, createdAt, sender, recipient, replyTo, subject, returnPath } = email;
   return deps.composer({
     uid,
-    // Gone with a deletion: then the email's own rows go too.
-    workspaceUid: deps.workspaces.byId(workspaceId)?.uid ?? "",
+    // Gone with a deletion: then the email's own rows go too. pombo's own mail has none.
+    workspaceUid: deps.workspaces.byId(workspaceId)?.uid ?? "system",
     createdAt,
     sender,
     recipient,
