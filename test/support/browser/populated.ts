@@ -2,7 +2,7 @@
 
 import { waitUntil } from "../peers/process.ts";
 import type { Sandbox } from "../peers/sandbox.ts";
-import { createWorkspace, join, makeSetupLink, mustAsk, signUpOperator } from "./people.ts";
+import { createWorkspace, join, makeSetupLink, mustAsk, signInToSandbox } from "./people.ts";
 import type { Visitor } from "./visitor.ts";
 
 const SETTLE_TIMEOUT_MS = 20_000;
@@ -28,11 +28,11 @@ export interface Populated {
   invitationLink: string;
 }
 
-/** `owner` is signed in then, and owns the sandbox's workspace too; `others` are profiles of people who join it. */
+/** `owner` is signed in then, as the sandbox's own person; `others` are profiles of people who join its workspace. */
 export async function populate(sandbox: Sandbox, owner: Visitor, others: Visitor[]): Promise<Populated> {
   const { apiKey, workspaceId } = sandbox;
   const place = { url: owner.origin, operatorKey: sandbox.operatorKey };
-  await signUpOperator(owner, place);
+  await signInToSandbox(owner, sandbox);
   const emptyWorkspaceId = await createWorkspace(owner, "Padaria Nova");
   const asked = { workspaceId };
   const [rui, maria] = others;
