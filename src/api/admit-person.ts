@@ -17,6 +17,7 @@ import {
   requireOwnArrival,
   requireSameOrigin,
 } from "../platform/http/browser-request.ts";
+import { clientNetwork } from "../platform/http/client-address.ts";
 import { notFound, validationError } from "../platform/http/errors.ts";
 import { isId } from "../platform/uuid.ts";
 import { findRight, GRANTS, type Right } from "./roles.ts";
@@ -50,12 +51,11 @@ export function createPersonFinder(deps: PeopleDeps): AuthRules["findPerson"] {
       return null;
     }
     const arrival = requireOwnArrival(request, deps.site);
-    requireSameOrigin(request, arrival);
     const token = readSessionCookie(request, arrival);
     const session = token === null ? null : deps.verifySession(token);
-    if (session !== null) return toCaller(request, right, session, deps);
-    if (right === "open") return ANONYMOUS;
-    throw new AppError("NOT_SIGNED_IN", "You are not signed in, or your session has ended", { hint: "Sign in again." });
+    if (session === null && right !== "open") throw notSignedIn();
+    requireSameOrigin(request, arrival);
+    return session === null ? ANONYMOUS : toCaller(request, right, session, deps);
   };
 }
 
@@ -70,6 +70,8 @@ function toCaller(request: Request, right: Right | null, session: PersonSession,
   }
   const { workspaceId, role } = findWorkspace(request, session, deps);
   requireRole(role, right);
+  // For the audit: it is written when the client may be gone.
+  clientNetwork(request, deps.site.trustedProxies);
   if (role === "operator") deps.operatorEntered(request, session, workspaceId);
   return { kind: "member", workspaceId, role, ...person };
 }
@@ -104,6 +106,10 @@ function requireRole(role: Role | "operator", right: keyof typeof GRANTS): void 
     `This needs the role ${needed.join(" or ")} in this workspace; yours is ${role}`,
     role === "operator" ? "A member of the workspace can do it." : "Ask an owner or admin of the workspace.",
   );
+}
+
+function notSignedIn(): AppError {
+  return new AppError("NOT_SIGNED_IN", "You are not signed in, or your session has ended", { hint: "Sign in again." });
 }
 
 function roleRequired(message: string, hint?: string): AppError {

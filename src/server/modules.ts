@@ -69,20 +69,6 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const { recordAudit } = audit;
   const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread, recordAudit };
   const members = createMembers(context, stores, config, audit);
-  const accounts = createAccounts(context, stores, {
-    site: { url: config.dashboard.url, trustedProxies: trusted },
-    hostname: config.hostname,
-    instance: {
-      version: BUILD.version,
-      isSandbox: options.isSandbox ?? false,
-      canMail: config.dashboard.from !== null,
-      magicLinks: config.dashboard.magicLinks,
-    },
-    members,
-    ...audit,
-    pages: shared.pages,
-    place: config.dashboard.enabled ? findDashboard(config) : null,
-  });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
   const events = createEvents(context, stores, { db, keyring });
@@ -110,6 +96,23 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     memory: environment.memory,
     afterCommit: (notify) => afterCommit.run(notify),
     show: config.log.addresses === "full" ? (words) => words : redact,
+  });
+  const accounts = createAccounts(context, stores, {
+    site: { url: config.dashboard.url, trustedProxies: trusted },
+    hostname: config.hostname,
+    instance: {
+      version: BUILD.version,
+      isSandbox: options.isSandbox ?? false,
+      canMail: config.dashboard.from !== null,
+      magicLinks: config.dashboard.magicLinks,
+    },
+    members,
+    recordAudit,
+    keyring,
+    sendSystemMail: emails.sendSystemMail,
+    pages: shared.pages,
+    place: config.dashboard.enabled ? findDashboard(config) : null,
+    signInsPerMinute: config.rateLimits.failedAuthPerMinute,
   });
   const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };
   const sms = createSms({ ...smsContext, resolver: resolvers.callResolver }, stores, config);
@@ -174,9 +177,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients, accounts].map((each) =>
-        each.routes(),
-      ),
+      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
+      ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       workspaces.ownRoutes(),
       audit.routes(shared),

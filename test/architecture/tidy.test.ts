@@ -142,7 +142,9 @@ test("exports are named, and imports of our own files say .ts", () => {
   const loose = CODE.filter(({ path }) => !path.endsWith(".d.ts")).flatMap((source) => [
     ...codeMatching(source, /^export default\b|\bas default\b/),
     ...importsOf(source)
-      .filter(({ specifier }) => specifier.startsWith(".") && !/\.(ts|sql|toml|json|html|css|js|md)$/.test(specifier))
+      .filter(
+        ({ specifier }) => specifier.startsWith(".") && !/\.(ts|sql|toml|json|html|css|js|md|txt)$/.test(specifier),
+      )
       .map(({ specifier }) => `${source.path} imports ${specifier}`),
   ]);
   expect(loose).toEqual([]);

@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 
 export type LinkKind = LinkRow["kind"];
 
-const LIFETIME_MS: Record<LinkKind, number> = {
+export const LIFETIME_MS: Record<LinkKind, number> = {
   setup: 30 * MINUTE_MS,
   reset: 30 * MINUTE_MS,
   magic: 15 * MINUTE_MS,

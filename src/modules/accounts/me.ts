@@ -5,6 +5,7 @@ import { AppError } from "../../platform/errors.ts";
 import { toIsoTime } from "../../platform/http/times.ts";
 import type { AccountDeps } from "./deps.ts";
 import { LANGUAGES, type Me } from "./schema.ts";
+import { needsSecondFactor } from "./sessions.ts";
 import type { UserRow } from "./store.ts";
 
 export function describeMe(sessionId: number, deps: AccountDeps): Static<typeof Me> {
@@ -25,6 +26,7 @@ export function describeMe(sessionId: number, deps: AccountDeps): Static<typeof 
       method: session.method,
       createdAt: toIsoTime(session.createdAt),
       provedAt: toIsoTime(session.provedAt),
+      needsSecondFactor: user.isOperator && needsSecondFactor(session, deps.site),
     },
     factors: describeFactors(user, deps),
     workspaces: deps.members.listOfUser(user.id),
@@ -41,6 +43,6 @@ export function describeFactors(user: UserRow, { users }: AccountDeps) {
   };
 }
 
-function notSignedIn(): AppError {
+export function notSignedIn(): AppError {
   return new AppError("NOT_SIGNED_IN", "You are not signed in, or your session has ended", { hint: "Sign in again." });
 }

@@ -5,7 +5,7 @@ import { comparableAddress, parseAddress } from "../../protocols/mime/address.ts
 import { LINK_KINDS, ROLES, SESSION_METHODS } from "../../platform/db/schema/people.ts";
 import { dateTime, identifier, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 import { bodyObject, namedObject } from "../../platform/http/openapi.ts";
-import { checkLine, checkName, choice, nullable, text } from "../../platform/http/request-schemas.ts";
+import { checkLine, checkName, choice, nullable, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 
 export const LANGUAGES = ["en", "pt-PT", "pt-BR"] as const;
 
@@ -73,49 +73,165 @@ export const MeChange = bodyObject(
 
 export const LinkToken = bodyObject("LinkToken", { token });
 
+const challengeId = uuid("Of the options that the passkey answers.");
+
+const response = Type.Object(
+  {
+    id: Type.String({ description: "The id of the credential, base64url.", examples: ["bXkga2V5"] }),
+    response: Type.Object({}, { description: "What the authenticator signed." }),
+  },
+  { description: "The PublicKeyCredential, as its toJSON() gives it." },
+);
+
+export const PasskeySignIn = bodyObject("PasskeySignIn", { challengeId, response });
+
+const passkeyName = text(
+  { minLength: 1, maxLength: 100, description: "What its owner knows it by.", examples: ["Telefone"] },
+  checkName,
+);
+
 export const LinkUse = bodyObject("LinkUse", {
   token,
   email: Type.Optional(emailAddress),
   name: Type.Optional(personName),
   password: Type.Optional(password),
+  passkey: Type.Optional(bodyObject("LinkPasskey", { challengeId, response, name: Type.Optional(passkeyName) })),
+  code: Type.Optional(code),
 });
 
-const Factors = Type.Object({
-  password: Type.Boolean({ description: "Whether there is a password." }),
-  totp: Type.Boolean({ description: "Whether a password needs a code of an authenticator app." }),
-  passkeys: Type.Integer({ minimum: 0, description: "Passkeys.", examples: [1] }),
-  recoveryCodes: Type.Integer({ minimum: 0, description: "Recovery codes that are left.", examples: [10] }),
+export const PasskeyRequest = bodyObject("PasskeyRequest", {
+  for: choice(["sign_in", "proof", "register", "link"], "What the passkey is asked for."),
+  token: Type.Optional(token),
+  email: Type.Optional(emailAddress),
 });
+
+export const PasskeyCreate = bodyObject("PasskeyCreate", { challengeId, response, name: passkeyName });
+
+export const Proof = objectWith(
+  bodyObject("Proof", {
+    password: Type.Optional(password),
+    code: Type.Optional(code),
+    challengeId: Type.Optional(challengeId),
+    response: Type.Optional(response),
+  }),
+  (value) => {
+    if (value.challengeId === undefined && value.response === undefined)
+      return value.password === undefined ? { path: ["password"], message: "is required, or a passkey" } : null;
+    const missing = value.challengeId === undefined ? "challengeId" : value.response === undefined ? "response" : null;
+    return missing === null ? null : { path: [missing], message: "is required with the rest of a passkey" };
+  },
+);
+
+export const NewPassword = bodyObject("NewPassword", { password });
+
+export const TotpCode = bodyObject("TotpCode", { code });
+
+export const MagicLinkRequest = bodyObject("MagicLinkRequest", { email: emailAddress });
+
+export const MagicLinkRequested = namedObject("MagicLinkRequested", {
+  requested: Type.Boolean({ description: "Always true, whether there is such an account or not.", examples: [true] }),
+});
+
+export const PasskeyOptions = namedObject("PasskeyOptions", {
+  challengeId: identifier("Goes back with the passkey's response."),
+  options: Type.Object(
+    { challenge: Type.String({ description: "The challenge, base64url.", examples: ["cG9tYm8"] }) },
+    { description: "For PublicKeyCredential.parseCreationOptionsFromJSON() or parseRequestOptionsFromJSON()." },
+  ),
+});
+
+export const Passkey = namedObject("Passkey", {
+  id: identifier(),
+  name: Type.String({ description: "What its owner knows it by.", examples: ["Telefone"] }),
+  createdAt: dateTime("When it was added."),
+  lastUsedAt: orNull(dateTime(), "When it was last used; null: never."),
+});
+
+export const TotpSecret = namedObject("TotpSecret", {
+  secret: Type.String({
+    description: "For typing into the app, base 32.",
+    examples: ["GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"],
+  }),
+  uri: Type.String({
+    description: "For a QR code.",
+    examples: ["otpauth://totp/mail.example.com:ana%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"],
+  }),
+});
+
+export const RecoveryCodes = namedObject("RecoveryCodes", {
+  recoveryCodes: Type.Array(Type.String({ examples: ["4f7k-9m2p-x0ta-8rwd"] }), {
+    description: "Ten codes, each for one sign-in without the app. Save them: they are not shown again.",
+  }),
+});
+
+export const Proved = namedObject("Proved", { provedAt: dateTime("When the person proved who they are.") });
+
+export const Session = namedObject("Session", {
+  id: identifier(),
+  method: oneOf(SESSION_METHODS, "How the person signed in."),
+  network: orNull(Type.String(), "The address from which the person signed in.", "192.0.2.7"),
+  userAgent: orNull(Type.String(), "The browser, as it names itself."),
+  createdAt: dateTime("When the person signed in."),
+  lastSeenAt: dateTime("When it was last used, to ten minutes."),
+  isCurrent: Type.Boolean({ description: "Whether it is the session of this request." }),
+});
+
+export const EndedSessions = namedObject("EndedSessions", {
+  ended: Type.Integer({ minimum: 0, description: "How many ended.", examples: [2] }),
+});
+
+const Factors = Type.Object(
+  {
+    password: Type.Boolean({ description: "Whether there is a password." }),
+    totp: Type.Boolean({ description: "Whether a password needs a code of an authenticator app." }),
+    passkeys: Type.Integer({ minimum: 0, description: "Passkeys.", examples: [1] }),
+    recoveryCodes: Type.Integer({ minimum: 0, description: "Recovery codes that are left.", examples: [10] }),
+  },
+  { description: "How the person can sign in." },
+);
 
 const role = oneOf(ROLES, "The role in the workspace.");
 
 export const Me = namedObject("Me", {
-  user: Type.Object({
-    id: identifier(),
-    email: Type.String({ format: "email", examples: ["ana@example.com"] }),
-    name: Type.String({ examples: ["Ana Macuácua"] }),
-    isOperator: Type.Boolean({ description: "Whether the person operates this server." }),
-    emailVerified: Type.Boolean({ description: "Whether a link that was mailed to the address was opened." }),
-    language: orNull(oneOf(LANGUAGES), "The language of the dashboard; null: the browser's."),
-  }),
-  session: Type.Object({
-    id: identifier(),
-    method: oneOf(SESSION_METHODS, "How the person signed in."),
-    createdAt: dateTime("When the person signed in."),
-    provedAt: dateTime("When the person last proved who they are; dangerous acts ask for it again after 10 minutes."),
-  }),
+  user: Type.Object(
+    {
+      id: identifier(),
+      email: Type.String({ format: "email", examples: ["ana@example.com"] }),
+      name: Type.String({ examples: ["Ana Macuácua"] }),
+      isOperator: Type.Boolean({ description: "Whether the person operates this server." }),
+      emailVerified: Type.Boolean({ description: "Whether a link that was mailed to the address was opened." }),
+      language: orNull(oneOf(LANGUAGES), "The language of the dashboard; null: the browser's."),
+    },
+    { description: "The person." },
+  ),
+  session: Type.Object(
+    {
+      id: identifier(),
+      method: oneOf(SESSION_METHODS, "How the person signed in."),
+      createdAt: dateTime("When the person signed in."),
+      provedAt: dateTime("When the person last proved who they are; dangerous acts ask for it again after 10 minutes."),
+      needsSecondFactor: Type.Boolean({
+        description:
+          "Whether an operator must first add a passkey or an authenticator app, since the dashboard is reached from elsewhere.",
+      }),
+    },
+    { description: "The session of this request." },
+  ),
   factors: Factors,
   workspaces: Type.Array(Type.Object({ id: identifier(), name: Type.String(), role })),
-  instance: Type.Object({
-    version: Type.String({ description: "Of pombo.", examples: ["0.1.0"] }),
-    dashboardUrl: orNull(
-      Type.String(),
-      "Where the dashboard is reached from elsewhere; null: only on its own machine.",
-    ),
-    isSandbox: Type.Boolean({ description: "Whether this is `pombo dev`, which delivers nothing." }),
-    canMail: Type.Boolean({ description: "Whether links are mailed; else they are shown to be copied." }),
-    magicLinks: Type.Boolean({ description: "Whether one can sign in by a mailed link." }),
-  }),
+  instance: Type.Object(
+    {
+      version: Type.String({ description: "Of pombo.", examples: ["0.1.0"] }),
+      dashboardUrl: orNull(
+        Type.String(),
+        "Where the dashboard is reached from elsewhere; null: only on its own machine.",
+      ),
+      isSandbox: Type.Boolean({ description: "Whether this is `pombo dev`, which delivers nothing." }),
+      canMail: Type.Boolean({ description: "Whether links are mailed; else they are shown to be copied." }),
+      magicLinks: Type.Boolean({ description: "Whether one can sign in by a mailed link." }),
+    },
+    { description: "This server." },
+  ),
 });
 
 export const SignedOut = namedObject("SignedOut", {

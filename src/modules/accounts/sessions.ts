@@ -2,6 +2,7 @@
 
 import type { Context } from "../../platform/context.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
+import type { DashboardSite } from "../../platform/http/browser-request.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { FoundSession, SessionAges, SessionRow, SessionStore } from "./session-store.ts";
 import { createToken, hashToken, isToken } from "./token.ts";
@@ -35,12 +36,13 @@ export type VerifySession = (
 
 export interface SessionDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   sessions: SessionStore;
+  site: Pick<DashboardSite, "url">;
 }
 
 /** Begins a session, inside the caller's transaction; the token is for its cookie. */
 export function insertSession(
   start: SessionStart,
-  { sessions, clock, random }: Omit<SessionDeps, "commit" | "log">,
+  { sessions, clock, random }: Pick<SessionDeps, "sessions" | "clock" | "random">,
 ): { token: string; row: SessionRow } {
   const now = clock.now();
   const { token, hash } = createToken(random);
@@ -55,13 +57,13 @@ export function getAges(isOperator: boolean): SessionAges {
   return isOperator ? OPERATOR_AGES : MEMBER_AGES;
 }
 
-function isAlive({ isOperator, lastSeenAt, createdAt }: FoundSession, now: number): boolean {
+export function isAlive({ isOperator, lastSeenAt, createdAt }: FoundSession, now: number): boolean {
   const { idleMs, absoluteMs } = getAges(isOperator);
   return now - lastSeenAt < idleMs && now - createdAt < absoluteMs;
 }
 
 /** Finds the session of a cookie, and notes that it was seen. */
-export function createSessionVerifier({ sessions, commit, clock, log }: SessionDeps): VerifySession {
+export function createSessionVerifier({ sessions, commit, clock, log, site }: SessionDeps): VerifySession {
   const noted = new Map<number, number>();
   const note = (id: number, now: number) => {
     if (noted.size >= MAX_REMEMBERED) noted.clear();
@@ -76,8 +78,29 @@ export function createSessionVerifier({ sessions, commit, clock, log }: SessionD
     const row = isToken(token) ? sessions.byHash(hashToken(token)) : undefined;
     const now = clock.now();
     if (row === undefined || !isAlive(row, now)) return null;
-    const { id, userId, isOperator, provedAt } = row;
+    const { id, userId, method } = row;
     if (now - Math.max(row.lastSeenAt, noted.get(id) ?? 0) >= SEEN_EVERY_MS) note(id, now);
-    return { sessionId: id, userId, isOperator, provedAt };
+    const isOperator = row.isOperator && !needsSecondFactor(row, site);
+    // Nobody in the sandbox has a password to prove it with.
+    return { sessionId: id, userId, isOperator, provedAt: method === "sandbox" ? now : row.provedAt };
   };
+}
+
+const STRONG = new Set<SessionMethod>(["passkey", "password_totp", "recovery_code", "sandbox"]);
+
+/** A password by itself is not enough for an operator where strangers can try it too: until it is more, the session is no operator's. */
+export function needsSecondFactor(
+  { method }: Pick<SessionRow, "method">,
+  { url }: Pick<DashboardSite, "url">,
+): boolean {
+  return url !== null && !STRONG.has(method);
+}
+
+/** The person proved who they are once more, inside the caller's transaction; a stronger way than before counts from now on. */
+export function strengthen(
+  sessionId: number,
+  method: SessionMethod,
+  { sessions, clock }: Pick<SessionDeps, "sessions" | "clock">,
+): void {
+  sessions.update(sessionId, { provedAt: clock.now(), ...(STRONG.has(method) ? { method } : {}) });
 }

@@ -16,6 +16,8 @@ export type UserStore = ReturnType<typeof openUserStore>;
 
 /** Users, their passkeys and recovery codes. */
 export function openUserStore({ orm }: Db) {
+  const isCode = (userId: number, hash: string) => and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash));
+
   const deleteFactors = (userId: number): void => {
     orm.delete(passkeys).where(eq(passkeys.userId, userId)).run();
     orm.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId)).run();
@@ -73,12 +75,10 @@ export function openUserStore({ orm }: Db) {
     },
     countRecoveryCodes: (userId: number): number =>
       orm.select({ count: count() }).from(recoveryCodes).where(eq(recoveryCodes.userId, userId)).get()?.count ?? 0,
+    hasRecoveryCode: (userId: number, hash: string): boolean =>
+      orm.select().from(recoveryCodes).where(isCode(userId, hash)).get() !== undefined,
     /** Whether there was such a code; it is gone then. */
     useRecoveryCode: (userId: number, hash: string): boolean =>
-      orm
-        .delete(recoveryCodes)
-        .where(and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash)))
-        .returning({ hash: recoveryCodes.hash })
-        .all().length === 1,
+      orm.delete(recoveryCodes).where(isCode(userId, hash)).returning({ hash: recoveryCodes.hash }).all().length === 1,
   };
 }

@@ -27,7 +27,11 @@ export function requireMayGive(request: Request, role: Role): void {
 /** Throws 409 when a workspace would be left without an owner. */
 export function requireAnotherOwner({ role }: MemberRow, countOwners: () => number): void {
   if (role !== "owner" || countOwners() > 1) return;
-  throw new AppError("LAST_OWNER", "This is the workspace's last owner, and it needs one", {
+  throw lastOwner();
+}
+
+export function lastOwner(): AppError {
+  return new AppError("LAST_OWNER", "This is the workspace's last owner, and it needs one", {
     hint: "Make another member an owner first.",
   });
 }

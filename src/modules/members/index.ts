@@ -37,7 +37,11 @@ export function createMembers(
   return {
     findMembership: stores.members.findMembership,
     listOfUser: stores.members.listOfUser,
-    removeOfUser: (userId: number) => stores.members.removeOfUser(userId),
+    /** Inside the caller's transaction: the person leaves all workspaces, which nobody enters any more by their word. */
+    removeOfUser(userId: number) {
+      stores.invitations.deletePendingOfUser(userId);
+      return stores.members.removeOfUser(userId);
+    },
     operatorEntered: createEntryNote(deps),
     findInvitation: (token: string) => findInvitation(token, deps),
     /** Inside the caller's transaction. Throws 409 and 410. */

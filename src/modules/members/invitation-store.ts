@@ -106,6 +106,13 @@ export function openInvitationStore({ orm, changes }: Db) {
         .where(and(isPending(workspaceId), eq(invitations.invitedBy, userId)))
         .run();
     },
+    /** Those by a person, in every workspace, that nobody has accepted. */
+    deletePendingOfUser(userId: number): void {
+      orm
+        .delete(invitations)
+        .where(and(eq(invitations.invitedBy, userId), isNull(invitations.acceptedAt)))
+        .run();
+    },
     /** Removes those whose time was over before this, accepted or not. */
     purge(notBefore: number): void {
       orm.delete(invitations).where(lt(invitations.expiresAt, notBefore)).run();

@@ -159,7 +159,7 @@ function findPending({ workspaceId }: Inviter, uid: string, { invitations }: Inv
   return invitation;
 }
 
-function alreadyMember(): AppError {
+export function alreadyMember(): AppError {
   return new AppError("ALREADY_MEMBER", "This person is a member of the workspace already", { field: "email" });
 }
 

@@ -36,6 +36,7 @@ test("a setup link makes the first operator and signs them in, once", async () =
       method: "password",
       createdAt: expect.stringMatching(TIMESTAMP),
       provedAt: expect.stringMatching(TIMESTAMP),
+      needsSecondFactor: false,
     },
     factors: { password: true, totp: false, passkeys: 0, recoveryCodes: 0 },
     workspaces: [],

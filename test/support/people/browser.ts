@@ -10,8 +10,8 @@ export interface Browser {
   call(method: string, path: string, options?: RequestOptions): Promise<Answer>;
 }
 
-/** A browser without any cookie. */
-export function openBrowser(pombo: Instance): Browser {
+/** A browser without any cookie, which has opened the dashboard at this host; default: where it listens. */
+export function openBrowser(pombo: Instance, host?: string): Browser {
   const cookies = new Map<string, string>();
   return {
     cookies,
@@ -22,6 +22,7 @@ export function openBrowser(pombo: Instance): Browser {
         ...options,
         headers: {
           "sec-fetch-site": "same-origin",
+          ...(host === undefined ? {} : { host }),
           ...(sent === "" ? {} : { cookie: sent }),
           ...options.headers,
         },
@@ -44,8 +45,12 @@ export async function makeSetupLink(pombo: Instance): Promise<string> {
 }
 
 /** The browser of an operator who is signed in. */
-export async function signUpOperator(pombo: Instance, email = "ana@example.com"): Promise<Browser & { me: Json }> {
-  const browser = openBrowser(pombo);
+export async function signUpOperator(
+  pombo: Instance,
+  email = "ana@example.com",
+  host?: string,
+): Promise<Browser & { me: Json }> {
+  const browser = openBrowser(pombo, host);
   const body = { token: await makeSetupLink(pombo), email, name: "Ana", password: PASSWORD };
   const answer = await browser.call("POST", "/api/v1/auth/links/use", { body });
   if (answer.status !== 200) throw new Error(`no operator was made: ${answer.text}`);

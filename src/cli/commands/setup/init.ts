@@ -94,12 +94,12 @@ function summary(made: Made, hasNextSteps: boolean): string {
     ...(made.link === null
       ? []
       : [
-          `Then open the dashboard, and make yourself its operator. Later, ${runAs}pombo dashboard link${place} shows another link:`,
+          `The dashboard, once pombo runs: open this link and make yourself its operator. ${runAs}pombo dashboard link${place} shows another.`,
           formatLink(made.link),
         ]),
     `Bounces arrive by mail at ${made.bounceHost}: its A or MX record must point here, and port 25 must be open (or see [inbound]).`,
     ...(hasNextSteps
-      ? [`The dashboard creates workspaces and API keys, and so does this command, which shows a key:\n  ${create}`]
+      ? [`Then create the first workspace there, or by this command, which shows its API key:\n  ${create}`]
       : []),
   ];
   return blocks.join("\n\n");

@@ -1,0 +1,58 @@
+import { Elysia } from "elysia";
+import { jsonBody } from "../../../platform/http/body/validate.ts";
+import { answers, describe } from "../../../platform/http/openapi.ts";
+import type { AccountDeps } from "../deps.ts";
+import { requestMagicLink } from "../magic.ts";
+import { Link, LinkToken, LinkUse, MagicLinkRequest, MagicLinkRequested, Me } from "../schema.ts";
+import { inspectLink, useLink } from "../use-link.ts";
+
+const TAG = "Sign-in";
+
+export function linkRoutes(deps: AccountDeps) {
+  return new Elysia({ name: "links", prefix: "/api/v1/auth" })
+    .post(
+      "/magic",
+      ({ request, body, set }) => {
+        requestMagicLink({ request, set }, body.email, deps);
+        set.status = 202;
+        return { data: { requested: true } };
+      },
+      {
+        ...jsonBody(MagicLinkRequest),
+        detail: describe({
+          id: "sendMagicLink",
+          tag: TAG,
+          summary: "Have a link to sign in mailed",
+          description:
+            "For members, where the operator allows it. The answer is the same whether there is such an account or not; " +
+            "the link works in this browser, for 15 minutes, once.",
+          isOpen: true,
+          responses: answers(202, MagicLinkRequested, [400, 403, 404, 413, 415, 422, 429]),
+        }),
+      },
+    )
+    .post("/links/inspect", ({ body }) => ({ data: inspectLink(body.token, deps) }), {
+      ...jsonBody(LinkToken),
+      detail: describe({
+        id: "checkLink",
+        tag: TAG,
+        summary: "Check what a link is for",
+        description: "Nothing changes: the link can still be used.",
+        isOpen: true,
+        responses: answers(200, Link, [400, 403, 410, 413, 415, 422]),
+      }),
+    })
+    .post("/links/use", ({ request, body, set }) => useLink({ request, set }, body, deps), {
+      ...jsonBody(LinkUse),
+      detail: describe({
+        id: "useLink",
+        tag: TAG,
+        summary: "Use a link",
+        description:
+          "It works once, and its person is signed in then. `setup`, `reset` and `invitation` take a password or a passkey; " +
+          "`setup`, and `invitation` where nobody is signed in, a name and an address too.",
+        isOpen: true,
+        responses: answers(200, Me, [400, 403, 410, 413, 415, 422, 503]),
+      }),
+    });
+}
