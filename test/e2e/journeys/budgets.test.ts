@@ -17,15 +17,18 @@ const HOME_LCP_MS = 2_000;
 
 const sandbox = useSandbox();
 
-journey("the sign-in page needs at most six requests, and one more to say that nobody is signed in", async ({ visit }) => {
-  const nobody = await visit(sandbox().origin);
-  await nobody.page.goto("/dashboard/signin");
-  await nobody.page.locator("main h1").waitFor();
-  await nobody.page.waitForLoadState("networkidle");
-  expect(nobody.requests.filter((each) => each !== "GET /api/v1/auth/me").length).toBeLessThanOrEqual(
-    FIRST_PAGE_REQUESTS,
-  );
-});
+journey(
+  "the sign-in page needs at most six requests, and one more to say that nobody is signed in",
+  async ({ visit }) => {
+    const nobody = await visit(sandbox().origin);
+    await nobody.page.goto("/dashboard/signin");
+    await nobody.page.locator("main h1").waitFor();
+    await nobody.page.waitForLoadState("networkidle");
+    expect(nobody.requests.filter((each) => each !== "GET /api/v1/auth/me").length).toBeLessThanOrEqual(
+      FIRST_PAGE_REQUESTS,
+    );
+  },
+);
 
 journey(
   "a page that nobody touches for a minute asks nothing but its one stream, and two tabs share that",
@@ -85,7 +88,9 @@ journey(
     const signIn = await measureLcp(nobody, "/dashboard/signin");
     const home = await measureLcp(ana, `/dashboard/w/${workspaceId}`);
     const [signInShare, homeShare] = [signIn, home].map((time) => (time / docs).toFixed(2));
-    console.log(`LCP: sign-in ${signIn.toFixed(0)} ms, home ${home.toFixed(0)} ms; of that of /docs ${signInShare}, ${homeShare}`);
+    console.log(
+      `LCP: sign-in ${signIn.toFixed(0)} ms, home ${home.toFixed(0)} ms; of that of /docs ${signInShare}, ${homeShare}`,
+    );
     expect(signIn).toBeLessThanOrEqual(SIGN_IN_LCP_MS);
     expect(home).toBeLessThanOrEqual(HOME_LCP_MS);
   },
