@@ -47,8 +47,8 @@ export interface ApiOptions extends AppOptions {
   numbering: NumberingPlan;
   /** The current health issues; an instance with none is ready. */
   issues: () => HealthIssue[];
-  /** Routes beside the API: the sandbox's. */
-  beside: AnyElysia | null;
+  /** Routes beside the API: the dashboard's and the sandbox's. */
+  beside: AnyElysia[];
 }
 
 /** For everybody, over the network. */
@@ -84,7 +84,7 @@ export function createApi(options: ApiOptions): AnyElysia {
   const rules = { isOpen, isForOperator, findPerson };
   return createApp(
     "api",
-    { ...options, routes: beside === null ? documented : [...documented, beside] },
+    { ...options, routes: [...documented, ...beside] },
     {
       enter: (request, headers) => admit(request, headers, { verifyKey, limiter, rules }),
       arrived: (request) => requireStillValid(request, verifyKey),

@@ -3,6 +3,7 @@
 
 import { createApi, createOperatorApi } from "../api/app.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
+import { dashboardRoutes } from "../dashboard/index.ts";
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
 import type { Component } from "../platform/context.ts";
 import { takeOverSync } from "../platform/db/log-sync.ts";
@@ -15,6 +16,7 @@ import { isReadyWith } from "../platform/health-issue.ts";
 import { createHandler } from "../platform/http/direct-routes.ts";
 import { listen } from "../platform/http/listen.ts";
 import { getSocketFile, listenOnSocket } from "../platform/http/unix-socket.ts";
+import { parseRanges } from "../platform/ip/address.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "../platform/instance-lock.ts";
 import type { Log } from "../platform/log.ts";
 import type { App, AppOptions } from "./app.ts";
@@ -35,6 +37,12 @@ const REQUEST_GRACE_MS = 5_000;
 /** A stop takes at most 60 s. The replica gets what the sessions leave of this, and at least its minimum. */
 const STOP_BUDGET_MS = 58_000;
 const REPLICA_MIN_MS = 10_000;
+
+/** Null: nobody can sign in. */
+function openDashboard({ dashboard, http }: Pick<AppOptions["config"], "dashboard" | "http">) {
+  if (!dashboard.enabled) return null;
+  return dashboardRoutes({ url: dashboard.url, trustedProxies: parseRanges(http.trustedProxies) });
+}
 
 /** Starts the instance of a data directory. Throws StartError with what a person can do about it. */
 export async function startApp(options: AppOptions): Promise<App> {
@@ -137,7 +145,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
-      beside: options.beside ?? null,
+      beside: [openDashboard(config), options.beside].filter((each) => each !== undefined && each !== null),
       refused: options.refused,
     });
     await deferred.run(() => clockWatch.start(getLastTime(stores)));

@@ -1,0 +1,5 @@
+// The person's own page.
+
+export const account = {
+  title: "Your account",
+};

@@ -1,0 +1,5 @@
+import type { Messages } from "../translation.ts";
+
+export const account: Messages["account"] = {
+  title: "A sua conta",
+};
