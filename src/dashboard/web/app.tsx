@@ -48,7 +48,7 @@ function Pages() {
       <WhenItFails>
         <Router onRouteChange={arrive}>
           <Route path="/dashboard" component={Start} />
-          <Route path="/dashboard/w/:workspace/*" component={Workspace} />
+          <Route path="/dashboard/w/:workspace/:page*" component={Workspace} />
           <Route default component={NotFound} />
         </Router>
       </WhenItFails>

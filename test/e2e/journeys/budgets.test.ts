@@ -55,9 +55,9 @@ journey(
   120_000,
 );
 
-async function measureLcp(visitor: Visitor, path: string): Promise<number> {
+async function measureLcp(visitor: Visitor, path: string, runs = RUNS): Promise<number> {
   const times: number[] = [];
-  for (let run = 0; run < RUNS; run += 1) {
+  for (let run = 0; run < runs; run += 1) {
     const page = await visitor.context.newPage();
     const session = await visitor.context.newCDPSession(page);
     await session.send("Network.enable");
@@ -65,7 +65,7 @@ async function measureLcp(visitor: Visitor, path: string): Promise<number> {
     await session.send("Network.emulateNetworkConditions", NETWORK);
     await session.send("Emulation.setCPUThrottlingRate", { rate: CPU_SLOWDOWN });
     await page.goto(path);
-    await page.locator("main h1, .opblock").first().waitFor();
+    await page.locator("main h1, .opblock").first().waitFor({ timeout: 60_000 });
     await Bun.sleep(500);
     times.push(
       await page.evaluate<number>(
@@ -74,7 +74,7 @@ async function measureLcp(visitor: Visitor, path: string): Promise<number> {
     );
     await page.close();
   }
-  return times.toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? Number.NaN;
+  return times.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? Number.NaN;
 }
 
 journey(
@@ -84,7 +84,7 @@ journey(
     const nobody = await visit(origin);
     const ana = await visit(origin);
     await signInToSandbox(ana, sandbox());
-    const docs = await measureLcp(nobody, "/docs");
+    const docs = await measureLcp(nobody, "/docs", 1);
     const signIn = await measureLcp(nobody, "/dashboard/signin");
     const home = await measureLcp(ana, `/dashboard/w/${workspaceId}`);
     const [signInShare, homeShare] = [signIn, home].map((time) => (time / docs).toFixed(2));
