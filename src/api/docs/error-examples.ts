@@ -86,6 +86,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [/^\w+ \/api\/v1\/operator\//, 403, notTheOperator()],
   [/\/cancel$/, 409, new AppError("NOT_CANCELABLE", "The email cannot be canceled: it is delivered")],
   [/\/retry$/, 409, new AppError("NOT_RETRYABLE", "The email cannot be tried again: it is delivered")],
+  [/\/auth\/passkeys\//, 409, new AppError("LAST_FACTOR", "This is the last way in which you can sign in")],
   [/\/auth\/keys\//, 409, new AppError("LAST_KEY", "This is the last key for the whole workspace")],
   [
     /^POST .*\/domains$/,

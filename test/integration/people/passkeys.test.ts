@@ -11,7 +11,7 @@ const ORIGIN = "http://localhost:8080";
 
 /** A browser that has opened http://localhost:8080, with an authenticator. */
 function openWithAuthenticator(pombo: Instance) {
-  const browser = openBrowser(pombo, "localhost:8080");
+  const browser = openBrowser(pombo, ORIGIN);
   return { browser, key: createAuthenticator(ORIGIN) };
 }
 
@@ -141,9 +141,9 @@ test("a registration is refused that answers another challenge, or names certifi
 
 test("a place without a name has no passkeys, and a stranger begins no registration", async () => {
   await using pombo = await startInstance();
-  const byAddress = openBrowser(pombo, "127.0.0.1:8080");
+  const byAddress = openBrowser(pombo, "http://127.0.0.1:8080");
   expectErrors(await byAddress.call("POST", OPTIONS, { body: { for: "sign_in" } }), 422, [{ field: "for" }]);
-  const stranger = openBrowser(pombo, "localhost:8080");
+  const stranger = openBrowser(pombo, ORIGIN);
   for (const purpose of ["register", "proof"])
     expectErrors(await stranger.call("POST", OPTIONS, { body: { for: purpose } }), 401, [{ code: "NOT_SIGNED_IN" }]);
   expectErrors(await stranger.call("POST", OPTIONS, { body: { for: "link" } }), 422, [{ field: "token" }]);
@@ -155,7 +155,7 @@ test("a place without a name has no passkeys, and a stranger begins no registrat
 test("another person's passkey proves nothing", async () => {
   await using pombo = await startInstance();
   const { key } = await setUp(pombo);
-  const other = await signUpOperator(pombo, "eva@example.com", "localhost:8080");
+  const other = await signUpOperator(pombo, "eva@example.com", ORIGIN);
   const { challengeId, options } = await getOptions(other, { for: "proof" });
   const body = { challengeId, response: key.get(options) };
   const answer = await other.call("POST", "/api/v1/auth/proof", { body });

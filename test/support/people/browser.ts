@@ -10,8 +10,11 @@ export interface Browser {
   call(method: string, path: string, options?: RequestOptions): Promise<Answer>;
 }
 
-/** A browser without any cookie, which has opened the dashboard at this host; default: where it listens. */
-export function openBrowser(pombo: Instance, host?: string): Browser {
+/**
+ * A browser without any cookie, which has opened the dashboard at this origin; default: where it listens. One of https
+ * comes through a reverse proxy on this machine.
+ */
+export function openBrowser(pombo: Instance, origin?: string): Browser {
   const cookies = new Map<string, string>();
   return {
     cookies,
@@ -22,7 +25,8 @@ export function openBrowser(pombo: Instance, host?: string): Browser {
         ...options,
         headers: {
           "sec-fetch-site": "same-origin",
-          ...(host === undefined ? {} : { host }),
+          ...(origin === undefined ? {} : { host: new URL(origin).host }),
+          ...(origin?.startsWith("https:") === true ? { "x-forwarded-proto": "https" } : {}),
           ...(sent === "" ? {} : { cookie: sent }),
           ...options.headers,
         },
@@ -48,9 +52,9 @@ export async function makeSetupLink(pombo: Instance): Promise<string> {
 export async function signUpOperator(
   pombo: Instance,
   email = "ana@example.com",
-  host?: string,
+  origin?: string,
 ): Promise<Browser & { me: Json }> {
-  const browser = openBrowser(pombo, host);
+  const browser = openBrowser(pombo, origin);
   const body = { token: await makeSetupLink(pombo), email, name: "Ana", password: PASSWORD };
   const answer = await browser.call("POST", "/api/v1/auth/links/use", { body });
   if (answer.status !== 200) throw new Error(`no operator was made: ${answer.text}`);
