@@ -48,9 +48,7 @@ journey(
 
     // The tab that held the stream goes: the other takes it over.
     await ana.page.close();
-    const deadline = performance.now() + 5000;
-    while (ana.count(LIVE) === 1 && performance.now() < deadline) await Bun.sleep(50);
-    expect(ana.count(LIVE)).toBe(2);
+    await ana.untilCount(LIVE, 2);
   },
   120_000,
 );

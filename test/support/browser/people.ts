@@ -60,7 +60,7 @@ export async function makeSetupLink({ url, operatorKey }: Place): Promise<string
   return data.url;
 }
 
-export function readToken(link: string): string {
+function readToken(link: string): string {
   return new URL(link).hash.slice(1);
 }
 

@@ -87,6 +87,11 @@ export class Visitor {
     return this.requests.filter((each) => request.test(each)).length;
   }
 
+  /** Waits until there have been that many of them. */
+  untilCount(request: RegExp, count: number): Promise<void> {
+    return waitUntil(`${count} × ${String(request)}`, STEP_TIMEOUT_MS, () => this.count(request) >= count);
+  }
+
   #listen(): void {
     this.context.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
