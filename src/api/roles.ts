@@ -90,6 +90,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/auth/links/inspect": "open",
   "POST /api/v1/auth/links/use": "open",
   "POST /api/v1/auth/magic": "open",
+  "POST /api/v1/auth/email-link": "person",
   "DELETE /api/v1/auth/session": "person",
   "GET /api/v1/auth/me": "person",
   "PATCH /api/v1/auth/me": "person",

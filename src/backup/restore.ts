@@ -13,6 +13,7 @@ import { MIGRATIONS } from "../platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "../platform/db/open.ts";
 import { getDatabaseBytes, putDatabaseBack } from "../platform/db/file/snapshot.ts";
 import { generateKeyPairs } from "../protocols/dkim/keys.ts";
+import { openUserStore } from "../modules/accounts/store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
@@ -131,7 +132,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
     const contents = readContents(db.sqlite);
     const restorePoint = Math.max(at, (contents.newestWaitingAt ?? 0) + 1);
     const now = clock.now();
-    const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db) };
+    const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db), users: openUserStore(db) };
     const rekeyed =
       recoveryKey === null ? await rekey(keyring, { ...stores, db, clock, random, makeKeys: generateKeyPairs }) : null;
     const mark = followOwner(parseMark(settings.get("marker")), owner, settings.get("instance_id"));

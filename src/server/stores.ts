@@ -1,5 +1,6 @@
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
+import { openReviewStore } from "../modules/accounts/review-store.ts";
 import { openLinkStore } from "../modules/accounts/link-store.ts";
 import { openSessionStore } from "../modules/accounts/session-store.ts";
 import { openUserStore } from "../modules/accounts/store.ts";
@@ -48,6 +49,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     keys: openKeyStore(db),
     users: openUserStore(db),
     sessions: openSessionStore(db),
+    review: openReviewStore(db),
     links: openLinkStore(db),
     members: openMemberStore(db),
     invitations: openInvitationStore(db),

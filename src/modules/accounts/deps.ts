@@ -3,6 +3,7 @@
 import type { Context } from "../../platform/context.ts";
 import type { Role } from "../../platform/http/auth.ts";
 import type { DashboardSite } from "../../platform/http/browser-request.ts";
+import type { InstanceSettings } from "../../platform/db/instance-settings.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { SendSystemMail } from "../emails/system-mail.ts";
 import type { RecordAudit } from "../audit/record.ts";
@@ -11,6 +12,7 @@ import type { Passkeys } from "./factors/passkeys.ts";
 import type { Passwords } from "./factors/passwords.ts";
 import type { SecondFactorDeps } from "./factors/second-factor.ts";
 import type { SignInLimits } from "./sign-in/limits.ts";
+import type { ReviewStore } from "./review-store.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { UserStore } from "./store.ts";
 
@@ -18,6 +20,8 @@ export interface AccountStores {
   users: UserStore;
   sessions: SessionStore;
   links: LinkStore;
+  review: ReviewStore;
+  settings: Pick<InstanceSettings, "get" | "set">;
 }
 
 /** What a person's page says of the instance. */

@@ -18,9 +18,6 @@ export function openLinkStore({ orm }: Db) {
     deleteOfUser(userId: number): void {
       orm.delete(links).where(eq(links.userId, userId)).run();
     },
-    deleteAll(): void {
-      orm.delete(links).run();
-    },
     /** Removes those whose time is over. */
     purge(now: number): void {
       orm.delete(links).where(lt(links.expiresAt, now)).run();

@@ -132,6 +132,13 @@ export const MagicLinkRequested = namedObject("MagicLinkRequested", {
   requested: Type.Boolean({ description: "Always true, whether there is such an account or not.", examples: [true] }),
 });
 
+export const AddressLinkRequested = namedObject("AddressLinkRequested", {
+  requested: Type.Boolean({
+    description: "False: the address is proved already, or there were enough links for now.",
+    examples: [true],
+  }),
+});
+
 export const PasskeyOptions = namedObject("PasskeyOptions", {
   challengeId: identifier("Goes back with the passkey's response."),
   options: Type.Object(
@@ -238,6 +245,33 @@ export const SignedOut = namedObject("SignedOut", {
   signedOut: Type.Boolean({ description: "Always true.", examples: [true] }),
 });
 
+/** Of a person, wherever somebody else is shown them. */
+const { email: shownEmail, name: shownName, isOperator } = Me.properties.user.properties;
+
+export const Review = Type.Object(
+  {
+    since: dateTime("When the database of an earlier time was found."),
+    people: Type.Array(
+      Type.Object({ email: shownEmail, name: shownName, isOperator, workspaces: Me.properties.workspaces }),
+      { description: "Who has an account, the newest 1,000." },
+    ),
+    keys: Type.Array(
+      Type.Object({
+        name: Type.String({ description: "Of the key.", examples: ["Website"] }),
+        prefix: Type.String({ description: "The first 8 characters after `svc_`.", examples: ["hZ3kQ9bT"] }),
+        workspaceName: Type.String({ description: "Of the key's workspace.", examples: ["Loja da Maria"] }),
+        createdAt: dateTime(),
+        lastUsedAt: orNull(dateTime(), "Null: never, as far as this database knows."),
+      }),
+      { description: "The API keys of all workspaces, the newest 1,000." },
+    ),
+  },
+  {
+    description:
+      "After a restore, to an operator, until their link was used: removals since the backup are undone, and are to be repeated.",
+  },
+);
+
 export const Link = namedObject("Link", {
   kind: oneOf([...LINK_KINDS, "invitation"], "What it is for.", "invitation"),
   email: Type.Optional(orNull(Type.String(), "The address that it is meant for.")),
@@ -246,4 +280,5 @@ export const Link = namedObject("Link", {
   ),
   role: Type.Optional(role),
   invitedBy: Type.Optional(orNull(Type.String(), "Who made the invitation.", "Ana Macuácua")),
+  review: Type.Optional(Review),
 });

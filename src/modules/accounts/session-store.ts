@@ -85,10 +85,6 @@ export function openSessionStore(db: Db) {
           .returning(hash)
           .all(),
       ),
-    endAll(): void {
-      remembered.clear();
-      orm.delete(sessions).run();
-    },
     /** A user's oldest ones beyond the `count` newest. */
     endOldest(userId: number, count: number): void {
       const edge = orm

@@ -1,4 +1,4 @@
-import { and, asc, count, eq } from "drizzle-orm";
+import { and, asc, count, eq, isNotNull } from "drizzle-orm";
 import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import type { Db } from "../../platform/db/open.ts";
 import { passkeys, recoveryCodes, users } from "../../platform/db/schema/people.ts";
@@ -10,7 +10,8 @@ export type PasskeyRow = typeof passkeys.$inferSelect;
 /** What may change in a user. */
 export type UserChange = Partial<Omit<UserRow, "id" | "uid" | "createdAt">>;
 
-const NO_FACTORS = { passwordHash: null, totpSecret: null, totpConfirmedAt: null, totpLastStep: null };
+const NO_TOTP = { totpSecret: null, totpConfirmedAt: null, totpLastStep: null };
+const NO_FACTORS = { passwordHash: null, ...NO_TOTP };
 
 export type UserStore = ReturnType<typeof openUserStore>;
 
@@ -42,6 +43,9 @@ export function openUserStore({ orm }: Db) {
       orm.select({ count: count() }).from(users).where(eq(users.isOperator, true)).get()?.count ?? 0,
     update: (id: number, change: UserChange): UserRow =>
       orm.update(users).set(change).where(eq(users.id, id)).returning().get(),
+    /** The authenticator apps of all people, whose secrets cannot be read any more; how many. */
+    removeAllTotp: (): number =>
+      orm.update(users).set(NO_TOTP).where(isNotNull(users.totpSecret)).returning({ id: users.id }).all().length,
     /** All that proves who the person is. */
     deleteFactors,
     /** Sessions, links and memberships are removed before. */

@@ -13,6 +13,7 @@ import { findLink, linkUsed } from "./links.ts";
 import { describeMe, notSignedIn } from "./me.ts";
 import { type NewFactor, readNewFactor } from "./factors/new-factor.ts";
 import { insertUser, type NewUser } from "./new-user.ts";
+import { describeReview, endReview } from "./review.ts";
 import { type Link, type LinkUse, toUserAddress } from "./schema.ts";
 import type { UserRow } from "./store.ts";
 import { hashToken } from "./token.ts";
@@ -24,7 +25,8 @@ export function inspectLink(token: string, deps: AccountDeps): Static<typeof Lin
   const link = findLink(token, deps);
   if (link !== undefined) {
     const user = link.userId === null ? undefined : deps.users.byId(link.userId);
-    return { kind: link.kind, email: link.email ?? user?.email ?? null };
+    const review = describeReview(link, deps);
+    return { kind: link.kind, email: link.email ?? user?.email ?? null, ...(review === null ? {} : { review }) };
   }
   const invitation = deps.members.findInvitation(token);
   if (invitation === undefined) throw linkUsed();
@@ -43,6 +45,7 @@ export async function useLink(exchange: Exchange, body: Use, deps: AccountDeps) 
     exchange,
     () => {
       if (findLink(body.token, deps) === undefined) throw linkUsed();
+      endReview(link, deps);
       deps.links.delete(link.hash);
       return find();
     },

@@ -7,6 +7,7 @@ import { memberCaller, wholeWorkspaceCaller } from "../../platform/http/auth.ts"
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { toIsoTime } from "../../platform/http/times.ts";
+import type { EmailStore } from "../emails/store/store.ts";
 import type { RecordAudit } from "../audit/record.ts";
 import { describeRates, windowAt } from "../plans/sending-block.ts";
 import { workspaceGone } from "../plans/sending-refusal.ts";
@@ -19,6 +20,7 @@ export interface OwnWorkspaceDeps extends Pick<Context, "commit" | "clock"> {
   workspaces: Pick<WorkspaceStore, "byId" | "update">;
   senderIds: Pick<SenderIdStore, "of">;
   usage: Pick<UsageStore, "rates">;
+  emails: Pick<EmailStore, "countWaitingAgain">;
   findNamedPlan: (workspaceId: number) => NamedPlan;
   recordAudit: RecordAudit;
 }
@@ -81,6 +83,7 @@ function show(workspace: WorkspaceRow, deps: OwnWorkspaceDeps): typeof OwnWorksp
       isDefault: sender.isDefault,
       priority: sender.priority,
     })),
+    emailsDelayed: deps.emails.countWaitingAgain(id),
     rates: { since: first, ...describeRates(deps.usage.rates(id, first, last)) },
   };
 }

@@ -50,6 +50,11 @@ export const OwnWorkspace = namedObject("OwnWorkspace", {
     "What keeps it from sending; null: nothing.",
   ),
   senderIds: Type.Array(SenderId),
+  emailsDelayed: Type.Integer({
+    minimum: 0,
+    description: "Emails that were not delivered at their first attempt and are tried again.",
+    examples: [0],
+  }),
   rates: namedObject("SendingRates", {
     since: Type.String({ format: "date", description: "The first UTC day that counts.", examples: ["2026-11-15"] }),
     answered: Type.Integer({

@@ -280,9 +280,12 @@ test.skipIf(!hasDaemon)(
       recoveryKey: expect.stringMatching(/^pombo-key-1-/),
       domains: ["loja.test"],
       webhooks: 0,
+      authenticators: 1,
     });
     expect(readFileSync(join(of.dataDir, "instance.key"), "utf8").trim()).toBe(newKey.recoveryKey);
     await using restored = await startRestored(of);
+    const people = restored.app.db.sqlite.query("SELECT password_hash, totp_secret, totp_confirmed_at FROM user").all();
+    expect(people).toEqual([{ password_hash: "x", totp_secret: null, totp_confirmed_at: null }]);
     const headers = { "x-api-key": of.pombo.workspace.key };
     const { data } = (await (await fetch(`${restored.app.url}/api/v1/domains`, { headers })).json()) as {
       data: { id: string; status: string }[];

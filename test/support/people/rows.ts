@@ -4,11 +4,12 @@ import type { Database } from "bun:sqlite";
 
 const USER = "(SELECT id FROM user WHERE email = 'ana@example.com')";
 
-/** A person with a session, a link, an invitation that she accepted, and one that is open. */
+/** A person with a password and an authenticator app, a session, a link, an invitation that she accepted, and one that is open. */
 export function addAccess(sqlite: Database): void {
   const uid = () => Bun.randomUUIDv7();
   sqlite.run(
-    "INSERT INTO user (uid, email, name, is_operator, created_at) VALUES (?, 'ana@example.com', 'Ana', 1, 1)",
+    `INSERT INTO user (uid, email, name, is_operator, password_hash, totp_secret, totp_confirmed_at, created_at)
+     VALUES (?, 'ana@example.com', 'Ana', 1, 'x', x'00', 1, 1)`,
     [uid()],
   );
   sqlite.run(
@@ -40,5 +41,6 @@ export function countAccess(sqlite: Database) {
   };
 }
 
-export const ALL_ACCESS = { users: 1, sessions: 1, links: 1, open: 1, accepted: 1, review: 0 };
+/** The first link is that of the set-up. */
+export const ALL_ACCESS = { users: 1, sessions: 1, links: 2, open: 1, accepted: 1, review: 0 };
 export const ENDED_ACCESS = { users: 1, sessions: 0, links: 0, open: 0, accepted: 1, review: 1 };

@@ -9,14 +9,18 @@ import { loadMe } from "./session.ts";
 /** The newest status that the stream told of an email, by its id. */
 export const emailStatuses = signal<Readonly<Record<string, string>>>({});
 
+const WORKSPACE = "/api/v1/workspace";
+const USAGE = "/api/v1/workspace/usage";
+const AUDIT = "/api/v1/workspace/audit";
+
 /** What a change of each kind makes out of date. */
 const PATHS: Record<string, string[]> = {
-  emails: ["/api/v1/emails", "/api/v1/workspace/usage"],
-  sms: ["/api/v1/sms", "/api/v1/workspace/usage"],
-  domains: ["/api/v1/domains"],
-  keys: ["/api/v1/auth/keys"],
-  members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", "/api/v1/workspace/usage"],
-  workspace: ["/api/v1/workspace"],
+  emails: ["/api/v1/emails", USAGE, WORKSPACE],
+  sms: ["/api/v1/sms", USAGE],
+  domains: ["/api/v1/domains", USAGE, AUDIT],
+  keys: ["/api/v1/auth/keys", USAGE, AUDIT],
+  members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", USAGE, AUDIT],
+  workspace: [WORKSPACE, USAGE, AUDIT],
 };
 const ALL = ["/api/"];
 

@@ -95,12 +95,17 @@ function forgetOldest(): void {
   }
 }
 
-/** Those that are shown are asked for again, others when they are shown. `paths`: beginnings of the calls' paths. */
+/** Those that are shown are asked for again, others when they are shown. `paths` as isOf takes them. */
 export function invalidate(...paths: string[]): void {
   for (const entry of entries.values()) {
     const path = entry.name.slice(entry.name.indexOf(" ") + 1);
-    if (entry.shownBy > 0 && paths.some((each) => path.startsWith(each))) entry.load();
+    if (entry.shownBy > 0 && paths.some((each) => isOf(path, each))) entry.load();
   }
+}
+
+/** `which`: a list with what is in it, as "/api/v1/emails"; or all below "/api/". */
+function isOf(path: string, which: string): boolean {
+  return which.endsWith("/") ? path.startsWith(which) : path === which || path.startsWith(`${which}/:`);
 }
 
 /** After signing out, nothing of it is left. */

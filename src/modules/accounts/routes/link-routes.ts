@@ -1,9 +1,11 @@
 import { Elysia } from "elysia";
+import { personCaller } from "../../../platform/http/auth.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
+import { requireUser } from "../factors/change-factors.ts";
 import type { AccountDeps } from "../deps.ts";
-import { requestMagicLink } from "../magic.ts";
-import { Link, LinkToken, LinkUse, MagicLinkRequest, MagicLinkRequested, Me } from "../schema.ts";
+import { requestAddressLink, requestMagicLink } from "../mailed-links.ts";
+import { AddressLinkRequested, Link, LinkToken, LinkUse, MagicLinkRequest, MagicLinkRequested, Me } from "../schema.ts";
 import { inspectLink, useLink } from "../use-link.ts";
 
 const TAG = "Sign-in";
@@ -28,6 +30,24 @@ export function linkRoutes(deps: AccountDeps) {
             "the link works in this browser, for 15 minutes, once.",
           isOpen: true,
           responses: answers(202, MagicLinkRequested, [400, 403, 404, 413, 415, 422, 429]),
+        }),
+      },
+    )
+    .post(
+      "/email-link",
+      async ({ request, set }) => {
+        const user = requireUser(personCaller(request).userId, deps);
+        set.status = 202;
+        return { data: { requested: await requestAddressLink(request, user, deps) } };
+      },
+      {
+        detail: describe({
+          id: "sendAddressLink",
+          tag: TAG,
+          summary: "Have a link mailed to one's own address",
+          description: "Who opens it while signed in has shown that the address is theirs. At most five an hour.",
+          keys: ["sessionCookie"],
+          responses: answers(202, AddressLinkRequested, [401, 403, 404, 503]),
         }),
       },
     )

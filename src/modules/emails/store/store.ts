@@ -269,6 +269,14 @@ function openReads(orm: Db["orm"]) {
         )
         .get()?.count ?? 0,
 
+    /** Those of them that wait for another attempt, or are in one. */
+    countWaitingAgain: (workspaceId: number): number =>
+      orm
+        .select({ count: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
+        .from(emailTotals)
+        .where(and(eq(emailTotals.workspaceId, workspaceId), eq(emailTotals.status, "delivery_delayed")))
+        .get()?.count ?? 0,
+
     /** A workspace's emails that wait so, the oldest first: the first to expire too, unless their lifetime was changed. */
     listOldestWaiting: (workspaceId: number, state: "queued" | "delivery_delayed", limit: number) =>
       orm

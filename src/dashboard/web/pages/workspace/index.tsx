@@ -1,13 +1,25 @@
-// The pages of a workspace.
+// The pages of a workspace, by their addresses.
 
-import { useRoute } from "preact-iso";
-import { Card, Page, t, workspace } from "../../kit.ts";
+import { useLocation } from "../../kit.ts";
+import { Audit } from "./audit.tsx";
+import { Email } from "./email.tsx";
+import { Emails } from "./emails.tsx";
+import { Home } from "./home.tsx";
+import { Keys } from "./keys.tsx";
+import { Members } from "./members.tsx";
 
+/** /dashboard/w/:workspace/PAGE/ID; null: there is no such page. */
 export function WorkspacePages() {
-  useRoute();
-  return (
-    <Page title={workspace.value?.name ?? t().workspace.home}>
-      <Card title={t().workspace.home} />
-    </Page>
-  );
+  const [page = "", id = ""] = useLocation().path.split("/").slice(4);
+  if (page === "emails" && id !== "") return <Email key={id} id={id} />;
+  const Shown = PAGES[page];
+  return Shown === undefined ? null : <Shown />;
 }
+
+const PAGES: Record<string, () => ReturnType<typeof Home>> = {
+  "": Home,
+  emails: Emails,
+  keys: Keys,
+  members: Members,
+  audit: Audit,
+};

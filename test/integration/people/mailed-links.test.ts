@@ -85,3 +85,23 @@ test("without the operator's consent there are none", async () => {
   await using pombo = await startInstance();
   expectErrors(await ask(openBrowser(pombo)), 404, [{ code: "NOT_FOUND" }]);
 });
+
+test("a link that is mailed to a person's address proves it, only while that person is signed in", async () => {
+  await using pombo = await startInstance(allowed);
+  const ana = await signUpOperator(pombo);
+  const eva = await signUpOperator(pombo, "eva@example.com");
+  const asked = await ana.call("POST", "/api/v1/auth/email-link");
+  expect([asked.status, asked.body.data]).toEqual([202, { requested: true }]);
+  const token = await readToken(pombo);
+  expect((await ana.call("POST", "/api/v1/auth/links/inspect", { body: { token } })).body.data).toEqual({
+    kind: "email",
+    email: "ana@example.com",
+  });
+  for (const browser of [eva, openBrowser(pombo)])
+    expectErrors(await browser.call("POST", USE, { body: { token } }), 401, [{ code: "NOT_SIGNED_IN" }]);
+  const cookies = new Map(ana.cookies);
+  const used = await ana.call("POST", USE, { body: { token } });
+  expect([used.status, used.body.data?.user.emailVerified, ana.cookies]).toEqual([200, true, cookies]);
+  expectErrors(await ana.call("POST", USE, { body: { token } }), 410, [{ code: "LINK_USED" }]);
+  expect((await ana.call("POST", "/api/v1/auth/email-link")).body.data).toEqual({ requested: false });
+});

@@ -1,0 +1,44 @@
+// Whether mail is flowing, in a line.
+
+import { type Data, t, Time } from "../../../kit.ts";
+import { findSender } from "./first-email.ts";
+import { findStatus } from "./status.tsx";
+
+export interface HomeState {
+  workspace: Data<"GET /api/v1/workspace">;
+  usage: Data<"GET /api/v1/workspace/usage">;
+  domains: Data<"GET /api/v1/domains">;
+  /** The newest. */
+  emails: Data<"GET /api/v1/emails">;
+}
+
+export function Flow({ workspace, domains, emails }: HomeState) {
+  const words = t().home;
+  const lastDelivered = emails.map(({ deliveredAt }) => deliveredAt).find((at) => at !== null);
+  // The stream tells of it before the time is read.
+  const isFlowing = emails.some(({ id, status }) => ["delivered", "sent"].includes(findStatus(id, status)));
+  const isSlow = emails.some(({ id, status }) => findStatus(id, status) === "delivery_delayed");
+  const [tone, title] =
+    workspace.block !== null
+      ? (["bad", workspace.block.isHeld ? words.flowHeld : words.flowBlocked] as const)
+      : findSender(domains) === undefined
+        ? (["slow", words.flowSetup] as const)
+        : isSlow
+          ? (["slow", words.flowSlow] as const)
+          : (["good", isFlowing ? words.flowOn : words.flowReady] as const);
+  return (
+    <p class={`flow ${tone}`}>
+      <span class="dot" aria-hidden="true" />
+      <strong>{title}</strong>
+      <span class="soft">
+        {lastDelivered === undefined ? (
+          !isFlowing && words.flowNone
+        ) : (
+          <>
+            {words.flowLast} <Time value={lastDelivered} />
+          </>
+        )}
+      </span>
+    </p>
+  );
+}
