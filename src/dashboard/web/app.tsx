@@ -1,20 +1,26 @@
 // The dashboard: its pages by their addresses, and who may see them.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from "preact-iso";
 import { t } from "./i18n/index.ts";
+import { LinkPage } from "./pages/entrance/link.tsx";
+import { Redirect } from "./pages/entrance/redirect.tsx";
 import { SignIn } from "./pages/entrance/sign-in.tsx";
+import { CreateWorkspace, Start } from "./pages/entrance/start.tsx";
 import { startLive } from "./state/live.ts";
 import { watchServer } from "./state/reconnect.ts";
-import { loadMe, me, workspace, workspaceId, workspacePath } from "./state/session.ts";
+import { loadMe, me, workspace, workspaceId } from "./state/session.ts";
 import { listenToKeys } from "./shell/keyboard.ts";
 import { Overlays } from "./shell/overlays.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { LinkButton } from "./ui/button.tsx";
 import { EmptyState, Loading, Page } from "./ui/page.tsx";
 
+const Account = lazy(() => import("./pages/account/index.tsx").then((module) => module.Account));
 const WorkspacePages = lazy(() => import("./pages/workspace/index.tsx").then((module) => module.WorkspacePages));
+
+const ACCOUNT = "/dashboard/account";
 
 /** Pages for those who are not signed in. */
 const ENTRANCE = /^\/dashboard\/(signin|setup|invite|recover)$/;
@@ -38,16 +44,21 @@ export function App() {
 function Pages() {
   const { path, route } = useLocation();
   useEffect(() => listenToKeys(route), [route]);
-  // Before the pages are drawn: their calls are about it.
-  workspaceId.value = /^\/dashboard\/w\/([^/]+)/.exec(path)?.[1] ?? null;
+  // Before the pages are drawn: their calls are about it. Elsewhere the last one stays at the side.
+  const named = /^\/dashboard\/w\/([^/]+)/.exec(path)?.[1];
+  workspaceId.value = named ?? workspaceId.value ?? me.value?.workspaces[0]?.id ?? null;
   if (ENTRANCE.test(path)) return <Entrance />;
   if (me.value === undefined) return <Loading />;
   if (me.value === null) return <Redirect to={`/dashboard/signin?next=${encodeURIComponent(path)}`} />;
+  // Until an operator who comes from elsewhere has a second factor, the API gives nothing else.
+  if (me.value.session.needsSecondFactor && path !== ACCOUNT) return <Redirect to={ACCOUNT} />;
   return (
     <Shell>
       <WhenItFails>
         <Router onRouteChange={arrive}>
           <Route path="/dashboard" component={Start} />
+          <Route path="/dashboard/new" component={CreateWorkspace} />
+          <Route path="/dashboard/account" component={Account} />
           <Route path="/dashboard/w/:workspace/:page*" component={Workspace} />
           <Route default component={NotFound} />
         </Router>
@@ -60,7 +71,7 @@ function Entrance() {
   return (
     <Router>
       <Route path="/dashboard/signin" component={SignIn} />
-      <Route default component={NotFound} />
+      <Route default component={LinkPage} />
     </Router>
   );
 }
@@ -69,23 +80,6 @@ function Entrance() {
 function arrive(): void {
   scrollTo(0, 0);
   document.getElementById("content")?.focus({ preventScroll: true });
-}
-
-function Redirect({ to }: { to: string }) {
-  const { route } = useLocation();
-  useLayoutEffect(() => route(to, true), [to]);
-  return <Loading />;
-}
-
-/** To the first workspace; an operator without one makes it. */
-function Start() {
-  const first = me.value?.workspaces[0];
-  if (first !== undefined) return <Redirect to={workspacePath("", first.id)} />;
-  return (
-    <Page title={t().shell.noWorkspace}>
-      <EmptyState icon="people" title={t().shell.noWorkspace} />
-    </Page>
-  );
 }
 
 function Workspace() {

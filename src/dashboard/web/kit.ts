@@ -7,11 +7,11 @@ export { useLocation, useRoute } from "preact-iso";
 
 export { ApiError, call, type CallOptions } from "./api/client.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
-export { formatNumber, t } from "./i18n/index.ts";
+export { formatNumber, LANGUAGE_NAMES, LANGUAGES, t } from "./i18n/index.ts";
 export { emailStatuses, followEmails } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";
-export { forgetSession, me, takeMe, workspace, workspacePath } from "./state/session.ts";
+export { forgetSession, loadMe as refreshMe, me, takeMe, workspace, workspacePath } from "./state/session.ts";
 export { showToast } from "./state/toasts.ts";
 
 export { Button, CopyButton, LinkButton } from "./ui/button.tsx";
@@ -27,4 +27,4 @@ export { type Column, Table } from "./ui/table.tsx";
 export { formatDate, formatTime } from "./ui/format-time.ts";
 export { Time } from "./ui/time.tsx";
 export { setTitle } from "./ui/title.ts";
-export { canAutofill, createPasskey, getPasskey, hasPasskeys } from "./state/passkeys.ts";
+export { createPasskey, hasPasskeys } from "./state/passkeys.ts";

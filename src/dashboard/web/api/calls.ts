@@ -25,7 +25,7 @@ import type { UsageReport } from "../../../modules/plans/schema.ts";
 import type { OwnWorkspace } from "../../../modules/workspaces/schema.ts";
 import type { Deleted } from "../../../platform/http/openapi.ts";
 import type { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
-import type { Link, LinkToken, LinkUse, Me, MeChange, SignedOut, SignIn } from "../../../modules/accounts/schema.ts";
+import type { AccountCalls } from "./account-calls.ts";
 
 /** Read page by page, each behind the cursor of the one before. */
 interface List<Item extends TSchema> {
@@ -35,14 +35,7 @@ interface List<Item extends TSchema> {
 }
 
 /** One call a line: `"METHOD /path/:param": { body, query, data, meta }`, each the schema that the document names. */
-export interface Calls {
-  "GET /api/v1/auth/me": { data: Static<typeof Me> };
-  "PATCH /api/v1/auth/me": { body: Static<typeof MeChange>; data: Static<typeof Me> };
-  "POST /api/v1/auth/session": { body: Static<typeof SignIn>; data: Static<typeof Me> };
-  "DELETE /api/v1/auth/session": { data: Static<typeof SignedOut> };
-  "POST /api/v1/auth/links/inspect": { body: Static<typeof LinkToken>; data: Static<typeof Link> };
-  "POST /api/v1/auth/links/use": { body: Static<typeof LinkUse>; data: Static<typeof Me> };
-
+export interface Calls extends AccountCalls {
   "GET /api/v1/workspace": { data: Static<typeof OwnWorkspace> };
   "GET /api/v1/workspace/usage": { data: Static<typeof UsageReport> };
   "GET /api/v1/auth/keys": List<typeof KeyInList>;

@@ -36,13 +36,11 @@ function listPages(): Command[] {
 }
 
 function listWorkspaces(): Command[] {
-  return (me.value?.workspaces ?? []).map(({ id, name, role }) => ({
-    key: `workspace ${id}`,
-    icon: "right",
-    title: name,
-    note: t().roles[role],
-    path: workspacePath("", id),
-  }));
+  const workspaces = (me.value?.workspaces ?? []).map(({ id, name, role }): Command => {
+    return { key: `workspace ${id}`, icon: "right", title: name, note: t().roles[role], path: workspacePath("", id) };
+  });
+  if (me.value?.user.isOperator !== true) return workspaces;
+  return [...workspaces, { key: "new", icon: "plus", title: t().entrance.newWorkspace, path: "/dashboard/new" }];
 }
 
 function listActions(): Command[] {

@@ -25,6 +25,6 @@ export const BAR_ITEMS = NAVIGATION.slice(0, 4);
 
 /** Whether a path of the address is this page or one below it. */
 export function isCurrent(path: string, { page }: NavigationItem): boolean {
-  const [, , , , current = ""] = path.split("/");
-  return current === page;
+  const [, , room, , current = ""] = path.split("/");
+  return room === "w" && current === page;
 }

@@ -10,6 +10,7 @@ import { Icon } from "../ui/icon.tsx";
 import { overlay } from "./keyboard.ts";
 import { KeysHelp } from "./keys-help.tsx";
 import { Palette } from "./palette.tsx";
+import { ProofDialog } from "./proof.tsx";
 import { Menu } from "./shell.tsx";
 
 export function Overlays() {
@@ -20,6 +21,7 @@ export function Overlays() {
       {overlay.value === "workspaces" && <Palette isForWorkspaces close={close} />}
       {overlay.value === "keys" && <KeysHelp close={close} />}
       {overlay.value === "menu" && <Menu close={close} />}
+      <ProofDialog />
       <AwayBanner />
       <Toasts />
     </>

@@ -1,10 +1,14 @@
 // Passkeys: the browser's own ceremonies, in the JSON that the API speaks.
 
-/** Passkeys need https or localhost, and a browser that reads their JSON (2025 and newer). */
+import { call } from "../api/client.ts";
+import type { Body, Data } from "../api/calls.ts";
+
+const IP_ADDRESS = /^(\d+(\.\d+){3}|\[.*\])$/;
+
+/** Passkeys need https or localhost, a name and no address, and a browser that reads their JSON. */
 export function hasPasskeys(): boolean {
-  return (
-    typeof PublicKeyCredential !== "undefined" && typeof PublicKeyCredential.parseCreationOptionsFromJSON === "function"
-  );
+  if (typeof PublicKeyCredential === "undefined" || IP_ADDRESS.test(location.hostname)) return false;
+  return typeof PublicKeyCredential.parseCreationOptionsFromJSON === "function";
 }
 
 /** Whether a passkey can be offered inside the address field. */
@@ -12,27 +16,48 @@ export async function canAutofill(): Promise<boolean> {
   return hasPasskeys() && (await PublicKeyCredential.isConditionalMediationAvailable());
 }
 
-/** A new passkey; null: the person said no, or has none of this account's any more. */
-export async function createPasskey(options: object, signal?: AbortSignal): Promise<object | null> {
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options as PublicKeyCredentialCreationOptionsJSON);
-  return run(() => navigator.credentials.create({ publicKey, ...(signal === undefined ? {} : { signal }) }));
+/** What goes back to the API. */
+export type PasskeyAnswer = Body<"POST /api/v1/auth/session/passkey">;
+
+/** A new passkey for what is asked; null: the person closed the browser's window. Throws ApiError. */
+export async function createPasskey(asked: Body<"POST /api/v1/auth/passkeys/options">): Promise<PasskeyAnswer | null> {
+  const { data } = await call("POST /api/v1/auth/passkeys/options", { body: asked });
+  const options = data.options as unknown as PublicKeyCredentialCreationOptionsJSON;
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+  return run(data, () => navigator.credentials.create({ publicKey }));
 }
 
-/** A passkey's answer to a challenge. `mediation` "conditional": offered in the address field until it is used or aborted. */
-export async function getPasskey(
-  options: object,
-  { mediation = "optional", signal }: { mediation?: CredentialMediationRequirement; signal?: AbortSignal } = {},
-): Promise<object | null> {
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options as PublicKeyCredentialRequestOptionsJSON);
-  return run(() => navigator.credentials.get({ publicKey, mediation, ...(signal === undefined ? {} : { signal }) }));
+interface AskOptions {
+  /** "conditional": offered in the address field until it is chosen or aborted. */
+  mediation?: CredentialMediationRequirement;
+  signal?: AbortSignal;
 }
 
-async function run(ceremony: () => Promise<Credential | null>): Promise<object | null> {
+/** The answer of a passkey that is there; null as above. Throws ApiError. */
+export async function askPasskey(
+  purpose: "sign_in" | "proof",
+  { mediation = "optional", signal }: AskOptions = {},
+): Promise<PasskeyAnswer | null> {
+  const { data } = await call("POST /api/v1/auth/passkeys/options", { body: { for: purpose } });
+  const options = data.options as unknown as PublicKeyCredentialRequestOptionsJSON;
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  return run(data, () =>
+    navigator.credentials.get({ publicKey, mediation, ...(signal === undefined ? {} : { signal }) }),
+  );
+}
+
+type Offered = Data<"POST /api/v1/auth/passkeys/options">;
+
+async function run(
+  { challengeId }: Offered,
+  ceremony: () => Promise<Credential | null>,
+): Promise<PasskeyAnswer | null> {
   try {
     const credential = await ceremony();
-    return credential instanceof PublicKeyCredential ? credential.toJSON() : null;
+    if (!(credential instanceof PublicKeyCredential)) return null;
+    return { challengeId, response: credential.toJSON() };
   } catch (error) {
-    // A person who closes the browser's window is told nothing more than that it was closed.
+    // The browser tells no more than that nothing came of it.
     if (error instanceof DOMException && (error.name === "NotAllowedError" || error.name === "AbortError")) return null;
     throw error;
   }

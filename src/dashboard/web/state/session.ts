@@ -9,7 +9,7 @@ export type Me = Data<"GET /api/v1/auth/me">;
 /** Undefined: not asked yet; null: nobody. */
 export const me = signal<Me | null | undefined>(undefined);
 
-/** The id in the address of the page; null: a page without a workspace. */
+/** Of the page, or of the last page that was about one; null: the person is in none. */
 export const workspaceId = signal<string | null>(null);
 
 /** With the person's role in it; an operator sees it without being a member. */

@@ -86,6 +86,8 @@ export const shell = {
   reload: "Load again",
   proofTitle: "Confirm that it is you",
   proof: "This act needs a proof that is not older than ten minutes.",
+  confirm: "Confirm",
+  confirmByPasskey: "Confirm with a passkey",
   dismiss: "Dismiss",
 };
 

@@ -86,6 +86,8 @@ export const shell: Messages["shell"] = {
   reload: "Recarregar",
   proofTitle: "Confirme que é você",
   proof: "Esta ação exige uma confirmação feita há menos de dez minutos.",
+  confirm: "Confirmar",
+  confirmByPasskey: "Confirmar com uma chave de acesso",
   dismiss: "Dispensar",
 };
 
