@@ -28,7 +28,7 @@ export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions 
   portHint?: string;
 }
 
-export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts"> {
+export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts" | "members"> {
   /** Base of the API: http://127.0.0.1:8080 */
   url: string;
   /** http://127.0.0.1:9464/metrics; null: they are turned off. */

@@ -134,8 +134,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       people: {
         isEnabled: config.dashboard.enabled,
         dashboardUrl: config.dashboard.url,
-        ...modules.accounts,
         ...modules.members,
+        // Before this start is recorded nobody knows whether the database is one of an earlier time, in which all sessions end.
+        verifySession: (token) => (replicator === null ? null : modules.accounts.verifySession(token)),
       },
       rateLimits: config.rateLimits,
       trustedProxies: config.http.trustedProxies,
@@ -210,6 +211,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       receive: inboundMail.receive,
       domains,
       accounts,
+      members,
       smsStores: stores.sms,
       sms,
       get replicator() {

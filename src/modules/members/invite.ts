@@ -124,7 +124,8 @@ export function acceptInvitation(
   if (invitation === undefined) throw linkUsed();
   const { workspaceId, role, email } = invitation;
   const now = deps.clock.now();
-  if (!deps.members.insert({ workspaceId, userId, role, createdAt: now })) throw alreadyMember();
+  if (!deps.members.insert({ workspaceId, userId, role, createdAt: now }))
+    throw new AppError("ALREADY_MEMBER", "You are a member of this workspace already");
   deps.invitations.accept(invitation, userId, now);
   const detail = { role, invited: email };
   deps.recordAudit({ workspaceId, request, userId, action: "member.joined", target: null, detail });

@@ -23,13 +23,13 @@ export function openBrowser(pombo: Instance, origin?: string): Browser {
       const answer = await pombo.workspace.call(method, path, {
         key: null,
         ...options,
-        headers: {
+        headers: dropEmpty({
           "sec-fetch-site": "same-origin",
-          ...(origin === undefined ? {} : { host: new URL(origin).host }),
-          ...(origin?.startsWith("https:") === true ? { "x-forwarded-proto": "https" } : {}),
-          ...(sent === "" ? {} : { cookie: sent }),
+          host: origin === undefined ? "" : new URL(origin).host,
+          "x-forwarded-proto": origin?.startsWith("https:") === true ? "https" : "",
+          cookie: sent,
           ...options.headers,
-        },
+        }),
       });
       for (const line of answer.headers.getSetCookie()) {
         const [pair = ""] = line.split(";");
@@ -40,6 +40,11 @@ export function openBrowser(pombo: Instance, origin?: string): Browser {
       return answer;
     },
   };
+}
+
+/** An empty value takes a header away. */
+function dropEmpty(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
 }
 
 /** The token of a new link to the setup page. */

@@ -22,14 +22,18 @@ export interface PersonOptions {
   workspace?: string;
   /** When they last proved who they are, Unix ms; default: now. */
   provedAt?: number;
+  /** Unix ms; default: the present. */
+  now?: number;
 }
 
 let count = 0;
 
-export function addPerson(pombo: Instance, { role, isOperator = false, workspace, provedAt }: PersonOptions): Person {
+export function addPerson(
+  pombo: Instance,
+  { role, isOperator = false, workspace, provedAt, now = Date.now() }: PersonOptions,
+): Person {
   count += 1;
   const { sqlite } = pombo.app.db;
-  const now = Date.now();
   const [id, email] = [Bun.randomUUIDv7(), `${role ?? "operator"}${count}@example.com`];
   const { lastInsertRowid } = sqlite.run(
     "INSERT INTO user (uid, email, name, is_operator, created_at) VALUES (?, ?, ?, ?, ?)",
