@@ -5,8 +5,8 @@ import { join } from "node:path";
 
 import type { Assets } from "./asset.ts";
 
-/** The file that script/build gives to the executable. */
-const PACKED_NAME = "dashboard.assets";
+/** The file that script/build gives to the executable, which puts a hash into its name. */
+const PACKED_NAME = /^dashboard(-[a-z0-9]+)?\.assets$/;
 
 /** Each asset as raw, br and gzip bytes, one after the other behind a line of JSON. */
 export function packAssets({ version, files }: Assets): Blob {
@@ -39,7 +39,7 @@ export function unpackAssets(packed: Uint8Array): Assets {
 
 /** Finds the assets whenever they are asked for. */
 export function openAssets(): () => Promise<Assets> {
-  const embedded = Bun.embeddedFiles.find((file) => (file as Blob & { name: string }).name === PACKED_NAME);
+  const embedded = Bun.embeddedFiles.find((file) => PACKED_NAME.test((file as Blob & { name: string }).name));
   if (embedded !== undefined) {
     let unpacked: Promise<Assets> | null = null;
     return () => (unpacked ??= embedded.bytes().then(unpackAssets));

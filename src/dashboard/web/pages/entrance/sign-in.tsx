@@ -13,8 +13,10 @@ import { ErrorNotice } from "../../ui/page.tsx";
 import { Frame } from "./frame.tsx";
 
 /** Only our own pages are gone to. */
-function findNext(next: string | undefined): string {
-  return next !== undefined && /^\/dashboard(\/|$)/.test(next) ? next : "/dashboard";
+function findNext(next = "/dashboard"): string {
+  const url = URL.parse(next, location.origin);
+  const isOurs = url?.origin === location.origin && /^\/dashboard(\/|$)/.test(url.pathname);
+  return isOurs ? url.pathname + url.search : "/dashboard";
 }
 
 export function SignIn() {
