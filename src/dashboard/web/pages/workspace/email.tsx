@@ -184,13 +184,13 @@ function Contents({ email: { html, text } }: { email: EmailRecord }) {
       {text !== null && (
         <details open>
           <summary>{words.contentsText}</summary>
-          <textarea class="message" dir="auto" rows={10} readOnly value={text} aria-label={words.contentsText} />
+          <textarea class="message" dir="auto" readOnly value={text} aria-label={words.contentsText} />
         </details>
       )}
       {html !== null && (
         <details open={text === null}>
           <summary>{words.contentsHtml}</summary>
-          <textarea class="message" dir="ltr" rows={14} readOnly value={html} aria-label={words.contentsHtml} />
+          <textarea class="message" dir="ltr" readOnly value={html} aria-label={words.contentsHtml} />
         </details>
       )}
     </Card>

@@ -115,8 +115,9 @@ function Way({ entry }: { entry: Entry }) {
   return <p class="small soft">{parts.join(" · ")}</p>;
 }
 
-/** The numbers of a reply, unless its words begin with them. */
+/** The numbers of a reply, without those that its words begin with. */
 function codes({ code, enhancedCode, reply }: Entry): string {
-  const numbers = [code, enhancedCode].filter((each) => each !== undefined && each !== null).join(" ");
-  return numbers === "" || reply?.startsWith(String(code)) === true ? "" : `${numbers} `;
+  const numbers = [code, enhancedCode].filter((each) => each !== undefined && each !== null).map(String);
+  const begun = numbers.findIndex((each) => reply?.startsWith(each) === true);
+  return (begun < 0 ? numbers : numbers.slice(0, begun)).map((each) => `${each} `).join("");
 }
