@@ -24,9 +24,19 @@ ${body}
 `;
 }
 
-export function buildShell(base: string): string {
+/** What the app must know before anybody is signed in. */
+export interface ShellOptions {
+  /** Members can have a link to sign in mailed to them. */
+  magicLinks: boolean;
+}
+
+export function buildShell(base: string, { magicLinks }: ShellOptions): string {
   const script = `\n<script type="module" src="${base}main.js"></script>`;
-  return buildPage(base, script, `<div id="app"></div>\n<noscript><p>The dashboard needs JavaScript.</p></noscript>`);
+  return buildPage(
+    base,
+    script,
+    `<div id="app"${magicLinks ? " data-magic-links" : ""}></div>\n<noscript><p>The dashboard needs JavaScript.</p></noscript>`,
+  );
 }
 
 interface Refusal {

@@ -7,21 +7,21 @@ import { type DashboardSite, requireOwnArrival } from "../platform/http/browser-
 import { notFound } from "../platform/http/errors.ts";
 import type { Asset, Assets } from "./asset.ts";
 import { openAssets } from "./assets.ts";
-import { buildRefusal, buildShell } from "./pages.ts";
+import { buildRefusal, buildShell, type ShellOptions } from "./pages.ts";
 import { buildHeaders } from "./policy.ts";
 
 const HTML = "text/html; charset=utf-8";
 const FOREVER = "public, max-age=31536000, immutable";
 
 /** Mounted where [dashboard] enabled says so. */
-export function dashboardRoutes(site: DashboardSite) {
+export function dashboardRoutes(site: DashboardSite, options: ShellOptions) {
   const findAssets = openAssets();
   const sendPage = async (request: Request) => {
     const { version } = await findAssets();
     const base = `/dashboard/assets/${version}/`;
     try {
       const { isHttps } = requireOwnArrival(request, site);
-      return sendShell(request, buildShell(base), isHttps);
+      return sendShell(request, buildShell(base, options), isHttps);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const headers = { ...buildHeaders(false), "content-type": HTML, "cache-control": "no-store" };

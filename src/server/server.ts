@@ -41,7 +41,8 @@ const REPLICA_MIN_MS = 10_000;
 /** Null: nobody can sign in. */
 function openDashboard({ dashboard, http }: Pick<AppOptions["config"], "dashboard" | "http">) {
   if (!dashboard.enabled) return null;
-  return dashboardRoutes({ url: dashboard.url, trustedProxies: parseRanges(http.trustedProxies) });
+  const site = { url: dashboard.url, trustedProxies: parseRanges(http.trustedProxies) };
+  return dashboardRoutes(site, { magicLinks: dashboard.magicLinks && dashboard.from !== null });
 }
 
 /** Starts the instance of a data directory. Throws StartError with what a person can do about it. */

@@ -27,6 +27,8 @@ const ENTRANCE = /^\/dashboard\/(signin|setup|invite|recover)$/;
 
 export function App() {
   useEffect(() => {
+    // Beside the question who it is, not after it.
+    if (location.pathname.startsWith("/dashboard/w/")) void WorkspacePages.preload();
     watchServer();
     void loadMe();
   }, []);

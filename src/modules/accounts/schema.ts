@@ -141,9 +141,13 @@ export const AddressLinkRequested = namedObject("AddressLinkRequested", {
 
 export const PasskeyOptions = namedObject("PasskeyOptions", {
   challengeId: identifier("Goes back with the passkey's response."),
-  options: Type.Object(
-    { challenge: Type.String({ description: "The challenge, base64url.", examples: ["cG9tYm8"] }) },
-    { description: "For PublicKeyCredential.parseCreationOptionsFromJSON() or parseRequestOptionsFromJSON()." },
+  options: Type.Unsafe<object>(
+    Type.Object(
+      {},
+      {
+        description: "For PublicKeyCredential.parseCreationOptionsFromJSON() or parseRequestOptionsFromJSON().",
+      },
+    ),
   ),
 });
 

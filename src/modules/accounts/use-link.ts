@@ -74,6 +74,7 @@ const USES: Record<Exclude<LinkRow["kind"], "email">, (request: Request, body: U
     return () => {
       factor.store(user.id);
       deps.sessions.endOfUser(user.id);
+      deps.links.deleteOfUser(user.id);
       deps.recordAudit({ ...startEntry(request, user), action: "account.recovered", detail: { by: factor.method } });
       return { user: requireUser(link, deps), method: factor.method };
     };

@@ -89,6 +89,31 @@ test("a sign-in ends the session that the browser had, and never takes on its to
   expectErrors(await thief.call("GET", ME), 401, [{ code: "NOT_SIGNED_IN" }]);
 });
 
+test("a link whose use cannot be written makes nobody, and can be used again", async () => {
+  await using pombo = await startInstance();
+  const { sqlite } = pombo.app.db;
+  const browser = openBrowser(pombo);
+  const body = { token: await makeSetupLink(pombo), email: "ana@example.com", name: "Ana", password: PASSWORD };
+  // The last of what a sign-in writes.
+  sqlite.run(
+    "CREATE TEMP TRIGGER refuse BEFORE INSERT ON audit WHEN NEW.action = 'session.started' BEGIN SELECT RAISE(ABORT, 'refused'); END",
+  );
+  const failed = await browser.call("POST", USE, { body });
+  const count = (table: string) => sqlite.query(`SELECT 1 FROM ${table}`).all().length;
+  expect([failed.status, browser.cookies.size, count("user"), count("session")]).toEqual([500, 0, 0, 0]);
+  sqlite.run("DROP TRIGGER refuse");
+  expect((await browser.call("POST", USE, { body })).status).toBe(200);
+  expect([count("user"), count("session")]).toEqual([1, 1]);
+});
+
+test("failed sign-ins are logged with the network, and without the address or password", async () => {
+  await using pombo = await startInstance();
+  await openBrowser(pombo).call("POST", SESSION, { body: { email: "ana@example.com", password: "guess" } });
+  expect(pombo.events.filter(({ name }) => name === "sign_in.failed")).toEqual([
+    { name: "sign_in.failed", fields: { network: "127.0.0.1" } },
+  ]);
+});
+
 test("a new password is as long as one that stands by itself must be, and not the address or a name", async () => {
   await using pombo = await startInstance();
   const browser = openBrowser(pombo);

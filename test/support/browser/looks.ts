@@ -9,3 +9,6 @@ const WIDTHS = [320, 1280];
 export const LOOKS: Required<Pick<Look, "scheme" | "width" | "height">>[] = SCHEMES.flatMap((scheme) =>
   WIDTHS.map((width) => ({ scheme, width, height: width === 320 ? 640 : 800 })),
 );
+
+/** LOOKS=all: the second Portuguese too. */
+export const LANGUAGES = ["en-GB", "pt-PT", ...(process.env["LOOKS"] === "all" ? ["pt-BR"] : [])];

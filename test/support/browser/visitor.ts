@@ -10,6 +10,8 @@ const TOLD_LENGTH = 1500;
 /** The browser says so of each answer from 400 on and of each failed request; those are written down by themselves. */
 const NETWORK_WORDS = "Failed to load resource";
 
+type StorageState = Awaited<ReturnType<BrowserContext["storageState"]>>;
+
 export interface Look {
   /** CSS pixels. */
   width?: number;
@@ -19,24 +21,27 @@ export interface Look {
   language?: string;
   hasLessMotion?: boolean;
   timezone?: string;
+  /** Cookies of another profile that this one has too. */
+  storageState?: StorageState;
 }
 
 export class Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
+  /** Where its pages may ask. */
+  readonly origin: string;
   /** `GET /path`, in order; of other hosts `GET http://…`. */
   readonly requests: string[] = [];
-  readonly #origin: string;
   readonly #complaints: string[] = [];
   readonly #allowed: RegExp[] = [/^answer: GET \/api\/v1\/auth\/me 401$/];
 
   private constructor(context: BrowserContext, page: Page, origin: string) {
     this.context = context;
     this.page = page;
-    this.#origin = origin;
+    this.origin = origin;
   }
 
-  /** Opens an empty page. `origin` is where the page may ask. */
+  /** Opens an empty page. */
   static async open(browser: Browser, origin: string, look: Look = {}): Promise<Visitor> {
     const context = await browser.newContext({
       viewport: { width: look.width ?? 1280, height: look.height ?? 800 },
@@ -44,8 +49,8 @@ export class Visitor {
       locale: look.language ?? "en-GB",
       reducedMotion: look.hasLessMotion === true ? "reduce" : "no-preference",
       timezoneId: look.timezone ?? "Africa/Maputo",
-      ignoreHTTPSErrors: true,
       baseURL: origin,
+      ...(look.storageState === undefined ? {} : { storageState: look.storageState }),
     });
     context.setDefaultTimeout(STEP_TIMEOUT_MS);
     const visitor = new Visitor(context, await context.newPage(), origin);
@@ -82,12 +87,17 @@ export class Visitor {
     return this.requests.filter((each) => request.test(each)).length;
   }
 
+  /** Waits until there have been that many of them. */
+  untilCount(request: RegExp, count: number): Promise<void> {
+    return waitUntil(`${count} × ${String(request)}`, STEP_TIMEOUT_MS, () => this.count(request) >= count);
+  }
+
   #listen(): void {
     this.context.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
       if (protocol === "data:" || protocol === "blob:" || protocol === "about:") return;
       this.requests.push(this.#name(request));
-      if (origin !== this.#origin) this.#complaints.push(`stranger: ${this.#name(request)}`);
+      if (origin !== this.origin) this.#complaints.push(`stranger: ${this.#name(request)}`);
     });
     this.context.on("response", (response: Response) => {
       if (response.status() < 400) return;
@@ -108,6 +118,6 @@ export class Visitor {
 
   #name(request: Request): string {
     const { origin, pathname, search } = new URL(request.url());
-    return `${request.method()} ${origin === this.#origin ? "" : origin}${pathname}${search}`;
+    return `${request.method()} ${origin === this.origin ? "" : origin}${pathname}${search}`;
   }
 }

@@ -6,6 +6,8 @@ import type {
   Link,
   LinkToken,
   LinkUse,
+  MagicLinkRequest,
+  MagicLinkRequested,
   Me,
   MeChange,
   NewPassword,
@@ -36,6 +38,7 @@ export interface AccountCalls {
   "DELETE /api/v1/auth/session": { data: Static<typeof SignedOut> };
   "POST /api/v1/auth/links/inspect": { body: Static<typeof LinkToken>; data: Static<typeof Link> };
   "POST /api/v1/auth/links/use": { body: Static<typeof LinkUse>; data: Static<typeof Me> };
+  "POST /api/v1/auth/magic": { body: Static<typeof MagicLinkRequest>; data: Static<typeof MagicLinkRequested> };
   "PUT /api/v1/auth/password": { body: Static<typeof NewPassword>; data: Static<typeof Me> };
   "POST /api/v1/auth/passkeys/options": { body: Static<typeof PasskeyRequest>; data: Static<typeof PasskeyOptions> };
   "GET /api/v1/auth/passkeys": { data: Static<typeof Passkey>[] };

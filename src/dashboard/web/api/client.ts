@@ -63,6 +63,9 @@ export const hooks = {
   prove: (): Promise<boolean> => Promise.resolve(false),
 };
 
+/** Its answer is what the others are checked by. */
+const WHO = "GET /api/v1/auth/me";
+
 /** Throws ApiError. A call that asks for a fresh proof is made again once it is there. */
 export async function call<C extends Call>(
   name: C,
@@ -73,7 +76,7 @@ export async function call<C extends Call>(
     return (await request(name, inputs)) as Answer<C>;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.code === "NOT_SIGNED_IN") hooks.signedOut();
+    if (error.code === "NOT_SIGNED_IN" && name !== WHO) hooks.signedOut();
     if (error.code !== "PROOF_REQUIRED" || !(await hooks.prove())) throw error;
     return (await request(name, inputs)) as Answer<C>;
   }

@@ -14,7 +14,7 @@ import { BAR_ITEMS, isCurrent, NAVIGATION, type NavigationItem } from "./navigat
 export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <div class="shell">
-      <div class="side">
+      <header class="side">
         <a href="/dashboard" class="brand">
           <Logo />
           <span>pombo</span>
@@ -27,8 +27,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </button>
         <PageLinks items={NAVIGATION} />
         <Foot />
-      </div>
-      <div class="top">
+      </header>
+      <header class="top">
         <a href="/dashboard" class="brand">
           <Logo />
           <span class="unseen">pombo</span>
@@ -40,7 +40,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           aria-label={t().shell.palette}
           onClick={() => void (overlay.value = "palette")}
         />
-      </div>
+      </header>
       <main id="content" tabIndex={-1}>
         {children}
       </main>

@@ -1,7 +1,7 @@
 // Who is signed in, and the workspace that the page is about.
 
 import { computed, signal } from "@preact/signals";
-import { call, hooks } from "../api/client.ts";
+import { ApiError, call, hooks } from "../api/client.ts";
 import type { Data } from "../api/calls.ts";
 
 export type Me = Data<"GET /api/v1/auth/me">;
@@ -16,13 +16,15 @@ export const workspaceId = signal<string | null>(null);
 export const workspace = computed(() => me.value?.workspaces.find(({ id }) => id === workspaceId.value) ?? null);
 
 hooks.getWorkspace = () => workspaceId.value;
-hooks.signedOut = () => void (me.value = null);
+// Another tab may have signed in anew meanwhile: it is asked.
+hooks.signedOut = () => void loadMe();
 
 export async function loadMe(): Promise<void> {
   try {
     me.value = (await call("GET /api/v1/auth/me")).data;
-  } catch {
+  } catch (error) {
     // Without an answer it stays unknown, and is asked again when the server is back.
+    if (error instanceof ApiError && error.status === 401) me.value = null;
   }
 }
 

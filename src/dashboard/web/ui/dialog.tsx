@@ -1,7 +1,7 @@
 // Dialogs: the browser's own <dialog>, which keeps the focus inside, closes by Escape and gives the focus back.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n/index.ts";
 import { Button } from "./button.tsx";
 import { CodeBlock } from "./code-block.tsx";
@@ -21,7 +21,8 @@ interface DialogProps {
 export function Dialog({ title, close, isFirm = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before a field inside takes the focus.
+  useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
     return () => shown?.close();

@@ -23,7 +23,7 @@ export function formatAgo(iso: string, now: number): string {
   const format = new Intl.RelativeTimeFormat(currentLanguage.value, { numeric: "auto" });
   let value = (new Date(iso).getTime() - now) / 1_000;
   for (const [unit, size] of UNITS) {
-    if (Math.abs(value) < size) return format.format(Math.trunc(value), unit);
+    if (Math.abs(value) < size) return format.format(Math.round(value), unit);
     value /= size;
   }
   return formatDate(iso);

@@ -25,7 +25,7 @@ export function requireUser(userId: number, { users }: Pick<AccountDeps, "users"
   return user;
 }
 
-/** The user's other sessions end: one of them may be a thief's. */
+/** The user's other sessions and links end: one of them may be a thief's. */
 export async function setPassword(self: Self, password: string, deps: AccountDeps): Promise<void> {
   const user = requireUser(self.userId, deps);
   const workspaces = deps.members.listOfUser(user.id).map(({ name }) => name);
@@ -35,6 +35,7 @@ export async function setPassword(self: Self, password: string, deps: AccountDep
   await deps.commit(() => {
     deps.users.update(self.userId, { passwordHash });
     deps.sessions.endOfUser(self.userId, self.sessionId);
+    deps.links.deleteOfUser(self.userId);
     record(self, "account.password_set", deps);
   });
 }

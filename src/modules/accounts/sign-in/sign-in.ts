@@ -33,7 +33,10 @@ export async function withPassword<T>(
   return deps.limits.attempt({ network, email, isKnown }, async () => {
     const passwordHash = found?.passwordHash ?? null;
     const isRight = await deps.passwords.verify(proof.password, passwordHash);
-    if (!isRight || found === undefined) throw invalidCredentials();
+    if (!isRight || found === undefined) {
+      deps.log.event("sign_in.failed", { network }, "warn");
+      throw invalidCredentials();
+    }
     const code = await checkSecondFactor(found, proof.code, deps);
     return finish(() => {
       const user = deps.users.byId(found.id);

@@ -62,7 +62,7 @@ export const shell = {
   apiDocs: "API documentation",
   sandboxInbox: "Sandbox inbox",
   sandbox: "Sandbox: nothing leaves this machine",
-  search: "Search or jump to…",
+  search: "Search…",
   palette: "Command palette",
   paletteHint: "A page, an action, or the id of an email",
   paletteNothing: "Nothing fits.",

@@ -12,6 +12,9 @@ export const entrance = {
   newPasswordHint: "At least 15 characters: four or five words that only you would put together.",
   code: "Code",
   codeHint: "From your authenticator app, or a recovery code.",
+  mailLink: "Mail me a link",
+  linkMailed:
+    "If there is an account with this address, a link is on its way. Open it in this browser within 15 minutes.",
   lostTitle: "Cannot sign in?",
   lost: "Ask somebody who operates this server for a recovery link. On the server itself: sudo -u pombo pombo user reset ADDRESS",
   linkTitle: "Your link",
@@ -21,6 +24,11 @@ export const entrance = {
   setup: "Make your account. With it you operate this server.",
   resetTitle: "Back to your account",
   reset: (email: string) => `Choose how you will sign in as ${email} from now on.`,
+  review: (since: string) =>
+    `The database was put back to an earlier time (found ${since}). Who was removed since has their role again, and deleted API keys work again. Look through both, note what must not be there, and remove it again once you are in. The list is gone when you go on.`,
+  reviewPeople: (count: number) => `People (${count})`,
+  reviewKeys: (count: number) => `API keys (${count})`,
+  reviewLastUsed: "Last used:",
   inviteTitle: (workspace: string) => `Join ${workspace}`,
   invitedBy: (name: string, role: string) => `${name} invites you. Your role: ${role}.`,
   invited: (role: string) => `You are invited. Your role: ${role}.`,

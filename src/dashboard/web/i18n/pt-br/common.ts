@@ -61,7 +61,7 @@ export const shell: Messages["shell"] = {
   apiDocs: "Documentação da API",
   sandboxInbox: "Caixa de entrada do sandbox",
   sandbox: "Sandbox: nada sai desta máquina",
-  search: "Buscar ou ir para…",
+  search: "Buscar…",
   palette: "Paleta de comandos",
   paletteHint: "Uma página, uma ação ou o id de um e-mail",
   paletteNothing: "Nada encontrado.",

@@ -62,7 +62,7 @@ export const shell: Messages["shell"] = {
   apiDocs: "Documentação da API",
   sandboxInbox: "Caixa de entrada da sandbox",
   sandbox: "Sandbox: nada sai desta máquina",
-  search: "Procurar ou ir para…",
+  search: "Procurar…",
   palette: "Paleta de comandos",
   paletteHint: "Uma página, uma ação ou o id de um email",
   paletteNothing: "Nada corresponde.",

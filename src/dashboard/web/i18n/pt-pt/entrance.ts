@@ -12,6 +12,9 @@ export const entrance: Messages["entrance"] = {
   newPasswordHint: "Pelo menos 15 caracteres: quatro ou cinco palavras que só você juntaria.",
   code: "Código",
   codeHint: "Da sua aplicação de autenticação, ou um código de recuperação.",
+  mailLink: "Enviar-me uma ligação por email",
+  linkMailed:
+    "Se houver uma conta com este endereço, a ligação vai a caminho. Abra-a neste navegador dentro de 15 minutos.",
   lostTitle: "Não consegue entrar?",
   lost: "Peça uma ligação de recuperação a quem administra este servidor. No próprio servidor: sudo -u pombo pombo user reset ENDEREÇO",
   linkTitle: "A sua ligação",
@@ -21,6 +24,11 @@ export const entrance: Messages["entrance"] = {
   setup: "Crie a sua conta. É com ela que vai administrar este servidor.",
   resetTitle: "De volta à sua conta",
   reset: (email) => `Escolha como vai entrar com ${email} a partir de agora.`,
+  review: (since) =>
+    `A base de dados voltou a um estado anterior (detetado em ${since}). Quem foi removido entretanto tem de novo a sua função, e as chaves da API eliminadas voltaram a funcionar. Reveja ambas as listas, anote o que não devia lá estar e remova-o depois de entrar. A lista desaparece quando continuar.`,
+  reviewPeople: (count) => `Pessoas (${count})`,
+  reviewKeys: (count) => `Chaves da API (${count})`,
+  reviewLastUsed: "Última utilização:",
   inviteTitle: (workspace) => `Entrar em ${workspace}`,
   invitedBy: (name, role) => `Recebeu um convite de ${name}. A sua função: ${role}.`,
   invited: (role) => `Recebeu um convite. A sua função: ${role}.`,

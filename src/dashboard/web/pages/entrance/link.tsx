@@ -14,6 +14,7 @@ import { Form, useForm } from "../../ui/form.tsx";
 import { ErrorNotice, Loading, Notice } from "../../ui/page.tsx";
 import { AccountForm } from "./account-form.tsx";
 import { Frame } from "./frame.tsx";
+import { Review } from "./review.tsx";
 
 type Link = Data<"POST /api/v1/auth/links/inspect">;
 type Use = Body<"POST /api/v1/auth/links/use">;
@@ -72,12 +73,14 @@ function OpenLink({ link, token }: { link: Link; token: string }) {
     case "setup":
       return (
         <Frame title={words.setupTitle} intro={words.setup}>
+          {link.review !== undefined && <Review review={link.review} />}
           <AccountForm {...given} hasPerson />
         </Frame>
       );
     case "reset":
       return (
         <Frame title={words.resetTitle} intro={words.reset(link.email ?? "")}>
+          {link.review !== undefined && <Review review={link.review} />}
           <AccountForm {...given} />
         </Frame>
       );

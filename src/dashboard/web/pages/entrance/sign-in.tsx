@@ -11,10 +11,13 @@ import { Field } from "../../ui/field.tsx";
 import { Form, useForm } from "../../ui/form.tsx";
 import { ErrorNotice } from "../../ui/page.tsx";
 import { Frame } from "./frame.tsx";
+import { MagicLink } from "./magic.tsx";
 
 /** Only our own pages are gone to. */
-function findNext(next: string | undefined): string {
-  return next !== undefined && /^\/dashboard(\/|$)/.test(next) ? next : "/dashboard";
+function findNext(next = "/dashboard"): string {
+  const url = URL.parse(next, location.origin);
+  const isOurs = url?.origin === location.origin && /^\/dashboard(\/|$)/.test(url.pathname);
+  return isOurs ? url.pathname + url.search : "/dashboard";
 }
 
 export function SignIn() {
@@ -58,6 +61,7 @@ export function SignIn() {
           {passkey.error !== null && <ErrorNotice error={passkey.error} />}
         </>
       )}
+      <MagicLink />
       <details class="help">
         <summary>{words.lostTitle}</summary>
         <p>{words.lost}</p>
@@ -90,10 +94,12 @@ function usePasskey() {
     if (!(caught instanceof ApiError)) throw caught;
     setError(caught);
   };
+  // Not to somebody who is signed in and about to be led on.
+  const isNobody = me.value === null;
   useEffect(() => {
-    void offerInField().catch(show);
+    if (isNobody) void offerInField().catch(show);
     return () => offer.current?.abort();
-  }, []);
+  }, [isNobody]);
   return {
     error,
     isBusy,

@@ -184,15 +184,36 @@ function Contents({ email: { html, text } }: { email: EmailRecord }) {
       {text !== null && (
         <details open>
           <summary>{words.contentsText}</summary>
-          <textarea class="message" dir="auto" rows={10} readOnly value={text} aria-label={words.contentsText} />
+          <textarea
+            class="message"
+            dir="auto"
+            rows={countRows(text)}
+            readOnly
+            value={text}
+            aria-label={words.contentsText}
+          />
         </details>
       )}
       {html !== null && (
         <details open={text === null}>
           <summary>{words.contentsHtml}</summary>
-          <textarea class="message" dir="ltr" rows={14} readOnly value={html} aria-label={words.contentsHtml} />
+          <textarea
+            class="message"
+            dir="ltr"
+            rows={countRows(html)}
+            readOnly
+            value={html}
+            aria-label={words.contentsHtml}
+          />
         </details>
       )}
     </Card>
   );
+}
+
+const MAX_ROWS = 16;
+
+/** No higher than it needs. */
+function countRows(text: string): number {
+  return Math.min(MAX_ROWS, text.split("\n", MAX_ROWS).length + 1);
 }

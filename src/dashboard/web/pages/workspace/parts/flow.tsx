@@ -1,6 +1,6 @@
 // Whether mail is flowing, in a line.
 
-import { type Data, t, Time } from "../../../kit.ts";
+import { type Data, formatNumber, t, Time, workspacePath } from "../../../kit.ts";
 import { findSender } from "./first-email.ts";
 import { findStatus } from "./status.tsx";
 
@@ -17,7 +17,7 @@ export function Flow({ workspace, domains, emails }: HomeState) {
   const lastDelivered = emails.map(({ deliveredAt }) => deliveredAt).find((at) => at !== null);
   // The stream tells of it before the time is read.
   const isFlowing = emails.some(({ id, status }) => ["delivered", "sent"].includes(findStatus(id, status)));
-  const isSlow = emails.some(({ id, status }) => findStatus(id, status) === "delivery_delayed");
+  const isSlow = workspace.emailsDelayed > 0 && !isFlowing;
   const [tone, title] =
     workspace.block !== null
       ? (["bad", workspace.block.isHeld ? words.flowHeld : words.flowBlocked] as const)
@@ -28,8 +28,10 @@ export function Flow({ workspace, domains, emails }: HomeState) {
           : (["good", isFlowing ? words.flowOn : words.flowReady] as const);
   return (
     <p class={`flow ${tone}`}>
-      <span class="dot" aria-hidden="true" />
-      <strong>{title}</strong>
+      <strong>
+        <span class="dot" aria-hidden="true" />
+        {title}
+      </strong>
       <span class="soft">
         {lastDelivered === undefined ? (
           !isFlowing && words.flowNone
@@ -39,6 +41,11 @@ export function Flow({ workspace, domains, emails }: HomeState) {
           </>
         )}
       </span>
+      {workspace.emailsDelayed > 0 && (
+        <a href={workspacePath("emails?status=delivery_delayed")}>
+          {words.delayed(formatNumber(workspace.emailsDelayed))}
+        </a>
+      )}
     </p>
   );
 }

@@ -1,18 +1,7 @@
-// What needs somebody: a block with its figures, domains without their records, a quota near its end, mail that waits.
+// What needs somebody: a block with its figures, domains without their records, a quota near its end.
 
 import type { ComponentChildren } from "preact";
-import {
-  Button,
-  Card,
-  type Data,
-  formatNumber,
-  Icon,
-  LinkButton,
-  t,
-  Time,
-  type Tone,
-  workspacePath,
-} from "../../../kit.ts";
+import { Button, Card, type Data, formatNumber, Icon, t, Time, type Tone } from "../../../kit.ts";
 import type { HomeState } from "./flow.tsx";
 import { isolate } from "./words.tsx";
 
@@ -41,7 +30,6 @@ export function Needs({ workspace, usage, domains, isNew, showDomain }: NeedsPro
     ...describeRates(workspace),
     ...domains.flatMap((domain) => describeDomain(domain, isNew, showDomain)),
     ...describeQuota(usage),
-    ...describeDelayed(workspace.emailsDelayed),
   ];
   if (needs.length === 0) return null;
   return (
@@ -134,12 +122,4 @@ function describeQuota({ usage, limits }: HomeState["usage"]): Need[] {
     ...tell(usage.emailsToday, limits.emailsPerDay, words.quotaToday, words.quotaHelpDay),
     ...tell(usage.emailsThisMonth, limits.emailsPerMonth, words.quotaMonth, words.quotaHelpMonth),
   ];
-}
-
-function describeDelayed(count: number): Need[] {
-  if (count === 0) return [];
-  const words = t().home;
-  const href = workspacePath("emails?status=delivery_delayed");
-  const action = <LinkButton href={href}>{words.delayedShow}</LinkButton>;
-  return [{ key: "delayed", tone: "slow", title: words.delayed(formatNumber(count)), action }];
 }

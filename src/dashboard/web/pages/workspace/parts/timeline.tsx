@@ -51,7 +51,11 @@ function EntryView({ entry }: { entry: Entry }) {
         </span>
       </p>
       {outcome === "unknown" && <p>{words.lost}</p>}
-      {category !== undefined && category !== null && <p>{why[category] ?? category}</p>}
+      {category !== undefined && category !== null && (
+        <p>
+          {why[category] ?? category} {entry.type === "email.delivery_delayed" && words.again}
+        </p>
+      )}
       <Way entry={entry} />
       {said !== undefined && said !== null && (
         <figure class="reply">
@@ -70,7 +74,9 @@ function EntryView({ entry }: { entry: Entry }) {
 
 function tellEvent(entry: Entry): string {
   const words = t().event;
-  const host = isolate(entry.host ?? words.server);
+  const { host: server } = entry;
+  const host = isolate(server ?? "");
+  const isNamed = typeof server === "string";
   const attempt = formatNumber(entry.attempt ?? 1);
   switch (entry.type) {
     case "email.queued":
@@ -80,11 +86,11 @@ function tellEvent(entry: Entry): string {
     case "email.delivery_delayed":
       return words.delayed(attempt);
     case "email.sent":
-      return words.sent(host);
+      return isNamed ? words.sent(host) : t().status.sent;
     case "email.delivered":
-      return words.delivered(host);
+      return isNamed ? words.delivered(host) : t().status.delivered;
     case "email.bounced":
-      return words.bounced(host);
+      return isNamed ? words.bounced(host) : t().status.bounced;
     case "email.failed":
       return words.failed;
     case "email.complained":
@@ -118,5 +124,6 @@ function Way({ entry }: { entry: Entry }) {
 /** The numbers of a reply, unless its words begin with them. */
 function codes({ code, enhancedCode, reply }: Entry): string {
   const numbers = [code, enhancedCode].filter((each) => each !== undefined && each !== null).join(" ");
-  return numbers === "" || reply?.startsWith(String(code)) === true ? "" : `${numbers} `;
+  if (numbers === "" || reply?.startsWith(String(code)) === true) return "";
+  return typeof enhancedCode === "string" && reply?.startsWith(enhancedCode) === true ? `${code} ` : `${numbers} `;
 }
