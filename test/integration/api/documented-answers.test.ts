@@ -352,11 +352,7 @@ test("answers of real requests are as documented, of every route", async () => {
     // A retry has the attempt run at once.
     await pombo.app.worker.idle();
     const [method = "", documented = ""] = route.split(" ");
-    const answer = await pombo.workspace.call(
-      method,
-      await fillNewest(path ?? documented, pombo),
-      options,
-    );
+    const answer = await pombo.workspace.call(method, await fillNewest(path ?? documented, pombo), options);
     expect([route, answer.status]).toEqual([route, status]);
     const { "application/json": json, "text/html": html } = operations[route]?.["responses"][status]?.content ?? {};
     const schema = json?.schema ?? html?.schema;

@@ -166,6 +166,7 @@ describe("the workspace itself", () => {
       plan: "scale",
       createdAt: expect.stringMatching(TIMESTAMP),
       block: null,
+      emailsDelayed: 0,
       senderIds: [{ name: "Loja", isDefault: true, priority: null }],
       rates: {
         since: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
