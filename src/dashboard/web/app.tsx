@@ -13,6 +13,7 @@ import { watchServer } from "./state/reconnect.ts";
 import { loadMe, me, workspace, workspaceId } from "./state/session.ts";
 import { listenToKeys } from "./shell/keyboard.ts";
 import { Overlays } from "./shell/overlays.tsx";
+import { NotFound } from "./shell/not-found.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { LinkButton } from "./ui/button.tsx";
 import { EmptyState, Loading, Page } from "./ui/page.tsx";
@@ -98,16 +99,6 @@ function Workspace() {
     );
   // Nothing of another workspace's pages stays.
   return <WorkspacePages key={id} />;
-}
-
-function NotFound() {
-  return (
-    <Page title={t().shell.notFoundTitle}>
-      <EmptyState icon="search" title={t().shell.notFound}>
-        <LinkButton href="/dashboard">{t().shell.goHome}</LinkButton>
-      </EmptyState>
-    </Page>
-  );
 }
 
 function WhenItFails({ children }: { children: ComponentChildren }) {

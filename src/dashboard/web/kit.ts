@@ -14,6 +14,7 @@ export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, loadMe as refreshMe, me, takeMe, workspace, workspacePath } from "./state/session.ts";
 export { showToast } from "./state/toasts.ts";
 
+export { NotFound } from "./shell/not-found.tsx";
 export { Button, CopyButton, LinkButton } from "./ui/button.tsx";
 export { Checkbox, Field, Select } from "./ui/field.tsx";
 export { Form, type FormState, useForm } from "./ui/form.tsx";
