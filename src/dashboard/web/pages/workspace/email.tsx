@@ -184,9 +184,6 @@ function Contents({ email: { html, text } }: { email: EmailRecord }) {
       {text !== null && (
         <details open>
           <summary>{words.contentsText}</summary>
-<<<<<<< HEAD
-          <textarea class="message" dir="auto" readOnly value={text} aria-label={words.contentsText} />
-=======
           <textarea
             class="message"
             dir="auto"
@@ -195,15 +192,11 @@ function Contents({ email: { html, text } }: { email: EmailRecord }) {
             value={text}
             aria-label={words.contentsText}
           />
->>>>>>> p11
         </details>
       )}
       {html !== null && (
         <details open={text === null}>
           <summary>{words.contentsHtml}</summary>
-<<<<<<< HEAD
-          <textarea class="message" dir="ltr" readOnly value={html} aria-label={words.contentsHtml} />
-=======
           <textarea
             class="message"
             dir="ltr"
@@ -212,7 +205,6 @@ function Contents({ email: { html, text } }: { email: EmailRecord }) {
             value={html}
             aria-label={words.contentsHtml}
           />
->>>>>>> p11
         </details>
       )}
     </Card>

@@ -123,13 +123,7 @@ function Way({ entry }: { entry: Entry }) {
 
 /** The numbers of a reply, without those that its words begin with. */
 function codes({ code, enhancedCode, reply }: Entry): string {
-<<<<<<< HEAD
-  const numbers = [code, enhancedCode].filter((each) => each !== undefined && each !== null).map(String);
-  const begun = numbers.findIndex((each) => reply?.startsWith(each) === true);
-  return (begun < 0 ? numbers : numbers.slice(0, begun)).map((each) => `${each} `).join("");
-=======
   const numbers = [code, enhancedCode].filter((each) => each !== undefined && each !== null).join(" ");
   if (numbers === "" || reply?.startsWith(String(code)) === true) return "";
   return typeof enhancedCode === "string" && reply?.startsWith(enhancedCode) === true ? `${code} ` : `${numbers} `;
->>>>>>> p11
 }
