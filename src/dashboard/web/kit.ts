@@ -21,6 +21,7 @@ export { ConfirmDialog, Dialog, SecretDialog } from "./ui/dialog.tsx";
 export { Badge, type Tone } from "./ui/badge.tsx";
 export { CodeBlock } from "./ui/code-block.tsx";
 export { Card, EmptyState, Loading, Notice, Page, ErrorNotice } from "./ui/page.tsx";
+export { NotFound } from "./ui/not-found.tsx";
 export { Icon, type IconName } from "./ui/icon.tsx";
 export { Pagination } from "./ui/pagination.tsx";
 export { type Column, Table } from "./ui/table.tsx";
