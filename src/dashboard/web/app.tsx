@@ -13,10 +13,10 @@ import { loadMe, me, workspace, workspaceId } from "./state/session.ts";
 import { listenToKeys } from "./shell/keyboard.ts";
 import { createLaterPage, WhenItFails } from "./shell/later.tsx";
 import { Overlays } from "./shell/overlays.tsx";
+import { NotFound } from "./shell/not-found.tsx";
 import { arrive, watchScrolling } from "./shell/scroll.ts";
 import { Shell } from "./shell/shell.tsx";
 import { LinkButton } from "./ui/button.tsx";
-import { NotFound } from "./ui/not-found.tsx";
 import { EmptyState, Loading, Page } from "./ui/page.tsx";
 
 const account = createLaterPage(async () => (await import("./pages/account/index.tsx")).Account);

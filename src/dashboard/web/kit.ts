@@ -14,6 +14,7 @@ export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, loadMe as refreshMe, me, takeMe, workspace, workspacePath } from "./state/session.ts";
 export { showToast } from "./state/toasts.ts";
 
+export { NotFound } from "./shell/not-found.tsx";
 export { Button, CopyButton, LinkButton } from "./ui/button.tsx";
 export { Checkbox, Field, Select } from "./ui/field.tsx";
 export { Form, type FormState, useForm } from "./ui/form.tsx";
@@ -21,7 +22,6 @@ export { ConfirmDialog, Dialog, SecretDialog } from "./ui/dialog.tsx";
 export { Badge, type Tone } from "./ui/badge.tsx";
 export { CodeBlock } from "./ui/code-block.tsx";
 export { Card, EmptyState, Loading, Notice, Page, ErrorNotice } from "./ui/page.tsx";
-export { NotFound } from "./ui/not-found.tsx";
 export { Icon, type IconName } from "./ui/icon.tsx";
 export { Pagination } from "./ui/pagination.tsx";
 export { type Column, Table } from "./ui/table.tsx";

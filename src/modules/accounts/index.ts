@@ -37,8 +37,6 @@ interface Accounts extends Required<Pick<Component, "start" | "stop">> {
   routes(): AnyElysia[];
   operatorRoutes(): AnyElysia[];
   verifySession: VerifySession;
-  /** Ends all sessions of a user, but for `except`, inside the caller's transaction. */
-  endSessions(userId: number, except?: number): void;
   /** Makes a link, inside the caller's transaction. */
   createLink(request: LinkRequest): CreatedLink;
 }
@@ -56,7 +54,7 @@ export function createAccounts(context: Context, stores: AccountStores, module: 
     early: new ExpiringMap(MAX_EARLY_CODES, EARLY_CODE_MS, clock),
     pendingSecrets: new ExpiringMap(MAX_PENDING_SECRETS, PENDING_SECRET_MS, clock),
   };
-  const { users: _, sessions, links } = stores;
+  const { sessions, links } = stores;
   const purge = createPurge(context, "sessions", () => {
     const now = clock.now();
     links.purge(now);
@@ -67,7 +65,6 @@ export function createAccounts(context: Context, stores: AccountStores, module: 
       [signInRoutes, meRoutes, linkRoutes, sessionRoutes, passkeyRoutes, factorRoutes].map((each) => each(deps)),
     operatorRoutes: () => operatorAccountRoutes(deps),
     verifySession: createSessionVerifier(deps),
-    endSessions: (userId, except) => void sessions.endOfUser(userId, except),
     createLink: (request) => insertLink(request, deps),
     start: () => purge.start(),
     stop: () => purge.stop(),

@@ -17,7 +17,7 @@ import type { UserRow } from "./store.ts";
 const TAG = "Operator";
 const LIST = "users";
 const DELETE_ERRORS = [401, 403, 404, 422, 503];
-const POST_ERRORS = [400, 401, 403, 404, 413, 415, 503];
+const POST_ERRORS = [400, 401, 403, 413, 415, 503];
 const UserPath = Type.Object({ id: uuid() });
 
 export interface OperatorAccountDeps extends AccountDeps {
@@ -110,7 +110,7 @@ function userChangeRoutes(deps: OperatorAccountDeps) {
           description:
             "Removes the password, the passkeys, the authenticator app, the recovery codes, the sessions and the links of " +
             "this person, whose roles stay. The link that it answers with sets a new password or passkey; it is valid for 30 minutes.",
-          responses: answers(201, DashboardLink, [...POST_ERRORS, 422]),
+          responses: answers(201, DashboardLink, [...POST_ERRORS, 404, 422]),
         }),
       },
     )

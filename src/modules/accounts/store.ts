@@ -66,9 +66,6 @@ export function openUserStore({ orm }: Db) {
     deletePasskey(id: number): void {
       orm.delete(passkeys).where(eq(passkeys.id, id)).run();
     },
-    deletePasskeys(userId: number): void {
-      orm.delete(passkeys).where(eq(passkeys.userId, userId)).run();
-    },
     countPasskeys: (userId: number): number =>
       orm.select({ count: count() }).from(passkeys).where(eq(passkeys.userId, userId)).get()?.count ?? 0,
 

@@ -120,6 +120,8 @@ const inboxMail: Seed = async ({ operator, bringMail }) => {
 
 /** By operation, as in `GET /api/v1/emails/{id}`; those of routes that a build does not have are not used. */
 const SEEDS: Record<string, Seed> = {
+  "POST /api/v1/operator/users/{id}/reset": member,
+  "DELETE /api/v1/operator/users/{id}": member,
   "GET /api/v1/emails/{id}": email,
   "GET /api/v1/emails/{id}/events": email,
   "POST /api/v1/emails/{id}/cancel": waitingEmail,

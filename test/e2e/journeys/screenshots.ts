@@ -32,8 +32,11 @@ await runProgram(async (cleanup) => {
       for (const { scheme, width, height } of LOOKS) {
         await visitor.page.emulateMedia({ colorScheme: scheme });
         await visitor.page.setViewportSize({ width, height });
+        // A window as high as the page: what sticks to its edge stands there once.
+        const whole = Number(await visitor.page.evaluate("document.documentElement.scrollHeight"));
+        await visitor.page.setViewportSize({ width, height: whole });
         const path = join(folder, `${page.name}-${language}-${scheme}-${width}.png`);
-        await visitor.page.screenshot({ path, fullPage: true, animations: "disabled" });
+        await visitor.page.screenshot({ path, animations: "disabled" });
         console.log(path);
       }
       await visitor.context.close();

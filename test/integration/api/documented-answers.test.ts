@@ -259,6 +259,7 @@ function examplesFor(
     { route: "GET /docs", status: 200 },
     { route: "GET /health", status: 200 },
     { route: "GET /ready", status: 200 },
+    ...userExamples(pombo),
     // Last: the workspace is gone then.
     ...operatorExamples(pombo, ids),
   ];
@@ -267,6 +268,20 @@ function examplesFor(
 async function findInvitation(pombo: Instance): Promise<string> {
   const { body } = await pombo.workspace.call("GET", "/api/v1/workspace/invitations");
   return body.data[0]?.id ?? "";
+}
+
+function userExamples(pombo: Instance): Example[] {
+  const options = { key: pombo.operator.key };
+  const { id } = addPerson(pombo, { role: "viewer" });
+  const users = "/api/v1/operator/users";
+  return [
+    { route: "POST /api/v1/operator/dashboard-link", status: 201, options },
+    { route: `GET ${users}`, status: 200, options },
+    { route: `POST ${users}/{id}/reset`, status: 201, path: `${users}/${id}/reset`, options },
+    { route: `POST ${users}/{id}/reset`, status: 404, path: `${users}/${UNKNOWN_ID}/reset`, options },
+    { route: `DELETE ${users}/{id}`, status: 200, path: `${users}/${id}`, options },
+    { route: `DELETE ${users}/{id}`, status: 404, path: `${users}/${id}`, options },
+  ];
 }
 
 function memberExamples(pombo: Instance): Example[] {

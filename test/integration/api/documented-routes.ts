@@ -32,7 +32,7 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/auth/keys": [...CREATE_STATUSES, "402", "404"],
   "GET /api/v1/auth/keys": ["200", "403", "422"],
   "DELETE /api/v1/auth/keys/{id}": ["200", "403", "404", "409", "422", "503"],
-  "POST /api/v1/operator/dashboard-link": ["201", "400", "401", "403", "404", "413", "415", "503"],
+  "POST /api/v1/operator/dashboard-link": ["201", "400", "401", "403", "413", "415", "503"],
   "GET /api/v1/operator/users": ["200", "401", "403", "422"],
   "POST /api/v1/operator/users/{id}/reset": ["201", ...OPERATOR_CHANGE_STATUSES],
   "DELETE /api/v1/operator/users/{id}": ["200", "401", "403", "404", "422", "503"],

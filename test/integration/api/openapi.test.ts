@@ -90,7 +90,9 @@ test("every route is there with its answers, a summary and its body as JSON alon
     }
     const hasBody =
       /^(POST|PATCH) /.test(route) &&
-      !/\/(verification-checks|cancel|(?<!queue\/)retry|unblock|resume|rotate|test|replay|resend)$/.test(route);
+      !/\/(verification-checks|cancel|(?<!queue\/)retry|unblock|resume|rotate|reset|dashboard-link|test|replay|resend)$/.test(
+        route,
+      );
     expect([route, operation["requestBody"] !== undefined]).toEqual([route, hasBody]);
     if (hasBody)
       expect([route, Object.keys(operation["requestBody"].content), operation["requestBody"].required]).toEqual([

@@ -42,7 +42,7 @@ export async function openPage(visitor: Visitor, { path, act }: PageCase, world:
   await visitor.page.goto(path(world));
   await visitor.until(
     "the page is there",
-    `document.querySelector("main h1") !== null && document.querySelector("[aria-busy=true]") === null`,
+    `document.querySelector("main h1") !== null && document.querySelector("main .loading") === null`,
   );
   await act?.(visitor);
 }

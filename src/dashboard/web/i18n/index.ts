@@ -33,6 +33,12 @@ export function t(): Messages {
   return messages.value;
 }
 
+/** For times and numbers: English is written as in the browser's own country. */
+export function findLocale(): string {
+  const language = currentLanguage.value;
+  return navigator.languages.find((each) => each.startsWith(`${language}-`)) ?? language;
+}
+
 export function formatNumber(value: number, options: Intl.NumberFormatOptions = {}): string {
-  return new Intl.NumberFormat(currentLanguage.value, options).format(value);
+  return new Intl.NumberFormat(findLocale(), options).format(value);
 }

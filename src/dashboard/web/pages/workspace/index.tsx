@@ -8,7 +8,7 @@ import { Home } from "./home.tsx";
 import { Keys } from "./keys.tsx";
 import { Members } from "./members.tsx";
 
-/** /dashboard/w/:workspace/PAGE/ID. */
+/** /dashboard/w/:workspace/PAGE/ID */
 export function WorkspacePages() {
   const [page = "", id = ""] = useLocation().path.split("/").slice(4);
   if (page === "emails" && id !== "") return <Email key={id} id={id} />;

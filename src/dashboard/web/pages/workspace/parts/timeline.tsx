@@ -121,7 +121,7 @@ function Way({ entry }: { entry: Entry }) {
   return <p class="small soft">{parts.join(" · ")}</p>;
 }
 
-/** The numbers of a reply, unless its words begin with them. */
+/** The numbers of a reply, without those that its words begin with. */
 function codes({ code, enhancedCode, reply }: Entry): string {
   const numbers = [code, enhancedCode].filter((each) => each !== undefined && each !== null).join(" ");
   if (numbers === "" || reply?.startsWith(String(code)) === true) return "";

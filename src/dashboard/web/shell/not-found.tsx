@@ -1,6 +1,8 @@
+// An address that leads to no page.
+
 import { t } from "../i18n/index.ts";
-import { LinkButton } from "./button.tsx";
-import { EmptyState, Page } from "./page.tsx";
+import { LinkButton } from "../ui/button.tsx";
+import { EmptyState, Page } from "../ui/page.tsx";
 
 export function NotFound() {
   return (
