@@ -47,6 +47,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         />
       </header>
       {/* Where it scrolls by itself the keyboard must reach it. */}
+      {/* oxlint-disable-next-line no-noninteractive-tabindex */}
       <main id="content" tabIndex={isPhone.value ? 0 : -1}>
         {children}
       </main>
