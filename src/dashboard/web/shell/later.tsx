@@ -41,7 +41,8 @@ export function createLaterPage(bring: () => Promise<ComponentType>): LaterPage 
 /** A fault in a page leaves the shell as it is, and the next page is drawn anew. */
 export function WhenItFails({ children }: { children: ComponentChildren }) {
   const { url } = useLocation();
-  const [error, reset]: [unknown, () => void] = useErrorBoundary((fault: unknown) => reportError(fault));
+  const boundary: [error: unknown, reset: () => void] = useErrorBoundary((fault: unknown) => reportError(fault));
+  const [error, reset] = boundary;
   useEffect(reset, [url]);
   return error === undefined ? <>{children}</> : <Failed />;
 }
