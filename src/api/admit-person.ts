@@ -41,7 +41,7 @@ const ANONYMOUS: Caller = { kind: "anonymous" };
 
 /** Finds the caller of a request without an API key by its session, as AuthRules says. */
 export function createPersonFinder(deps: PeopleDeps): AuthRules["findPerson"] {
-  return (request, path) => {
+  return (request, path, isAgain) => {
     const right = path.startsWith(OPERATOR_PATHS) ? "operator" : findRight(request.method, path);
     const isForPeople = right === "open" || right === "person";
     if (!isForPeople && !hasSessionCookie(request)) return null;
@@ -52,7 +52,7 @@ export function createPersonFinder(deps: PeopleDeps): AuthRules["findPerson"] {
     }
     const arrival = requireOwnArrival(request, deps.site);
     const token = readSessionCookie(request, arrival);
-    const session = token === null ? null : deps.verifySession(token);
+    const session = token === null ? null : deps.verifySession(token, isAgain);
     if (session === null && right !== "open") throw notSignedIn();
     requireSameOrigin(request, arrival);
     return session === null ? ANONYMOUS : toCaller(request, right, session, deps);

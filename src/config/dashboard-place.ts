@@ -22,8 +22,13 @@ export function findDashboard({
 function localDashboard({ address, port }: HostPort, hostname: string): DashboardPlace {
   const local = LOCAL[address] ?? address;
   const host = local.includes(":") ? `[${local}]` : local;
-  return { origin: `http://${host}:${port}`, tunnel: `ssh -L ${port}:${host}:${port} ${hostname}` };
+  return { origin: toLocalhost(`http://${host}:${port}`), tunnel: `ssh -L ${port}:${host}:${port} ${hostname}` };
 }
 
 /** How an instance that listens on all addresses is reached from its own machine. */
 const LOCAL: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+/** The same place by its name: browsers allow no passkeys where the host is an address (WebAuthn Level 3, §5.1.2). */
+export function toLocalhost(url: string): string {
+  return url.replace(/^http:\/\/(127\.0\.0\.1|\[::1\])(?=:|\/|$)/, "http://localhost");
+}

@@ -137,7 +137,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         dashboardUrl: config.dashboard.url,
         ...modules.members,
         // Before this start is recorded nobody knows whether the database is one of an earlier time, in which all sessions end.
-        verifySession: (token) => (replicator === null ? null : modules.accounts.verifySession(token)),
+        verifySession: (token, isAgain) =>
+          replicator === null ? null : modules.accounts.verifySession(token, isAgain),
       },
       rateLimits: config.rateLimits,
       trustedProxies: config.http.trustedProxies,

@@ -32,6 +32,7 @@ export interface SessionStart {
 /** The session of a cookie's value: null when there is none, or it is too old. */
 export type VerifySession = (
   token: string,
+  isAgain?: boolean,
 ) => { sessionId: number; userId: number; isOperator: boolean; provedAt: number } | null;
 
 export interface SessionDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
@@ -62,7 +63,7 @@ export function isAlive({ isOperator, lastSeenAt, createdAt }: FoundSession, now
   return now - lastSeenAt < idleMs && now - createdAt < absoluteMs;
 }
 
-/** Finds the session of a cookie, and notes that it was seen. */
+/** Finds the session of a cookie, and notes that it was seen: not by an open stream, or no open tab would ever be idle. */
 export function createSessionVerifier({ sessions, commit, clock, log, site }: SessionDeps): VerifySession {
   const noted = new Map<number, number>();
   const note = (id: number, now: number) => {
@@ -74,12 +75,13 @@ export function createSessionVerifier({ sessions, commit, clock, log, site }: Se
       if (!isStorageError(error)) log.error("sessions", error);
     });
   };
-  return (token) => {
+  return (token, isAgain = false) => {
     const row = isToken(token) ? sessions.byHash(hashToken(token)) : undefined;
     const now = clock.now();
     if (row === undefined || !isAlive(row, now)) return null;
     const { id, userId, method } = row;
-    if (now - Math.max(row.lastSeenAt, noted.get(id) ?? 0) >= SEEN_EVERY_MS) note(id, now);
+    const isNews = !isAgain && now - Math.max(row.lastSeenAt, noted.get(id) ?? 0) >= SEEN_EVERY_MS;
+    if (isNews) note(id, now);
     const isOperator = row.isOperator && !needsSecondFactor(row, site);
     // Nobody in the sandbox has a password to prove it with.
     return { sessionId: id, userId, isOperator, provedAt: method === "sandbox" ? now : row.provedAt };

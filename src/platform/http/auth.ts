@@ -32,8 +32,8 @@ export interface PersonSession {
   provedAt: number;
 }
 
-/** The session of a cookie's value; null: none, ended, or too old. Notes that it was seen. */
-export type VerifySession = (token: string) => PersonSession | null;
+/** The session of a cookie's value; null: none, ended, or too old. Notes that it was seen, unless the same request asks again. */
+export type VerifySession = (token: string, isAgain?: boolean) => PersonSession | null;
 
 /** Looks a key up: null when there is no such key. */
 export type VerifyKey = (key: string) => Caller | null;
@@ -49,9 +49,9 @@ export interface AuthRules {
   isForOperator(path: string): boolean;
   /**
    * The caller of a request without a key, by its session: anonymous where nobody needs to be signed in; null: it has no
-   * session and its path needs a key. Throws where the session may not do this.
+   * session and its path needs a key. Throws where the session may not do this. `isAgain`: the request was admitted before.
    */
-  findPerson(request: Request, path: string): Caller | null;
+  findPerson(request: Request, path: string, isAgain?: boolean): Caller | null;
 }
 
 const ANONYMOUS: Caller = { kind: "anonymous" };
@@ -79,7 +79,7 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
     if (found === null) throw missingKey();
     callers.set(request, found);
     if (found.kind === "member" || found.kind === "person")
-      admitAgain.set(request, () => rules.findPerson(request, path));
+      admitAgain.set(request, () => rules.findPerson(request, path, true));
     return found;
   }
   const caller = KEY_FORM.test(key) ? verifyKey(key) : null;

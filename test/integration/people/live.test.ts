@@ -1,5 +1,7 @@
 import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "bun:test";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { fakeClock } from "../../support/fakes/clock.ts";
 import { type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
 import { signUpOperator } from "../../support/people/browser.ts";
 
@@ -98,6 +100,20 @@ describe("the live stream of a workspace", () => {
     expect(await stream.next(isAny)).toEqual({ type: "changed", data: { keys: 1 } });
     await stream.cancel();
   });
+});
+
+test("a tab that is only open does not keep its person signed in", async () => {
+  const clock = fakeClock();
+  await using pombo = await startInstance({ clock, steady: systemClock });
+  const { cookies } = await signUpOperator(pombo);
+  const stream = await listen(pombo, cookies);
+  const readSeen = () => pombo.app.db.sqlite.query("SELECT last_seen_at FROM session").get();
+  const seen = readSeen();
+  clock.advance(30 * 60_000);
+  await pombo.app.committer.flush();
+  expect(readSeen()).toEqual(seen);
+  clock.advance(12 * 60 * 60_000);
+  expect(await stream.next(isOf("ended"))).not.toBeNull();
 });
 
 describe("the end of a live stream", () => {

@@ -119,7 +119,9 @@ describe("a role", () => {
     await using pombo = await startInstance();
     const [one, other] = [addPerson(pombo, { role: "owner" }), addPerson(pombo, { role: "owner" })];
     const answers = await Promise.all([setRole(one, other, "viewer"), setRole(other, one, "viewer")]);
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    // The later one is an owner no more, or the last one.
+    const [done, refused] = answers.map(({ status }) => status).toSorted();
+    expect([done, refused === 403 || refused === 409]).toEqual([200, true]);
     expect(Object.values(await rolesIn(pombo)).toSorted()).toEqual(["owner", "viewer"]);
   });
 });
@@ -166,6 +168,7 @@ describe("the workspace itself", () => {
       plan: "scale",
       createdAt: expect.stringMatching(TIMESTAMP),
       block: null,
+      emailsDelayed: 0,
       senderIds: [{ name: "Loja", isDefault: true, priority: null }],
       rates: {
         since: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
+import { toLocalhost } from "../../../config/dashboard-place.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../../config/number-prefix.ts";
 import { TEXT_FORMATS } from "../../../config/formats.ts";
 import { startApp } from "../../../server/server.ts";
@@ -73,7 +74,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
     const { url, inbound } = app;
     const { apiKey, operatorKey, workspaceId } = keys;
     const ready = {
-      dashboardUrl: url + dashboardPath,
+      dashboardUrl: toLocalhost(url) + dashboardPath,
       url,
       apiKey,
       operatorKey,

@@ -1,5 +1,6 @@
 // What surrounds the pages of a signed-in person: navigation at the side, on a phone a bar at the bottom.
 
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { t } from "../i18n/index.ts";
@@ -10,6 +11,10 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
 import { overlay } from "./keyboard.ts";
 import { BAR_ITEMS, isCurrent, NAVIGATION, type NavigationItem } from "./navigation.ts";
+
+const phone = matchMedia("(max-width: 820px)");
+const isPhone = signal(phone.matches);
+phone.addEventListener("change", () => void (isPhone.value = phone.matches));
 
 export function Shell({ children }: { children: ComponentChildren }) {
   return (
@@ -41,7 +46,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
           onClick={() => void (overlay.value = "palette")}
         />
       </header>
-      <main id="content" tabIndex={-1}>
+      {/* Where it scrolls by itself the keyboard must reach it. */}
+      {/* oxlint-disable-next-line no-noninteractive-tabindex */}
+      <main id="content" tabIndex={isPhone.value ? 0 : -1}>
         {children}
       </main>
       <div class="bar">
