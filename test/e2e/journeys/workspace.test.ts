@@ -3,7 +3,15 @@
 import { expect } from "bun:test";
 import { journey, useSandbox } from "../../support/browser/journey.ts";
 import { Keyboard } from "../../support/browser/keyboard.ts";
-import { ask, createWorkspace, join, mustAsk, PASSWORD, signInToSandbox, signUpOperator } from "../../support/browser/people.ts";
+import {
+  ask,
+  createWorkspace,
+  join,
+  mustAsk,
+  PASSWORD,
+  signInToSandbox,
+  signUpOperator,
+} from "../../support/browser/people.ts";
 
 const sandbox = useSandbox();
 const place = () => ({ url: sandbox().origin, operatorKey: sandbox().operatorKey });
@@ -85,23 +93,26 @@ journey("an invitation is accepted in another browser, and the role says what ma
   }
 });
 
-journey("a role that is lowered while the page is open takes its buttons, and the next act is refused", async ({ visit }) => {
-  const { url } = place();
-  const [ana, rui] = [await visit(url), await visit(url)];
-  await signUpOperator(ana, place(), "ana+lowers@example.com");
-  const workspaceId = await createWorkspace(ana, "Loja da Ana");
-  await join(ana, workspaceId, { visitor: rui, email: "rui+lowered@example.com", role: "admin" });
-  rui.allow(/^answer: GET \/api\/v1\/workspace\/live 40[34]$/);
-  await rui.page.goto(`/dashboard/w/${workspaceId}/keys`);
-  await rui.page.getByRole("button", { name: "Create a key" }).waitFor();
-  await rui.until("it listens", "navigator.locks.query().then(({ held }) => held.length === 1)");
+journey(
+  "a role that is lowered while the page is open takes its buttons, and the next act is refused",
+  async ({ visit }) => {
+    const { url } = place();
+    const [ana, rui] = [await visit(url), await visit(url)];
+    await signUpOperator(ana, place(), "ana+lowers@example.com");
+    const workspaceId = await createWorkspace(ana, "Loja da Ana");
+    await join(ana, workspaceId, { visitor: rui, email: "rui+lowered@example.com", role: "admin" });
+    rui.allow(/^answer: GET \/api\/v1\/workspace\/live 40[34]$/);
+    await rui.page.goto(`/dashboard/w/${workspaceId}/keys`);
+    await rui.page.getByRole("button", { name: "Create a key" }).waitFor();
+    await rui.until("it listens", "navigator.locks.query().then(({ held }) => held.length === 1)");
 
-  const id = (await mustAsk(rui, "GET /api/v1/auth/me")).user.id as string;
-  await mustAsk(ana, `PATCH /api/v1/workspace/members/${id}`, { workspaceId, body: { role: "viewer" } });
-  expect((await ask(rui, "POST /api/v1/auth/keys", { workspaceId, body: { name: "x" } })).status).toBe(403);
-  await rui.page.getByRole("button", { name: "Create a key" }).waitFor({ state: "detached", timeout: 3000 });
+    const id = (await mustAsk(rui, "GET /api/v1/auth/me")).user.id as string;
+    await mustAsk(ana, `PATCH /api/v1/workspace/members/${id}`, { workspaceId, body: { role: "viewer" } });
+    expect((await ask(rui, "POST /api/v1/auth/keys", { workspaceId, body: { name: "x" } })).status).toBe(403);
+    await rui.page.getByRole("button", { name: "Create a key" }).waitFor({ state: "detached", timeout: 3000 });
 
-  await mustAsk(ana, `DELETE /api/v1/workspace/members/${id}`, { workspaceId });
-  await rui.page.getByText("You are not a member of this workspace").waitFor({ timeout: 3000 });
-  expect((await ask(rui, "GET /api/v1/emails", { workspaceId })).status).toBeGreaterThanOrEqual(403);
-});
+    await mustAsk(ana, `DELETE /api/v1/workspace/members/${id}`, { workspaceId });
+    await rui.page.getByText("You are not a member of this workspace").waitFor({ timeout: 3000 });
+    expect((await ask(rui, "GET /api/v1/emails", { workspaceId })).status).toBeGreaterThanOrEqual(403);
+  },
+);
