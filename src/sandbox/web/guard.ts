@@ -9,7 +9,8 @@ import { isLoopbackHost } from "../../platform/http/browser-request.ts";
 export const GUARDING_HEADERS = {
   "cache-control": "no-store",
   "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
+  // With no-referrer a form of our own page would come from the origin "null".
+  "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
   "x-dns-prefetch-control": "off",
 };

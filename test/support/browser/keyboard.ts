@@ -24,20 +24,26 @@ export class Keyboard {
 
   /** Types into the field of that label, instead of what it holds. */
   async fill(label: string | RegExp, text: string): Promise<void> {
-    await this.reach(this.#page.getByLabel(label, { exact: true }));
+    await this.reach((await this.#findFront()).getByLabel(label, { exact: true }));
     await this.#page.keyboard.press("ControlOrMeta+A");
     await this.#page.keyboard.insertText(text);
   }
 
   /** Presses the button or follows the link of that name. */
   async press(name: string | RegExp, role: "button" | "link" | "tab" | "menuitem" = "button"): Promise<void> {
-    await this.reach(this.#page.getByRole(role, { name, exact: true }));
+    await this.reach((await this.#findFront()).getByRole(role, { name, exact: true }));
     await this.#page.keyboard.press("Enter");
   }
 
-  /** Chooses in the select of that label, by the first letters of the option. */
-  async choose(label: string | RegExp, option: string): Promise<void> {
-    await this.reach(this.#page.getByLabel(label, { exact: true }));
-    await this.#page.keyboard.type(option);
+  /** Chooses among the radio buttons of which this one stands `steps` below the one that is chosen. */
+  async choose(chosen: string | RegExp, steps: number): Promise<void> {
+    await this.reach((await this.#findFront()).getByRole("radio", { name: chosen }));
+    for (let step = 0; step < steps; step += 1) await this.#page.keyboard.press("ArrowDown");
+  }
+
+  /** The dialog that is open, else the page. */
+  async #findFront(): Promise<Page | Locator> {
+    const dialog = this.#page.locator("dialog[open]").last();
+    return (await dialog.count()) > 0 ? dialog : this.#page;
   }
 }

@@ -57,7 +57,9 @@ export async function makeSetupLink({ url, operatorKey }: Place): Promise<string
   const answer = await fetch(`${url}/api/v1/operator/dashboard-link`, { method: "POST", headers });
   if (answer.status >= 300) throw new Error(`no link to the setup page: ${answer.status} ${await answer.text()}`);
   const { data } = (await answer.json()) as { data: { url: string } };
-  return data.url;
+  // A sandbox on any port names the one that it was given.
+  const { pathname, hash } = new URL(data.url);
+  return url + pathname + hash;
 }
 
 function readToken(link: string): string {

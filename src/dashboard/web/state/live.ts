@@ -143,7 +143,8 @@ async function readStream(stop: AbortSignal, opened: () => void): Promise<void> 
   const response = await send(url, { headers: buildScope(url), credentials: "same-origin", signal: stop });
   if (!response.ok || response.body === null) {
     const error = await readError(response);
-    if (error.status === 401 || error.status === 403) void loadMe();
+    // 404: of a workspace that one is not, or no longer, a member of.
+    if ([401, 403, 404].includes(error.status)) void loadMe();
     await wait((error.retryAfterS ?? 0) * 1_000, stop);
     throw error;
   }
