@@ -2,17 +2,17 @@
 
 import { expect } from "bun:test";
 import { journey, useSandbox } from "../../support/browser/journey.ts";
-import type { Visitor } from "../../support/browser/visitor.ts";
+import type { StorageState } from "../../support/browser/visitor.ts";
 
 const sandbox = useSandbox();
 /** The printed link works once. */
-let signedIn: Awaited<ReturnType<Visitor["context"]["storageState"]>> | undefined;
+let signedIn: StorageState | undefined;
 
 journey(
   "a stranger opens the printed link, presses one button, and sees the first email delivered",
   async ({ visit }) => {
-    const { dashboardUrl, url, workspaceId } = sandbox();
-    const { page, requests, context } = await visit(url);
+    const { dashboardUrl, origin, url, workspaceId } = sandbox();
+    const { page, requests, context } = await visit(origin);
     const startedAt = performance.now();
     await page.goto(dashboardUrl);
     await page.getByRole("button", { name: "Put a new key in" }).click();
@@ -38,7 +38,7 @@ journey(
 );
 
 journey("the list of emails is live, and the way back leads to the same place of it", async ({ visit }) => {
-  const { url, apiKey, workspaceId, domain } = sandbox();
+  const { origin, url, apiKey, workspaceId, domain } = sandbox();
   const send = (to: string, subject: string) =>
     fetch(`${url}/api/v1/emails`, {
       method: "POST",
@@ -46,7 +46,7 @@ journey("the list of emails is live, and the way back leads to the same place of
       body: JSON.stringify({ from: `loja@${domain}`, to, subject, text: "Olá" }),
     });
   for (let nth = 0; nth < 120; nth += 1) await send("maria@example.com", `Encomenda ${nth}`);
-  const { page } = await visit(url, { ...(signedIn === undefined ? {} : { storageState: signedIn }) });
+  const { page } = await visit(origin, { ...(signedIn === undefined ? {} : { storageState: signedIn }) });
   await page.goto(`/dashboard/w/${workspaceId}/emails`);
   await send("slow@example.com", "Devagar");
   const row = page.getByRole("row", { name: /Devagar/ });

@@ -125,11 +125,3 @@ journey("a message's html runs nothing, and is of another origin", async ({ visi
     await page.evaluate(`[${frame}.getAttribute("sandbox"), ${frame}.contentDocument, globalThis.owned ?? null]`),
   ).toEqual(["", null, null]);
 });
-
-journey("the page leads to the dashboard, signed in", async ({ visit }) => {
-  const { page } = await visit(sandbox().url);
-  await page.goto("/sandbox");
-  await page.getByRole("button", { name: "Dashboard" }).click();
-  await page.waitForURL("**/dashboard/w/**");
-  await page.locator("main#content h1").waitFor();
-});

@@ -1,4 +1,4 @@
-// Signing in, by keyboard, and what happens to a page when the session ends elsewhere.
+// Signing in, by keyboard and from the sandbox's page, and what happens to a page when the session ends elsewhere.
 
 import { expect } from "bun:test";
 import { journey, useSandbox } from "../../support/browser/journey.ts";
@@ -58,4 +58,12 @@ journey("a session that is ended elsewhere leaves the page within two seconds", 
   expect(performance.now() - before).toBeLessThan(2_000);
   expect((await ask(phone, "GET /api/v1/auth/me")).status).toBe(401);
   expect((await ask(desk, "GET /api/v1/auth/me")).status).toBe(200);
+});
+
+journey("the sandbox's page leads to the dashboard, signed in", async ({ visit }) => {
+  const { page } = await visit(sandbox().origin);
+  await page.goto("/sandbox");
+  await page.getByRole("button", { name: "Dashboard" }).click();
+  await page.waitForURL("**/dashboard/w/**");
+  await page.locator("main#content h1").waitFor();
 });

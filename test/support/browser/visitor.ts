@@ -10,7 +10,8 @@ const TOLD_LENGTH = 1500;
 /** The browser says so of each answer from 400 on and of each failed request; those are written down by themselves. */
 const NETWORK_WORDS = "Failed to load resource";
 
-type StorageState = Awaited<ReturnType<BrowserContext["storageState"]>>;
+/** Cookies of a profile. */
+export type StorageState = Awaited<ReturnType<BrowserContext["storageState"]>>;
 
 export interface Look {
   /** CSS pixels. */
