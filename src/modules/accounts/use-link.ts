@@ -5,6 +5,7 @@ import { AppError } from "../../platform/errors.ts";
 import { getCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { readNonce } from "./nonce.ts";
+import { limitAttempt } from "./sign-in/sign-in.ts";
 import { beginSession, type Exchange, type SignedIn } from "./sign-in/begin-session.ts";
 import type { AccountDeps } from "./deps.ts";
 import { checkSecondFactor, type CheckedCode } from "./factors/second-factor.ts";
@@ -83,7 +84,9 @@ const USES: Record<Exclude<LinkRow["kind"], "email">, (request: Request, body: U
     const user = requireUser(link, deps);
     const nonce = readNonce(request);
     if (user.isOperator || nonce === null || hashToken(nonce) !== link.browserHash) throw otherBrowser();
-    const code: CheckedCode = await checkSecondFactor(user, body.code, deps);
+    // Who opens the mail may be a thief who guesses codes.
+    const attempted = { request, email: user.email, user };
+    const code: CheckedCode = await limitAttempt(attempted, deps, () => checkSecondFactor(user, body.code, deps));
     return () => {
       code.use();
       verifyAddress(request, user, link, deps);

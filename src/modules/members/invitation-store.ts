@@ -79,7 +79,7 @@ export function openInvitationStore({ orm, changes }: Db) {
       orm.insert(invitations).values(row).run();
     },
     /** Its old link works no more. */
-    renew({ id, workspaceId }: InvitationRow, link: Pick<InvitationRow, "hash" | "expiresAt">): void {
+    renew({ id, workspaceId }: InvitationRow, link: Pick<InvitationRow, "hash" | "expiresAt" | "invitedBy">): void {
       changes.note(workspaceId, "members");
       orm.update(invitations).set(link).where(eq(invitations.id, id)).run();
     },

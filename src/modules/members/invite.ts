@@ -66,13 +66,18 @@ export async function createInvitation(by: Inviter, { email, role }: Invitee, de
     const now = deps.clock.now();
     const uid = newId(now, deps.random);
     const { token, hash } = createToken(deps.random);
-    const caller = getCaller(request);
-    const invitedBy = caller.kind === "member" ? caller.userId : null;
+    const invitedBy = findInviter(request);
     const expiresAt = now + LIFETIME_MS;
     invitations.insert({ uid, workspaceId, email, role, hash, invitedBy, createdAt: now, expiresAt });
     deps.recordAudit({ workspaceId, request, action: "invitation.created", target: email, detail: { role } });
     return tell({ by, uid, token, mayMail }, deps);
   });
+}
+
+/** Null: an API key. */
+function findInviter(request: Request): number | null {
+  const caller = getCaller(request);
+  return caller.kind === "member" ? caller.userId : null;
 }
 
 /** A key may invite the first owner of a workspace that has none yet, as one that a program made. */
@@ -91,7 +96,8 @@ export async function renewInvitation(by: Inviter, uid: string, deps: InviteDeps
     const now = deps.clock.now();
     if (invitation.expiresAt <= now) requireRoom(workspaceId, deps);
     const { token, hash } = createToken(deps.random);
-    deps.invitations.renew(invitation, { hash, expiresAt: now + LIFETIME_MS });
+    // The link is theirs now, and ends with what they may.
+    deps.invitations.renew(invitation, { hash, expiresAt: now + LIFETIME_MS, invitedBy: findInviter(request) });
     deps.recordAudit({ workspaceId, request, action: "invitation.renewed", target: invitation.email });
     return tell({ by, uid, token, mayMail }, deps);
   });

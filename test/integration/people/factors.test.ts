@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { Secret, TOTP } from "otpauth";
 import { expectErrors, startHeld } from "../../support/api/kit.ts";
 import { type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
+import { createAuthenticator } from "../../support/people/authenticator.ts";
 import { type Browser, openBrowser, PASSWORD, signUpOperator } from "../../support/people/browser.ts";
 
 const ME = "/api/v1/auth/me";
@@ -153,14 +154,17 @@ test("a new password ends the other sessions and serves at once; with an app twe
   expect((await browser.call("GET", ME)).status).toBe(200);
 });
 
+const url = "https://mail.pombo.test";
+
+const elsewhere = {
+  configure(config: Instance["config"]) {
+    config.dashboard.url = url;
+    config.http.trustedProxies = ["127.0.0.0/8"];
+  },
+};
+
 test("where the dashboard is reached from elsewhere, an operator with only a password does nothing as one before adding more", async () => {
-  const url = "https://mail.pombo.test";
-  await using held = await startHeld(NOON, {
-    configure(config) {
-      config.dashboard.url = url;
-      config.http.trustedProxies = ["127.0.0.0/8"];
-    },
-  });
+  await using held = await startHeld(NOON, elsewhere);
   const { pombo } = held;
   const browser = await signUpOperator(pombo, ANA.email, url);
   expect([...browser.cookies.keys()]).toEqual(["__Host-pombo"]);
@@ -170,4 +174,32 @@ test("where the dashboard is reached from elsewhere, an operator with only a pas
   await addApp(browser, NOON);
   expect((await browser.call("GET", ME)).body.data.session).toMatchObject({ needsSecondFactor: false });
   expect((await asOperator()).status).toBe(200);
+});
+
+test("there the password of an operator who has a passkey changes nothing by itself", async () => {
+  await using held = await startHeld(NOON, elsewhere);
+  const { pombo } = held;
+  const operator = await signUpOperator(pombo, ANA.email, url);
+  const getOptions = async (browser: Browser, purpose: string) =>
+    (await browser.call("POST", "/api/v1/auth/passkeys/options", { body: { for: purpose } })).body;
+  const key = createAuthenticator(url);
+  const { challengeId, options } = (await getOptions(operator, "register")).data;
+  const passkey = { challengeId, response: key.create(options), name: "Chave" };
+  expect((await operator.call("POST", "/api/v1/auth/passkeys", { body: passkey })).status).toBe(201);
+
+  const thief = openBrowser(pombo, url);
+  expect((await thief.call("POST", SESSION, { body: ANA })).status).toBe(200);
+  expect((await thief.call("POST", PROOF, { body: { password: PASSWORD } })).status).toBe(200);
+  expect((await getOptions(thief, "register")).errors).toMatchObject([{ code: "PROOF_REQUIRED" }]);
+  const body = { password: "cinco pombos no telhado" };
+  for (const [method, path, sent] of [
+    ["POST", TOTP_PATH],
+    ["PUT", "/api/v1/auth/password", { body }],
+  ] as const)
+    expectErrors(await thief.call(method, path, sent), 403, [{ code: "PROOF_REQUIRED" }]);
+
+  const asked = (await getOptions(thief, "proof")).data;
+  const proof = { challengeId: asked.challengeId, response: key.get(asked.options) };
+  expect((await thief.call("POST", PROOF, { body: proof })).status).toBe(200);
+  expect((await thief.call("PUT", "/api/v1/auth/password", { body })).status).toBe(200);
 });

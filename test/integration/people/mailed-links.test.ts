@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { Secret, TOTP } from "otpauth";
 import { expectErrors, startHeld } from "../../support/api/kit.ts";
 import { type Instance, startInstance } from "../../support/fakes/instance.ts";
 import { type Browser, openBrowser, signUpOperator } from "../../support/people/browser.ts";
@@ -79,6 +80,28 @@ test("five links an hour are mailed to an address, and each works for fifteen mi
   const token = await readToken(pombo, 5);
   clock.advance(15 * 60_000);
   expectErrors(await browser.call("POST", USE, { body: { token } }), 410, [{ code: "LINK_USED" }]);
+});
+
+test("the codes of an app are guessed no faster behind a mailed link than behind a password", async () => {
+  await using held = await startHeld(NOON, {
+    configure(config) {
+      allowed.configure(config);
+      config.rateLimits.failedAuthPerMinute = 10;
+    },
+  });
+  const { pombo } = held;
+  const person = await signUpOperator(pombo, "maria@example.com");
+  const { secret } = (await person.call("POST", "/api/v1/auth/totp")).body.data;
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: NOON });
+  expect((await person.call("PUT", "/api/v1/auth/totp", { body: { code } })).status).toBe(200);
+  pombo.app.db.sqlite.run("UPDATE user SET is_operator = 0");
+  const thief = openBrowser(pombo);
+  await ask(thief);
+  const token = await readToken(pombo);
+  const guess = (number: number) => thief.call("POST", USE, { body: { token, code: String(number).padStart(6, "0") } });
+  const guesses = await Promise.all(Array.from({ length: 30 }, (_, number) => guess(number)));
+  const count = (wanted: number) => guesses.filter(({ status }) => status === wanted).length;
+  expect([count(401), count(429)]).toEqual([10, 20]);
 });
 
 test("without the operator's consent there are none", async () => {

@@ -147,6 +147,10 @@ describe("a member", () => {
     const invite = async (by: Person, email: string) =>
       (await by.act("POST", "/api/v1/workspace/invitations", { body: { email, role: "admin" } })).status;
     expect(await invite(owner, "stays@example.com")).toBe(201);
+    // Its link is known to whoever made it last.
+    expect(await invite(owner, "renewed@example.com")).toBe(201);
+    const [renewed] = (await owner.act("GET", "/api/v1/workspace/invitations")).body.data;
+    expect((await admins[1].act("POST", `/api/v1/workspace/invitations/${renewed.id}/resend`)).status).toBe(200);
     expect(await Promise.all(admins.map((admin, at) => invite(admin, `back${at}@example.com`)))).toEqual([201, 201]);
     await setRole(owner, admins[0], "member");
     await remove(owner, admins[1]);

@@ -1,6 +1,7 @@
 // A person changes the ways in which they sign in.
 
 import { AppError } from "../../../platform/errors.ts";
+import { requireFreshProof } from "../../../platform/http/auth.ts";
 import { requireOwnArrival } from "../../../platform/http/browser-request.ts";
 import { notFound, validationError } from "../../../platform/http/errors.ts";
 import type { AccountDeps } from "../deps.ts";
@@ -9,7 +10,7 @@ import { checkTotp, sealTotpSecret } from "./second-factor.ts";
 import { createTotpSecret, describeTotp } from "./totp.ts";
 import { notSignedIn } from "../me.ts";
 import { insertPasskey, requireGoodPassword } from "./new-factor.ts";
-import { strengthen } from "../sessions.ts";
+import { needsSecondFactor, strengthen } from "../sessions.ts";
 import type { PasskeyRow, UserRow } from "../store.ts";
 
 /** The person whose factors change, by the session of their request. */
@@ -23,6 +24,22 @@ export function requireUser(userId: number, { users }: Pick<AccountDeps, "users"
   const user = users.byId(userId);
   if (user === undefined) throw notSignedIn();
   return user;
+}
+
+/**
+ * Throws PROOF_REQUIRED unless the session may change how its person signs in: not by a password, where it is too little for
+ * an operator who has more. A thief of the password would else add what is enough.
+ */
+export function requireProofToChange({ request, userId, sessionId }: Self, deps: AccountDeps): void {
+  requireFreshProof(request);
+  const session = deps.sessions.byId(sessionId);
+  const user = requireUser(userId, deps);
+  if (session === undefined) throw notSignedIn();
+  const hasMore = user.totpConfirmedAt !== null || deps.users.countPasskeys(userId) > 0;
+  if (!user.isOperator || !hasMore || !needsSecondFactor(session, deps.site)) return;
+  throw new AppError("PROOF_REQUIRED", "An operator proves this with a passkey, or with a password and a code", {
+    hint: "POST /api/v1/auth/proof with one of them, then send this again.",
+  });
 }
 
 /** The user's other sessions and links end: one of them may be a thief's. */

@@ -1,12 +1,12 @@
 // The first half of a passkey's ceremony: a challenge for what it is asked for.
 
 import type { Static } from "@sinclair/typebox";
-import { getCaller, requireFreshProof } from "../../../platform/http/auth.ts";
+import { getCaller } from "../../../platform/http/auth.ts";
 import { requireOwnArrival } from "../../../platform/http/browser-request.ts";
 import { clientNetwork } from "../../../platform/http/client-address.ts";
 import { validationError } from "../../../platform/http/errors.ts";
 import { newId } from "../../../platform/uuid.ts";
-import { requireUser } from "./change-factors.ts";
+import { requireProofToChange, requireUser } from "./change-factors.ts";
 import type { AccountDeps } from "../deps.ts";
 import type { PasskeyUser } from "./passkeys.ts";
 import { findLink, linkUsed } from "../links.ts";
@@ -32,7 +32,7 @@ export async function offerPasskey(request: Request, asked: Asked, deps: Account
   const known = users.passkeys(user.id);
   if (asked.for === "proof")
     return passkeys.offerAssertion(origin, { for: "proof", userId: user.id }, user.isOperator, known);
-  requireFreshProof(request);
+  requireProofToChange({ request, ...caller }, deps);
   return passkeys.offerRegistration(origin, { for: "register", userId: user.id }, user, known);
 }
 

@@ -16,7 +16,7 @@ export function factorRoutes(deps: AccountDeps) {
     .put(
       "/password",
       async ({ request, body }) => {
-        const owner = findSelf(request);
+        const owner = findSelf(request, deps);
         await setPassword(owner, body.password, deps);
         return { data: describeMe(owner.sessionId, deps) };
       },
@@ -32,7 +32,7 @@ export function factorRoutes(deps: AccountDeps) {
         }),
       },
     )
-    .post("/totp", async ({ request }) => ({ data: await beginTotp(findSelf(request), deps) }), {
+    .post("/totp", async ({ request }) => ({ data: await beginTotp(findSelf(request, deps), deps) }), {
       detail: describe({
         id: "createTotp",
         tag: TAG,
@@ -44,7 +44,9 @@ export function factorRoutes(deps: AccountDeps) {
     })
     .put(
       "/totp",
-      async ({ request, body }) => ({ data: { recoveryCodes: await confirmTotp(findSelf(request), body.code, deps) } }),
+      async ({ request, body }) => ({
+        data: { recoveryCodes: await confirmTotp(findSelf(request, deps), body.code, deps) },
+      }),
       {
         ...jsonBody(TotpCode),
         detail: describe({
@@ -61,7 +63,7 @@ export function factorRoutes(deps: AccountDeps) {
     .delete(
       "/totp",
       async ({ request }) => {
-        const owner = findSelf(request);
+        const owner = findSelf(request, deps);
         await deps.commit(() => removeTotp(owner, deps));
         return { data: describeMe(owner.sessionId, deps) };
       },

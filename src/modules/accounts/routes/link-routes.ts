@@ -72,7 +72,7 @@ export function linkRoutes(deps: AccountDeps) {
           "It works once, and its person is signed in then. `setup`, `reset` and `invitation` take a password or a passkey; " +
           "`setup`, and `invitation` where nobody is signed in, a name and an address too.",
         isOpen: true,
-        responses: answers(200, Me, [400, 403, 410, 413, 415, 422, 503]),
+        responses: answers(200, Me, [400, 401, 403, 410, 413, 415, 422, 429, 503]),
       }),
     });
 }

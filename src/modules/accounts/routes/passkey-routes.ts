@@ -43,7 +43,7 @@ export function passkeyRoutes(deps: AccountDeps) {
     .post(
       "/passkeys",
       async ({ request, body, set }) => {
-        const row = await addPasskey(findSelf(request), body, deps);
+        const row = await addPasskey(findSelf(request, deps), body, deps);
         set.status = 201;
         return { data: showPasskey(row) };
       },
@@ -63,7 +63,7 @@ export function passkeyRoutes(deps: AccountDeps) {
       "/passkeys/:id",
       async ({ request, params }) => {
         const id = params.id.toLowerCase();
-        const owner = findSelf(request);
+        const owner = findSelf(request, deps);
         await deps.commit(() => removePasskey(owner, id, deps));
         return { data: { id, deleted: true } };
       },

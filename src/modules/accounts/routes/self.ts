@@ -1,9 +1,11 @@
-import { personCaller, requireFreshProof } from "../../../platform/http/auth.ts";
-import type { Self } from "../factors/change-factors.ts";
+import { personCaller } from "../../../platform/http/auth.ts";
+import type { AccountDeps } from "../deps.ts";
+import { requireProofToChange, type Self } from "../factors/change-factors.ts";
 
 /** The person who calls to change how they sign in. Throws PROOF_REQUIRED. */
-export function findSelf(request: Request): Self {
+export function findSelf(request: Request, deps: AccountDeps): Self {
   const { userId, sessionId } = personCaller(request);
-  requireFreshProof(request);
-  return { request, userId, sessionId };
+  const self = { request, userId, sessionId };
+  requireProofToChange(self, deps);
+  return self;
 }

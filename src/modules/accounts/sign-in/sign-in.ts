@@ -28,9 +28,8 @@ export async function withPassword<T>(
 ): Promise<T> {
   const email = toUserAddress(proof.email);
   const found = deps.users.byEmail(email);
-  const network = clientNetwork(request, deps.site.trustedProxies);
-  const isKnown = found !== undefined && network !== null && deps.sessions.isKnownNetwork(found.id, network);
-  return deps.limits.attempt({ network, email, isKnown }, async () => {
+  const attempted = { request, email, user: found };
+  return limitAttempt(attempted, deps, async (network) => {
     const passwordHash = found?.passwordHash ?? null;
     const isRight = await deps.passwords.verify(proof.password, passwordHash);
     if (!isRight || found === undefined) {
@@ -45,6 +44,24 @@ export async function withPassword<T>(
       return { user, method: code.method };
     });
   });
+}
+
+interface Attempted {
+  request: Request;
+  /** As it was typed, in its comparable form. */
+  email: string;
+  user: UserRow | undefined;
+}
+
+/** Runs an attempt to sign in to an account, within the limits of its network and of the account. Throws 429. */
+export function limitAttempt<T>(
+  { request, email, user }: Attempted,
+  { limits, sessions, site }: Pick<AccountDeps, "limits" | "sessions" | "site">,
+  work: (network: string | null) => Promise<T>,
+): Promise<T> {
+  const network = clientNetwork(request, site.trustedProxies);
+  const isKnown = user !== undefined && network !== null && sessions.isKnownNetwork(user.id, network);
+  return limits.attempt({ network, email, isKnown }, () => work(network));
 }
 
 /** Neither the password nor the second factor was changed since. */
