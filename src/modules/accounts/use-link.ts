@@ -3,6 +3,7 @@
 import type { Static } from "@sinclair/typebox";
 import { AppError } from "../../platform/errors.ts";
 import { getCaller } from "../../platform/http/auth.ts";
+import { requireOwnArrival } from "../../platform/http/browser-request.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { readNonce } from "./nonce.ts";
 import { limitAttempt } from "./sign-in/sign-in.ts";
@@ -82,7 +83,7 @@ const USES: Record<Exclude<LinkRow["kind"], "email">, (request: Request, body: U
   },
   async magic(request, body, { link, deps }) {
     const user = requireUser(link, deps);
-    const nonce = readNonce(request);
+    const nonce = readNonce(request, requireOwnArrival(request, deps.site));
     if (user.isOperator || nonce === null || hashToken(nonce) !== link.browserHash) throw otherBrowser();
     // Who opens the mail may be a thief who guesses codes.
     const attempted = { request, email: user.email, user };

@@ -23,7 +23,9 @@ const LIFETIME_MS = 7 * 24 * 60 * 60_000;
 export interface InviteDeps extends Pick<Context, "commit" | "clock" | "random"> {
   members: MemberStore;
   invitations: InvitationStore;
-  workspaces: { byId(id: number): { name: string } | undefined };
+  workspaces: {
+    byId(id: number): { name: string; blockedAt: number | null; rateBlockedAt: number | null } | undefined;
+  };
   recordAudit: RecordAudit;
   findPlan: (workspaceId: number) => Plan;
   sendSystemMail: SendSystemMail;
@@ -145,9 +147,11 @@ function tell(made: { by: Inviter; uid: string; token: string; mayMail: boolean 
   const caller = getCaller(request);
   const base = deps.publicUrl ?? (caller.kind === "member" ? getArrival(request).origin : deps.baseUrl);
   const url = `${base}/dashboard/invite#${token}`;
-  const workspaceName = deps.workspaces.byId(workspaceId)?.name ?? "";
-  const mail = { invitation, url, workspaceName, hostname: deps.hostname };
-  return { invitation, url, mailed: mayMail && deps.sendSystemMail(writeInvitation(mail)) };
+  const workspace = deps.workspaces.byId(workspaceId);
+  const mail = { invitation, url, workspaceName: workspace?.name ?? "", hostname: deps.hostname };
+  // Who may not send does not send so either.
+  const canSend = workspace?.blockedAt === null && workspace.rateBlockedAt === null;
+  return { invitation, url, mailed: mayMail && canSend && deps.sendSystemMail(writeInvitation(mail)) };
 }
 
 /** Throws 402 when members and open invitations are as many as the plan allows. */

@@ -71,9 +71,13 @@ export function getCookieName({ isHttps }: Pick<Arrival, "isHttps">): string {
 
 /** The session's token in the cookie that belongs to how the request came; null: none. */
 export function readSessionCookie(request: Request, arrival: Arrival): string | null {
-  const name = `${getCookieName(arrival)}=`;
-  const cookies = (request.headers.get("cookie") ?? "").split(";").map((cookie) => cookie.trim());
-  return cookies.find((cookie) => cookie.startsWith(name))?.slice(name.length) ?? null;
+  return readCookie(request, getCookieName(arrival));
+}
+
+/** Null: there is none of this name. */
+export function readCookie({ headers }: Request, name: string): string | null {
+  const cookies = (headers.get("cookie") ?? "").split(";").map((cookie) => cookie.trim());
+  return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
 }
 
 /** Set-Cookie of a session; token null: the browser forgets it. */

@@ -81,6 +81,8 @@ test("the example of every operation works as it stands, and is answered as docu
     expect([route, faults]).toEqual([route, []]);
     // What is shown as the answer is like the one that came: the same members, and for a POST the same outcome.
     if (json === undefined || route === "GET /api/v1/openapi.json") continue;
+    // The detail of an audit's row depends on what was done.
+    if (route === "GET /api/v1/workspace/audit") for (const row of answer.body.data) row.detail = null;
     expect([route, differencesOf(json.example, answer.body, method === "POST")]).toEqual([route, []]);
     if (route === "POST /api/v1/sms/preview") expect(json.example).toEqual(answer.body);
   }

@@ -45,6 +45,12 @@ function operators(rest: string, body?: unknown): Case {
   return { kind: "by_id", path, status: 403, ...(body === undefined ? {} : { body: () => body }) };
 }
 
+function operatorsEach(...routes: `${string} ${string}`[]): Record<string, Case> {
+  return Object.fromEntries(
+    routes.map((each) => [each.replace(" ", " /api/v1/operator/"), operators(each.slice(each.indexOf(" ") + 1))]),
+  );
+}
+
 /** Every route of the API; one that is missing here fails the first test. */
 const CASES: Record<string, Case> = {
   "POST /api/v1/emails": { kind: "by_body", body: ({ pombo }) => pombo.email(), status: 422 },
@@ -80,7 +86,6 @@ const CASES: Record<string, Case> = {
     status: 404,
   },
   "GET /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
-  "GET /api/v1/operator/domains": { kind: "operators", path: () => "/api/v1/operator/domains" },
   "POST /api/v1/operator/workspaces/{id}/domains": operators("workspaces/{id}/domains", { domain: "new.test" }),
   "POST /api/v1/operator/domains/{id}/verification-checks": {
     kind: "operators",
@@ -91,7 +96,6 @@ const CASES: Record<string, Case> = {
     path: ({ domainId }) => `/api/v1/operator/domains/${domainId}`,
     body: { suspended: true },
   },
-  "GET /api/v1/operator/inbox": { kind: "operators", path: () => "/api/v1/operator/inbox" },
   "GET /api/v1/operator/inbox/{id}": { kind: "operators", path: ({ emailId }) => `/api/v1/operator/inbox/${emailId}` },
   "DELETE /api/v1/operator/inbox/{id}": {
     kind: "operators",
@@ -100,8 +104,6 @@ const CASES: Record<string, Case> = {
   "GET /api/v1/operator/sms/links": operators("sms/links"),
   "GET /api/v1/operator/sms/link-history": operators("sms/link-history?link=x"),
   "POST /api/v1/operator/sms/trial": operators("sms/trial", { to: "+258841234567" }),
-  "GET /api/v1/operator/sms/trial": operators("sms/trial"),
-  "DELETE /api/v1/operator/sms/trial": operators("sms/trial"),
   "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/workspaces": { kind: "nobodys" },
   // Counts of the caller's own; usage.test.ts looks at them beside a busy neighbour.
@@ -135,18 +137,18 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/auth/keys": { kind: "by_body", body: ({ domainId }) => ({ name: "x", domainId }), status: 404 },
   "GET /api/v1/auth/keys": { kind: "own_list", has: 1 },
   "DELETE /api/v1/auth/keys/{id}": { kind: "by_id", path: ({ keyId }) => `/api/v1/auth/keys/${keyId}`, status: 404 },
-  "GET /api/v1/operator/workspaces": operators("workspaces"),
-  "GET /api/v1/operator/workspaces/{id}": operators("workspaces/{id}"),
   "PATCH /api/v1/operator/workspaces/{id}": operators("workspaces/{id}", { name: "x" }),
   "DELETE /api/v1/operator/workspaces/{id}": operators("workspaces/{id}"),
   "POST /api/v1/operator/workspaces/{id}/block": operators("workspaces/{id}/block", {}),
-  "POST /api/v1/operator/workspaces/{id}/unblock": operators("workspaces/{id}/unblock"),
   "POST /api/v1/operator/workspaces/{id}/credits": operators("workspaces/{id}/credits", { amount: 1 }),
   "GET /api/v1/operator/workspaces/{id}/credits": operators("workspaces/{id}/credits"),
   "POST /api/v1/operator/workspaces/{id}/sender-ids": operators("workspaces/{id}/sender-ids", { name: "x" }),
   "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": operators("workspaces/{id}/sender-ids/Loja"),
   "POST /api/v1/operator/workspaces/{id}/keys": operators("workspaces/{id}/keys", { name: "x" }),
   "POST /api/v1/operator/key/rotate": operators("key/rotate"),
+  ...operatorsEach("GET domains", "GET inbox", "GET sms/trial", "DELETE sms/trial", "GET workspaces"),
+  ...operatorsEach("GET workspaces/{id}", "POST workspaces/{id}/unblock"),
+  ...operatorsEach("POST dashboard-link", "GET users", "POST users/{id}/reset", "DELETE users/{id}"),
   "GET /api/v1/operator/workspaces/{id}/suppressions": operators("workspaces/{id}/suppressions"),
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": operators("workspaces/{id}/suppressions/import", {
     suppressions: [{ address: "a@example.com" }],

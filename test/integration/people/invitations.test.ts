@@ -194,3 +194,18 @@ test("with an address to send from an invitation is mailed, so often an hour, an
   expect(more.filter(Boolean).length).toBe(19);
   expect(more.at(-1)).toBe(false);
 });
+
+test("a workspace that may not send mails no invitation either", async () => {
+  await using pombo = await startInstance({ configure: (config) => void (config.dashboard.from = "pombo@loja.test") });
+  const isMailed = async () =>
+    (await pombo.workspace.call("POST", INVITATIONS, { body: { email: "a@example.com", role: "viewer" } })).body.data
+      .mailed;
+  for (const column of ["blocked_at", "rate_blocked_at"]) {
+    pombo.app.db.sqlite.run(`UPDATE workspace SET ${column} = 1`);
+    await pombo.restart();
+    expect([column, await isMailed()]).toEqual([column, false]);
+    pombo.app.db.sqlite.run(`UPDATE workspace SET ${column} = NULL`);
+  }
+  await pombo.restart();
+  expect(await isMailed()).toBe(true);
+});

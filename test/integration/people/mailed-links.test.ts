@@ -82,6 +82,26 @@ test("five links an hour are mailed to an address, and each works for fifteen mi
   expectErrors(await browser.call("POST", USE, { body: { token } }), 410, [{ code: "LINK_USED" }]);
 });
 
+test("over https the cookie that binds a link to its browser is one that no other site can set", async () => {
+  const origin = "https://mail.pombo.test";
+  await using pombo = await startInstance({
+    configure(config) {
+      allowed.configure(config);
+      config.dashboard.url = origin;
+      config.http.trustedProxies = ["127.0.0.0/8"];
+    },
+  });
+  await signUpOperator(pombo, "maria@example.com", origin);
+  pombo.app.db.sqlite.run("UPDATE user SET is_operator = 0");
+  const thief = openBrowser(pombo, origin);
+  await ask(thief);
+  const token = await readToken(pombo);
+  const victim = openBrowser(pombo, origin);
+  victim.cookies.set("pombo-link", thief.cookies.get("__Host-pombo-link") ?? "");
+  expectErrors(await victim.call("POST", USE, { body: { token } }), 410, [{ code: "LINK_USED" }]);
+  expect((await thief.call("POST", USE, { body: { token } })).status).toBe(200);
+});
+
 test("the codes of an app are guessed no faster behind a mailed link than behind a password", async () => {
   await using held = await startHeld(NOON, {
     configure(config) {

@@ -33,7 +33,7 @@ test("the operator's link makes an operator, who is listed with what they sign i
   expect([status, body.data]).toEqual([
     201,
     {
-      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/dashboard\/setup#[\w-]{43}$/),
+      url: expect.stringMatching(/^http:\/\/localhost:\d+\/dashboard\/setup#[\w-]{43}$/),
       expiresAt: expect.stringMatching(TIMESTAMP),
       tunnel: `ssh -L ${port}:127.0.0.1:${port} mail.pombo.test`,
     },
