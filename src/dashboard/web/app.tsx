@@ -47,7 +47,8 @@ export function App() {
 }
 
 function Pages() {
-  const { path, url, route } = useLocation();
+  // Whether the last address is a new entry of the history; its types leave this member out.
+  const { path, url, route, wasPush }: ReturnType<typeof useLocation> & { wasPush?: boolean } = useLocation();
   useEffect(() => listenToKeys(route), [route]);
   // Before the pages are drawn: their calls are about it. Elsewhere the last one stays at the side.
   const named = /^\/dashboard\/w\/([^/]+)/.exec(path)?.[1];
@@ -60,7 +61,7 @@ function Pages() {
   return (
     <Shell>
       <WhenItFails>
-        <Router onRouteChange={arrive}>
+        <Router onRouteChange={() => arrive(wasPush === true)}>
           <Route path="/dashboard" component={Start} />
           <Route path="/dashboard/new" component={CreateWorkspace} />
           <Route path="/dashboard/account" component={account.Page} />

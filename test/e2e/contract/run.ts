@@ -174,12 +174,9 @@ function argumentsFor({ file, report, url, routes, choose }: Plan): string[] {
   ];
 }
 
-let people = 0;
-
 /** A person who opens an invitation to the workspace, with the token of their session. */
 async function joinWorkspace(url: string, workspace: Caller): Promise<{ id: string; session: string }> {
-  people += 1;
-  const email = `person${people}.${crypto.randomUUID()}@example.net`;
+  const email = `person.${crypto.randomUUID()}@example.net`;
   const invited = await workspace.call("POST", "/api/v1/workspace/invitations", { email, role: "admin" });
   const token = String(invited.body.data?.url).split("#")[1];
   const answer = await fetch(`${url}/api/v1/auth/links/use`, {

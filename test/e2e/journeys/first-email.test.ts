@@ -2,6 +2,7 @@
 
 import { expect } from "bun:test";
 import { journey, useSandbox } from "../../support/browser/journey.ts";
+import { waitUntil } from "../../support/peers/process.ts";
 import type { StorageState } from "../../support/browser/visitor.ts";
 
 const sandbox = useSandbox();
@@ -63,5 +64,5 @@ journey("the list of emails is live, and the way back leads to the same place of
   await page.goBack();
   await link.waitFor();
   expect(new URL(page.url()).search).toBe("?page=2");
-  expect(await page.evaluate("scrollY")).toBe(before);
+  await waitUntil("the list is where it was left", 5_000, async () => (await page.evaluate("scrollY")) === before);
 });

@@ -176,7 +176,7 @@ test("the first link signs in an operator who owns the workspace, once; the inbo
     await using dev = spawnDev(at.folder, more);
     const ready = await readyOf(dev);
     old = ready.dashboardUrl;
-    expect(old).toStartWith(`${ready.url}/dashboard/`);
+    expect(old).toStartWith(`${ready.url.replace("127.0.0.1", "localhost")}/dashboard/`);
     const cookie = await signIn(ready, old);
     const me = (await (await fromPage(ready, "auth/me", null, { cookie })).json()) as { data: object };
     expect(me.data).toMatchObject({

@@ -1,7 +1,10 @@
 // Where each page was left: a new one begins at its top, the way back leads to the same place.
 
 const places = new Map<string, number>();
-let isBack = false;
+let isArriving = false;
+
+/** A page may come in pieces: until it is as long as it was, for so long at the most. */
+const ARRIVAL_MS = 1_000;
 
 /** On a phone the page itself scrolls, between its bars; elsewhere the window does. */
 function findScroller(): Element | null {
@@ -12,16 +15,30 @@ function findScroller(): Element | null {
 
 export function watchScrolling(): void {
   history.scrollRestoration = "manual";
-  addEventListener("popstate", () => void (isBack = true));
-  const note = () => void places.set(location.href, findScroller()?.scrollTop ?? 0);
+  const note = () => {
+    if (!isArriving) places.set(location.href, findScroller()?.scrollTop ?? 0);
+  };
   // Captured: the scrolling of an element does not bubble.
   document.addEventListener("scroll", note, { capture: true, passive: true });
 }
 
-/** After a page is drawn. */
-export function arrive(): void {
+/** After the address changed: by a new entry of the history, or by a way back or forth. */
+export function arrive(isNew: boolean): void {
   // Also for those who hear the page.
   document.getElementById("content")?.focus({ preventScroll: true });
-  findScroller()?.scrollTo(0, isBack ? (places.get(location.href) ?? 0) : 0);
-  isBack = false;
+  scrollTo(isNew ? 0 : (places.get(location.href) ?? 0));
+}
+
+function scrollTo(top: number): void {
+  const { href } = location;
+  const endsAt = performance.now() + ARRIVAL_MS;
+  isArriving = true;
+  const step = () => {
+    const scroller = findScroller();
+    scroller?.scrollTo(0, top);
+    const isThere = (scroller?.scrollTop ?? top) >= Math.floor(top);
+    isArriving = location.href === href && !isThere && performance.now() < endsAt;
+    if (isArriving) requestAnimationFrame(step);
+  };
+  step();
 }
