@@ -326,8 +326,9 @@ if [ ! -f "$CONFIG" ]; then
 fi
 if has_systemd; then
   systemctl enable --now pombo.service || fail "pombo does not start: journalctl -u pombo says why."
-  say "" "pombo runs: systemctl status pombo, journalctl -u pombo. Next, if there is none yet, create a workspace:"
-  say "  sudo -u pombo pombo workspace create \"My company\" --plan starter"
+  say "" "pombo runs: systemctl status pombo, journalctl -u pombo. Next, if nobody operates it yet, open the link to the dashboard"
+  say "that is shown above, or another one, and create a workspace there:"
+  say "  sudo -u pombo pombo dashboard link"
 else
   say "" "systemd does not run here. As the user pombo, with the right to port 25, start it: pombo serve --config $CONFIG"
 fi

@@ -102,7 +102,7 @@ CREATE INDEX api_key_domain ON api_key (domain_id) WHERE domain_id IS NOT NULL;
 CREATE TABLE email (
   id                 INTEGER PRIMARY KEY,
   uid                TEXT NOT NULL UNIQUE,
-  workspace_id       INTEGER NOT NULL,
+  workspace_id       INTEGER NOT NULL,          -- 0, and domain_id too: pombo's own mail
   domain_id          INTEGER NOT NULL,          -- of the From domain; outlives the domain
   sender             TEXT NOT NULL,             -- as given
   sender_address     TEXT NOT NULL,             -- in the form compared: lower case, domain as A-label
@@ -537,3 +537,107 @@ CREATE TABLE smpp_link_event (
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX smpp_link_event_of ON smpp_link_event (link, id);
+
+-- People who sign in on the dashboard. A person may be of many workspaces.
+CREATE TABLE user (
+  id                INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid               TEXT NOT NULL UNIQUE,
+  email             TEXT NOT NULL UNIQUE,          -- lower case, with an A-label; what one signs in with
+  name              TEXT NOT NULL,
+  is_operator       INTEGER NOT NULL DEFAULT 0 CHECK (is_operator IN (0, 1)),
+  email_verified_at INTEGER,                       -- a mailed link was opened; null: the address grants nothing
+  password_hash     TEXT,                          -- argon2id, as a PHC string; null: none
+  totp_secret       BLOB,                          -- sealed under the instance key; null: none
+  totp_confirmed_at INTEGER,                       -- null: not in use yet
+  totp_last_step    INTEGER,                       -- of the last code accepted: each is accepted once
+  language          TEXT,                          -- en, pt-PT, pt-BR; null: the browser's
+  created_at        INTEGER NOT NULL
+) STRICT;
+
+-- Each replaces one TOTP code, once.
+CREATE TABLE recovery_code (
+  user_id INTEGER NOT NULL REFERENCES user (id),
+  hash    TEXT NOT NULL,                           -- SHA-256, hex
+  PRIMARY KEY (user_id, hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passkey (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid           TEXT NOT NULL UNIQUE,
+  user_id       INTEGER NOT NULL REFERENCES user (id),
+  credential_id TEXT NOT NULL UNIQUE,              -- base64url
+  public_key    BLOB NOT NULL,                     -- COSE
+  counter       INTEGER NOT NULL,
+  transports    TEXT NOT NULL,                     -- JSON: ["internal", "hybrid"]
+  name          TEXT NOT NULL,
+  created_at    INTEGER NOT NULL,
+  last_used_at  INTEGER
+) STRICT;
+CREATE INDEX passkey_of ON passkey (user_id, id);
+
+CREATE TABLE session (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid          TEXT NOT NULL UNIQUE,
+  hash         TEXT NOT NULL UNIQUE,               -- SHA-256 of the cookie's value, hex
+  user_id      INTEGER NOT NULL REFERENCES user (id),
+  method       TEXT NOT NULL CHECK (method IN ('passkey', 'password', 'password_totp', 'recovery_code', 'link', 'sandbox')),
+  network      TEXT,                               -- of the sign-in
+  user_agent   TEXT,
+  created_at   INTEGER NOT NULL,
+  proved_at    INTEGER NOT NULL,                   -- when its person last proved who they are
+  last_seen_at INTEGER NOT NULL                    -- written every 10 minutes at most
+) STRICT;
+CREATE INDEX session_of ON session (user_id, id);
+CREATE INDEX session_age ON session (last_seen_at);
+
+-- Links that sign in or prove an address; each works once.
+CREATE TABLE link (
+  hash         TEXT PRIMARY KEY,                   -- SHA-256 of its token, hex
+  kind         TEXT NOT NULL CHECK (kind IN ('setup', 'reset', 'magic', 'email', 'sandbox')),
+  user_id      INTEGER REFERENCES user (id),       -- null: setup, which creates one
+  email        TEXT,                               -- the address that it proves; null: none
+  browser_hash TEXT,                               -- SHA-256 of the cookie of the browser that asked, hex; null: any browser
+  created_at   INTEGER NOT NULL,
+  expires_at   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX link_of ON link (user_id);
+CREATE INDEX link_age ON link (expires_at);
+
+CREATE TABLE membership (
+  workspace_id INTEGER NOT NULL,
+  user_id      INTEGER NOT NULL REFERENCES user (id),
+  role         TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member', 'viewer')),
+  created_at   INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX membership_of ON membership (user_id, workspace_id);
+
+CREATE TABLE invitation (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid          TEXT NOT NULL UNIQUE,
+  workspace_id INTEGER NOT NULL,
+  email        TEXT NOT NULL,                      -- whom it is meant for
+  role         TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member', 'viewer')),
+  hash         TEXT NOT NULL UNIQUE,               -- SHA-256 of its token, hex
+  invited_by   INTEGER,                            -- user.id, which may be gone; null: an API key or the operator
+  created_at   INTEGER NOT NULL,
+  expires_at   INTEGER NOT NULL,
+  accepted_at  INTEGER,
+  accepted_by  INTEGER                             -- user.id of who opened it, perhaps with another address
+) STRICT;
+CREATE INDEX invitation_newest ON invitation (workspace_id, created_at, id);
+
+-- Who changed what, written in the transaction of the change.
+CREATE TABLE audit (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid          TEXT NOT NULL UNIQUE,
+  workspace_id INTEGER,                            -- null: the whole instance
+  user_id      INTEGER,                            -- user.id, which may be gone; null: not a person
+  actor        TEXT NOT NULL,                      -- how it was called then: an email address, a key's name and prefix, operator
+  action       TEXT NOT NULL,                      -- as member.role_changed
+  target       TEXT,                               -- what it was done to, in words
+  detail       TEXT,                               -- JSON, before and after, without secrets; null: nothing
+  network      TEXT,
+  created_at   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX audit_newest ON audit (workspace_id, created_at, id);

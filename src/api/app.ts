@@ -8,6 +8,7 @@ import type { Context } from "../platform/context.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 import { markAsOperator, OPERATOR_PATHS, getOwner, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
 import { type BodyDeps, type BodyLimits, bodyPlugin } from "../platform/http/body/read.ts";
+import { getCookieName } from "../platform/http/browser-request.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { errorsPlugin, methodNotAllowed, notFound, type OnRefused } from "../platform/http/errors.ts";
 import { type MethodTable, createMethodTable } from "../platform/http/methods.ts";
@@ -15,6 +16,7 @@ import { getPath } from "../platform/http/path.ts";
 import { parseRanges } from "../platform/ip/address.ts";
 import { newId } from "../platform/uuid.ts";
 import { admit } from "./admit.ts";
+import { createPersonFinder, type PeopleDeps } from "./admit-person.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { instanceRoutes } from "./instance-routes.ts";
 import { createRateLimiter } from "./rate-limit.ts";
@@ -29,6 +31,8 @@ export interface AppOptions extends Pick<Context, "clock" | "random" | "log"> {
 
 export interface ApiOptions extends AppOptions {
   verifyKey: VerifyKey;
+  /** Who is signed in, and to what; without the addresses of reverse proxies. */
+  people: Omit<PeopleDeps, "site" | "clock"> & { dashboardUrl: string | null };
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
@@ -43,14 +47,15 @@ export interface ApiOptions extends AppOptions {
   numbering: NumberingPlan;
   /** The current health issues; an instance with none is ready. */
   issues: () => HealthIssue[];
-  /** Routes beside the API: the sandbox's. */
-  beside: AnyElysia | null;
+  /** Routes beside the API: the dashboard's and the sandbox's. */
+  beside: AnyElysia[];
 }
 
 /** For everybody, over the network. */
 export function createApi(options: ApiOptions): AnyElysia {
   const { routes, clock, verifyKey, creation, planNames, exampleDomain, numbering, bodyLimits, issues, beside } =
     options;
+  const { dashboardUrl, ...people } = options.people;
   const isForOperator = (path: string) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS);
   let document: Promise<unknown> | null = null;
   // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
@@ -61,6 +66,7 @@ export function createApi(options: ApiOptions): AnyElysia {
       planNames,
       bodyLimits,
       isForOperator,
+      sessionCookie: getCookieName({ isHttps: dashboardUrl !== null }),
     });
   const documented: AnyElysia[] = [
     ...routes,
@@ -74,11 +80,13 @@ export function createApi(options: ApiOptions): AnyElysia {
     isCreationOpen: creation === "open",
   });
   const isOpen = (method: string, path: string) => creation === "open" && method === "POST" && path === WORKSPACES_PATH;
+  const findPerson = createPersonFinder({ ...people, clock, site: { url: dashboardUrl, trustedProxies: trusted } });
+  const rules = { isOpen, isForOperator, findPerson };
   return createApp(
     "api",
-    { ...options, routes: beside === null ? documented : [...documented, beside] },
+    { ...options, routes: [...documented, ...beside] },
     {
-      enter: (request, headers) => admit(request, headers, { verifyKey, limiter, rules: { isOpen, isForOperator } }),
+      enter: (request, headers) => admit(request, headers, { verifyKey, limiter, rules }),
       arrived: (request) => requireStillValid(request, verifyKey),
       failed: (request, headers) => limiter.uncountCreation(request, headers),
     },

@@ -6,8 +6,9 @@ import { AppError } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/auth.ts";
 import { TokenBuckets } from "../platform/http/token-buckets.ts";
 
-// A workspace has a bucket for its sends, one for its other changes and one for its reads; an address has one for
-// requests without a valid key, and one for workspaces created without a key. Requests are counted right after the key
+// A workspace has a bucket for its sends, one for its other changes and one for its reads; a person has one for reads and
+// one for changes of their own account, so that an open dashboard takes nothing from the workspace's programs; an address
+// has one for requests without a valid key, and one for workspaces created without a key. Requests are counted right after the key
 // is checked and before the body is read. The answer says what is left: draft-ietf-httpapi-ratelimit-headers.
 
 const SECOND_MS = 1_000;
@@ -17,6 +18,8 @@ const HOUR_MS = 3_600_000;
 /** A batch is one send. */
 const SEND_PATHS = new Set(["/api/v1/emails", "/api/v1/emails/batch", "/api/v1/sms"]);
 const READ_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
+
+type PersonCaller = Extract<Caller, { userId: number }>;
 
 type AnswerHeaders = Record<string, string | number>;
 
@@ -60,6 +63,8 @@ export function createRateLimiter(
   const sends = createWorkspaceLimit("sends", rates.sendsPerSecond, rates.sendsBurst);
   const writes = createWorkspaceLimit("writes", rates.writesPerSecond, rates.writesBurst);
   const reads = createWorkspaceLimit("reads", rates.readsPerSecond, rates.readsBurst);
+  const userReads = createWorkspaceLimit("reads", rates.readsPerSecond, rates.readsBurst, "user");
+  const userWrites = createWorkspaceLimit("writes", rates.writesPerSecond, rates.writesBurst, "user");
   const failures = createAddressLimit("failed-keys", rates.failedAuthPerMinute, MINUTE_MS, {
     message: "Too many requests without a valid API key from this address",
     hint: "Wait for the time in Retry-After; requests with a valid key are still answered.",
@@ -71,16 +76,30 @@ export function createRateLimiter(
   /** Requests that may create a workspace, with the address that they count for. */
   const creating = new WeakMap<Request, string>();
 
+  const countPerson = (caller: PersonCaller, { request, path, headers }: LimitedRequest) => {
+    const isRead = READ_METHODS.has(request.method);
+    if (!isRead && caller.kind === "member") {
+      const limit = isSend(request.method, path) ? sends : writes;
+      if (limit !== null) take(limit, caller.workspaceId, clock.now(), headers);
+      return;
+    }
+    const limit = isRead ? userReads : userWrites;
+    if (limit !== null) take(limit, caller.userId, clock.now(), headers);
+  };
+
   return {
     count(caller, { request, path, headers }) {
       if (caller.kind === "key") {
         const limit = READ_METHODS.has(request.method) ? reads : isSend(request.method, path) ? sends : writes;
         if (limit !== null) take(limit, caller.workspaceId, clock.now(), headers);
+      } else if (caller.kind === "member" || caller.kind === "person") {
+        countPerson(caller, { request, path, headers });
       }
       // Where anybody may create a workspace, anybody has a key.
       const mayCreate =
-        caller.kind === "anonymous" ||
-        (caller.kind === "key" && isCreationOpen === true && isCreation(request.method, path));
+        (caller.kind === "anonymous" || caller.kind === "key") &&
+        isCreationOpen === true &&
+        isCreation(request.method, path);
       if (mayCreate && creations !== null) {
         const network = findNetwork(request);
         if (network === null) return;
@@ -118,11 +137,16 @@ function isSend(method: string, path: string): boolean {
 }
 
 /** Null: there is no limit. */
-function createWorkspaceLimit(name: string, perSecond: number, burst: number): Limit<number> | null {
+function createWorkspaceLimit(
+  name: string,
+  perSecond: number,
+  burst: number,
+  whose: "workspace" | "user" = "workspace",
+): Limit<number> | null {
   if (perSecond === 0) return null;
   return {
     buckets: new TokenBuckets({ name, rate: perSecond, perMs: SECOND_MS, burst }),
-    message: `Too many ${name}: a workspace may make ${perSecond} a second, and ${burst} at once`,
+    message: `Too many ${name}: a ${whose} may make ${perSecond} a second, and ${burst} at once`,
     hint: name === "sends" ? `${GO_SLOWER} A batch counts as one.` : GO_SLOWER,
   };
 }

@@ -1,9 +1,11 @@
 // Gives a database whose instance key is lost a new one. Everything that the old key had sealed is created anew: the
-// signing keys, so that each domain's records must be published again, and the secrets of the webhooks.
+// signing keys, so that each domain's records must be published again, and the secrets of the webhooks. Authenticator apps are
+// removed: people set them up anew.
 
 import type { Clock } from "../platform/clock.ts";
 import type { Db } from "../platform/db/open.ts";
 import type { KeyPair, KeyPairs } from "../protocols/dkim/keys.ts";
+import type { UserStore } from "../modules/accounts/store.ts";
 import { sealContext as dkimContext } from "../modules/domains/signing-keys.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "../modules/domains/records.ts";
 import { firstCheckAt } from "../modules/domains/status.ts";
@@ -18,6 +20,7 @@ export interface RekeyDeps {
   db: Pick<Db, "sqlite">;
   domains: DomainStore;
   webhooks: Pick<WebhookStore, "listAll" | "update">;
+  users: Pick<UserStore, "removeAllTotp">;
   clock: Clock;
   random: Random;
   makeKeys: () => Promise<KeyPairs>;
@@ -28,6 +31,8 @@ export interface Rekeyed {
   domains: string[];
   /** Webhooks whose secret is unknown to their owners until it is rotated. */
   webhooks: number;
+  /** People whose authenticator app does not count any more. */
+  authenticators: number;
 }
 
 const PAGE = 500;
@@ -41,6 +46,7 @@ export async function rekey(keyring: Keyring, deps: RekeyDeps): Promise<Rekeyed>
     pairs.push(...(await Promise.all(all.slice(from, from + PARALLEL).map(() => deps.makeKeys()))));
   }
   let webhooks = 0;
+  let authenticators = 0;
   deps.db.sqlite.transaction(() => {
     for (const [index, domain] of all.entries()) replaceDomainKeys(domain, pairs[index], keyring, deps);
     for (const webhook of deps.webhooks.listAll()) {
@@ -48,8 +54,9 @@ export async function rekey(keyring: Keyring, deps: RekeyDeps): Promise<Rekeyed>
       deps.webhooks.update(webhook, { secret, oldSecrets: "[]" });
       webhooks += 1;
     }
+    authenticators = deps.users.removeAllTotp();
   })();
-  return { domains: all.map(({ name }) => name).toSorted(), webhooks };
+  return { domains: all.map(({ name }) => name).toSorted(), webhooks, authenticators };
 }
 
 function listAllDomains(domains: DomainStore): DomainRow[] {

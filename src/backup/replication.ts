@@ -31,7 +31,7 @@ import { describeSameDisk } from "./litestream/same-disk.ts";
 import { type ReplicationStatus, Supervisor } from "./litestream/supervisor.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { type Drill, drillReplica, readDrill, WeeklyDrill } from "./restore-drill.ts";
-import { markWaitingUncertain } from "../platform/db/file/inspect-file.ts";
+import { settleEarlierTime } from "../platform/db/file/earlier-time.ts";
 import { registerReplication } from "./metrics.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
@@ -165,7 +165,7 @@ async function openReplicaTools({ config, databaseFile, environment }: Replicato
   return tools;
 }
 
-/** Commits this start's mark. In a database of an earlier time delivery is paused, and what waits becomes uncertain. */
+/** Commits this start's mark. In a database of an earlier time delivery is paused, what waits becomes uncertain, and sign-ins end. */
 async function recordStart(deps: ReplicatorDeps, tools: DaemonTools | null): Promise<Mark> {
   const { config, environment, db, settings, commit, pause } = deps;
   const { dataDir } = config;
@@ -184,7 +184,7 @@ async function recordStart(deps: ReplicatorDeps, tools: DaemonTools | null): Pro
   const written = commit(() => {
     settings.set("marker", JSON.stringify(mark));
     recordTime(deps);
-    if (past !== null) markWaitingUncertain(db.sqlite);
+    if (past !== null) settleEarlierTime(db.sqlite, environment.clock.now());
   });
   await Promise.all([paused, written]);
   if (past !== null) environment.log.event("delivery.paused", { reason: past }, "warn");

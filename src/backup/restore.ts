@@ -7,16 +7,13 @@ import { join } from "node:path";
 import type { Environment } from "../platform/context.ts";
 import { lockHeld } from "../platform/instance-lock.ts";
 import type { Config } from "../config/config.ts";
-import {
-  type DatabaseContents,
-  readContents,
-  markWaitingUncertain,
-  readSchemaState,
-} from "../platform/db/file/inspect-file.ts";
+import { type DatabaseContents, readContents, readSchemaState } from "../platform/db/file/inspect-file.ts";
+import { settleEarlierTime } from "../platform/db/file/earlier-time.ts";
 import { MIGRATIONS } from "../platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "../platform/db/open.ts";
 import { getDatabaseBytes, putDatabaseBack } from "../platform/db/file/snapshot.ts";
 import { generateKeyPairs } from "../protocols/dkim/keys.ts";
+import { openUserStore } from "../modules/accounts/store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
@@ -135,7 +132,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
     const contents = readContents(db.sqlite);
     const restorePoint = Math.max(at, (contents.newestWaitingAt ?? 0) + 1);
     const now = clock.now();
-    const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db) };
+    const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db), users: openUserStore(db) };
     const rekeyed =
       recoveryKey === null ? await rekey(keyring, { ...stores, db, clock, random, makeKeys: generateKeyPairs }) : null;
     const mark = followOwner(parseMark(settings.get("marker")), owner, settings.get("instance_id"));
@@ -144,7 +141,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
       settings.set("delivery_paused", formatPause({ reason, since: now, restorePoint }));
       settings.set("key_check", keyring.checkValue());
       if (mark !== null) settings.set("marker", JSON.stringify(mark));
-      markWaitingUncertain(db.sqlite);
+      settleEarlierTime(db.sqlite, now);
     })();
     if (!isKeyOfEnvironment && !existsSync(config.secrets.instanceKeyFile))
       writeInstanceKey(config.secrets.instanceKeyFile, keyText);

@@ -13,6 +13,7 @@ import { forget } from "./commands/forget.ts";
 import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview, usage } from "./framework/help.ts";
 import { INBOX_COMMANDS } from "./commands/inbox.ts";
+import { PEOPLE_COMMANDS } from "./commands/people.ts";
 import { QUEUE_COMMANDS } from "./commands/queue/queue.ts";
 import { status } from "./commands/status.ts";
 import { init } from "./commands/setup/init.ts";
@@ -95,6 +96,7 @@ export const COMMANDS: readonly Command[] = [
   ...[
     WORKSPACE_COMMANDS,
     KEY_COMMANDS,
+    PEOPLE_COMMANDS,
     CREDITS_COMMANDS,
     SENDER_COMMANDS,
     SUPPRESSION_COMMANDS,

@@ -161,7 +161,7 @@ export const ConfigSchema = Type.Object({
   records: Type.Object({
     retentionMs: duration(
       ["30d", "3650d"],
-      "How long emails and SMS are kept, with their attempts; totals then count them no more.",
+      "How long emails, SMS and the audit are kept, with all attempts; totals then count them no more.",
       "400d",
     ),
   }),
@@ -190,6 +190,18 @@ export const ConfigSchema = Type.Object({
     retentionMs: duration(["8d", "365d"], "How long events and deliveries are kept.", "30d"),
   }),
   sms: SmsSchema,
+  dashboard: Type.Object({
+    enabled: flag("Whether people can sign in at /dashboard.", true),
+    url: optional(
+      "https_origin",
+      "Where people open it from elsewhere, through a reverse proxy with TLS; empty = only this machine can.",
+    ),
+    from: optional(
+      "email_address",
+      "The sender of invitations and sign-in links; empty = invitations are shown as a link to copy.",
+    ),
+    magicLinks: flag("Whether members can have a link to sign in mailed to them; needs from.", false),
+  }),
   log: Type.Object({
     addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
       default: "redacted",
@@ -209,7 +221,7 @@ export interface NamedPlan {
 
 /**
  * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
- * `metrics.listen` null = no metrics; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
+ * `metrics.listen` null = no metrics; `dashboard.url` an origin without a slash; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
  * the system's, else always "ip:port" or "[v6]:port"; `email.allowPrivateRanges` always with prefix length;
  * host names in lower case. `plans` has no prototype: an unknown name gives undefined.
  */
@@ -302,7 +314,7 @@ function applyEnvironment(config: Config, env: ConfigOrigin["env"], errors: Conf
 }
 
 /** Checks keys against each other. A key may be undefined here: its own error was recorded. */
-function checkTogether({ email, inbound, workspaces, plans }: Config, errors: ConfigError[]): void {
+function checkTogether({ email, inbound, workspaces, plans, dashboard }: Config, errors: ConfigError[]): void {
   if (email.sessionsPerDestination > email.maxSessions) {
     const found = String(email.sessionsPerDestination);
     const expected = `at most email.max_sessions, which is ${email.maxSessions}`;
@@ -319,6 +331,8 @@ function checkTogether({ email, inbound, workspaces, plans }: Config, errors: Co
   if (keyFile === null && typeof certificateFile === "string") {
     errors.push({ key: "inbound.key_file", found: "nothing", expected: "the key of certificate_file" });
   }
+  if (dashboard.magicLinks && dashboard.from === null)
+    errors.push({ key: "dashboard.magic_links", found: "true", expected: "false, or an address in dashboard.from" });
   const { defaultPlan } = workspaces;
   if (defaultPlan !== undefined && plans !== undefined && plans[defaultPlan] === undefined) {
     const expected = `one of the plans: ${Object.keys(plans).join(", ")}`;

@@ -139,6 +139,14 @@ export const TEXT_FORMATS = {
     expected: 'a URL such as "https://s3.example.net", or "" for Amazon\'s',
     read: (text) => (text === "" ? null : /^https?:\/\/[a-z0-9.[\]:-]+\/?$/i.test(text) ? text : undefined),
   },
+  https_origin: {
+    expected: 'an https URL without a path such as "https://mail.example.net", or "" for none',
+    read: readHttpsOrigin,
+  },
+  email_address: {
+    expected: 'an email address such as "pombo@example.net", or "" for none',
+    read: (text) => readReportAddress(text)?.replace(/^mailto:/, "") ?? (text === "" ? null : undefined),
+  },
   region: matching(/^[a-z0-9-]{0,64}$/, 'a region such as "eu-central-1", or "" to detect it'),
   sms_name: matching(
     /^[a-z0-9][a-z0-9_-]{0,39}$/,
@@ -248,6 +256,14 @@ function readRange(text: string): string | undefined {
   const longest = isIPv4(address) ? 32 : isPlainIPv6(address) ? 128 : 0;
   const length = digits === undefined ? longest : Number(digits);
   return longest > 0 && length <= longest ? `${address.toLowerCase()}/${length}` : undefined;
+}
+
+/** Null: none. */
+function readHttpsOrigin(text: string): string | null | undefined {
+  if (text === "") return null;
+  const url = URL.parse(text);
+  const isOrigin = url?.protocol === "https:" && url.pathname === "/" && !/[?#@]/.test(text);
+  return isOrigin ? url.origin : undefined;
 }
 
 /**

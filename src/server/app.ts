@@ -28,7 +28,7 @@ export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions 
   portHint?: string;
 }
 
-export interface App extends Pick<Modules, "webhooks" | "domains"> {
+export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts" | "members"> {
   /** Base of the API: http://127.0.0.1:8080 */
   url: string;
   /** http://127.0.0.1:9464/metrics; null: they are turned off. */
@@ -47,6 +47,7 @@ export interface App extends Pick<Modules, "webhooks" | "domains"> {
   replicator: Replicator | null;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
+  sendSystemMail: Modules["emails"]["sendSystemMail"];
   /** Ends everything in order; sessions get up to `graceMs` to end, by default 22 s and the links to SMSCs 41. */
   stop(graceMs?: number): Promise<void>;
 }

@@ -1,7 +1,10 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
+import { findDashboard } from "../config/dashboard-place.ts";
+import { createAccounts } from "../modules/accounts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
+import { createAudit } from "../modules/audit/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
@@ -10,6 +13,8 @@ import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
 import { type OperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
+import { createLive } from "../modules/live/index.ts";
+import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
@@ -17,12 +22,16 @@ import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
+import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
+import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
+import { AfterCommit } from "../platform/db/after-commit.ts";
 import type { Db } from "../platform/db/open.ts";
 import { createDatabaseGrowth } from "../platform/db/file/growth.ts";
 import { createPurge } from "../platform/db/purge.ts";
 import { createFileShrink } from "../platform/db/file/shrink.ts";
+import { parseRanges } from "../platform/ip/address.ts";
 import { redact } from "../platform/log.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
 import type { Core, CoreOptions } from "./core.ts";
@@ -35,6 +44,8 @@ export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment
   makeKeys?: () => Promise<KeyPairs>;
   /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
   isRateBlocking?: boolean;
+  /** True: this is `pombo dev`. */
+  isSandbox?: boolean;
   /** Takes inbound mail in place of the module; default: the module does. */
   receive?: Receive;
 }
@@ -47,10 +58,17 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const { db, stores, keyring, committer, guard, pause, counters } = core;
   const { clock, random, log, steady = clock } = environment;
   const context: Context & Pick<Core, "guard"> = { commit: committer.commit, clock, steady, random, log, guard };
-  const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread };
   const keychain = openKeychain(stores.domains, keyring);
   const reporters = new KnownReporters(clock);
 
+  const trusted = parseRanges(config.http.trustedProxies);
+  const audit = createAudit(context, stores, {
+    findNetwork: (request) => clientNetwork(request, trusted),
+    retentionMs: config.records.retentionMs,
+  });
+  const { recordAudit } = audit;
+  const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread, recordAudit };
+  const members = createMembers(context, stores, config, audit);
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
   const events = createEvents(context, stores, { db, keyring });
@@ -65,6 +83,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     notify: (notice) => emitRateEvent(notice, events),
   });
   db.listeners.push(rates);
+  const afterCommit = new AfterCommit();
+  db.listeners.push(afterCommit);
   const emails = createEmails(context, stores, config, {
     ...shared,
     recorder: events,
@@ -74,7 +94,25 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     resolver: resolvers.resolver,
     findPlan,
     memory: environment.memory,
+    afterCommit: (notify) => afterCommit.run(notify),
     show: config.log.addresses === "full" ? (words) => words : redact,
+  });
+  const accounts = createAccounts(context, stores, {
+    site: { url: config.dashboard.url, trustedProxies: trusted },
+    hostname: config.hostname,
+    instance: {
+      version: BUILD.version,
+      isSandbox: options.isSandbox ?? false,
+      canMail: config.dashboard.from !== null,
+      magicLinks: config.dashboard.magicLinks,
+    },
+    members,
+    recordAudit,
+    keyring,
+    sendSystemMail: emails.sendSystemMail,
+    pages: shared.pages,
+    place: config.dashboard.enabled ? findDashboard(config) : null,
+    signInsPerMinute: config.rateLimits.failedAuthPerMinute,
   });
   const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };
   const sms = createSms({ ...smsContext, resolver: resolvers.callResolver }, stores, config);
@@ -90,6 +128,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const workspaces = createWorkspaces(context, stores, config, {
     ...shared,
+    findNamedPlan: plans.findNamedPlan,
     forgetLanes: (laneIds) => emails.worker.forgetLanes(laneIds),
     deleted(domainIds) {
       for (const id of domainIds) keychain.forget(id);
@@ -111,12 +150,16 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
+  const live = createLive(context, stores.emails, db.changes);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   const fileShrink = createFileShrink(context, core.db);
   const growth = createDatabaseGrowth({ ...context, ...stores, db: core.db });
   return {
+    accounts,
+    audit,
+    members,
     plans,
     events,
     webhooks,
@@ -128,34 +171,40 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     suppressions,
     recipients,
     apiKeys,
+    live,
     idempotency,
     fileShrink,
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
       ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
-      ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
-      webhooks.createRoutes({ findPlan, pages: shared.pages }),
+      ...accounts.routes(),
+      ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      workspaces.ownRoutes(),
+      audit.routes(shared),
+      ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
+      webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),
+      live.routes(),
     ],
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [
       workspaces.routes(),
-      ...createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
     ],
   };
 }
 
 type ForOperator = Record<
-  "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "sms",
+  "accounts" | "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { workspaces, suppressions, recipients, domains, inboundMail, sms } = modules;
+  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, sms } = modules;
   return [
-    ...[workspaces, suppressions, recipients, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
+    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts].flatMap((each) => each.operatorRoutes()),
     operatorRoutes(operator),
     ...sms.operatorRoutes(),
   ];

@@ -2,6 +2,7 @@
 
 import type { Replicator } from "../backup/replication.ts";
 import { createEmailQueueAdmin } from "../modules/emails/queue/admin.ts";
+import { isQueueHeld } from "../modules/emails/queue/store.ts";
 import type { OperatorDeps, Replication } from "../modules/operator/index.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
 import { createSmsQueueAdmin } from "../modules/sms/queue/admin.ts";
@@ -38,7 +39,7 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
         worker,
         recordEvent: modules.emails.recordEvent,
         sites,
-        isHeld: (workspaceId) => workspaces.byId(workspaceId)?.isHeld ?? true,
+        isHeld: (workspaceId) => isQueueHeld(workspaceId, workspaces),
         isPaused: () => pause.pause !== null,
         clock,
       }),

@@ -3,6 +3,7 @@
 
 import { createApi, createOperatorApi } from "../api/app.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
+import { dashboardRoutes } from "../dashboard/index.ts";
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
 import type { Component } from "../platform/context.ts";
 import { takeOverSync } from "../platform/db/log-sync.ts";
@@ -15,6 +16,7 @@ import { isReadyWith } from "../platform/health-issue.ts";
 import { createHandler } from "../platform/http/direct-routes.ts";
 import { listen } from "../platform/http/listen.ts";
 import { getSocketFile, listenOnSocket } from "../platform/http/unix-socket.ts";
+import { parseRanges } from "../platform/ip/address.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "../platform/instance-lock.ts";
 import type { Log } from "../platform/log.ts";
 import type { App, AppOptions } from "./app.ts";
@@ -35,6 +37,13 @@ const REQUEST_GRACE_MS = 5_000;
 /** A stop takes at most 60 s. The replica gets what the sessions leave of this, and at least its minimum. */
 const STOP_BUDGET_MS = 58_000;
 const REPLICA_MIN_MS = 10_000;
+
+/** Null: nobody can sign in. */
+function openDashboard({ dashboard, http }: Pick<AppOptions["config"], "dashboard" | "http">) {
+  if (!dashboard.enabled) return null;
+  const site = { url: dashboard.url, trustedProxies: parseRanges(http.trustedProxies) };
+  return dashboardRoutes(site, { magicLinks: dashboard.magicLinks && dashboard.from !== null });
+}
 
 /** Starts the instance of a data directory. Throws StartError with what a person can do about it. */
 export async function startApp(options: AppOptions): Promise<App> {
@@ -90,7 +99,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => resolvers.close());
     closers.push(() => resolvers.watch.stop());
     const modules = createModules(options, core, resolvers);
-    const { emails, sms, webhooks, domains, inboundMail, events } = modules;
+    const { emails, sms, webhooks, domains, inboundMail, events, live } = modules;
     closers.push(() => emails.stop());
     closers.push(() => domains.stop());
     const clockWatch = watchClock({ environment, worker: emails.worker, webhooks, sms, stores });
@@ -123,6 +132,14 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       ...apiOptions,
       routes: modules.routes(operator),
       verifyKey: modules.apiKeys.verifyKey,
+      people: {
+        isEnabled: config.dashboard.enabled,
+        dashboardUrl: config.dashboard.url,
+        ...modules.members,
+        // Before this start is recorded nobody knows whether the database is one of an earlier time, in which all sessions end.
+        verifySession: (token, isAgain) =>
+          replicator === null ? null : modules.accounts.verifySession(token, isAgain),
+      },
       rateLimits: config.rateLimits,
       trustedProxies: config.http.trustedProxies,
       creation: config.workspaces.creation,
@@ -131,7 +148,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
-      beside: options.beside ?? null,
+      beside: [openDashboard(config), options.beside].filter((each) => each !== undefined && each !== null),
       refused: options.refused,
     });
     await deferred.run(() => clockWatch.start(getLastTime(stores)));
@@ -157,9 +174,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    const { idempotency, fileShrink, growth, workspaces } = modules;
-    for (const each of [idempotency, fileShrink, growth, emails, sms, workspaces, domains, webhooks])
-      await deferred.run(() => begin(each));
+    const { accounts, members, audit, idempotency, fileShrink, growth, workspaces } = modules;
+    const purges = [audit, idempotency, fileShrink, growth, accounts, members];
+    for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
@@ -169,6 +186,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       await deferred.stop();
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
       events.stop();
+      live.stop();
       // In parallel: a slow client must not keep the workers claiming, nor use up the service manager's patience.
       const unrecorded = await Promise.all([
         emails.drain(graceMs),
@@ -194,12 +212,15 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       guard,
       receive: inboundMail.receive,
       domains,
+      accounts,
+      members,
       smsStores: stores.sms,
       sms,
       get replicator() {
         return replicator;
       },
       pause,
+      sendSystemMail: emails.sendSystemMail,
       stop,
     };
     return { kind: "instance", app };

@@ -1,5 +1,10 @@
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
+import { openReviewStore } from "../modules/accounts/review-store.ts";
+import { openLinkStore } from "../modules/accounts/link-store.ts";
+import { openSessionStore } from "../modules/accounts/session-store.ts";
+import { openUserStore } from "../modules/accounts/store.ts";
+import { openAuditStore } from "../modules/audit/store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
 import { openEmailRetentionStore } from "../modules/emails/store/retention-store.ts";
@@ -10,6 +15,8 @@ import { openEventStore } from "../modules/events/store.ts";
 import { openIdempotencyStore } from "../modules/idempotency/store.ts";
 import { openInboxStore } from "../modules/inbound-mail/store.ts";
 import { openKeyStore } from "../modules/api-keys/store.ts";
+import { openInvitationStore } from "../modules/members/invitation-store.ts";
+import { openMemberStore } from "../modules/members/store.ts";
 import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";
@@ -40,6 +47,13 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     sms,
     purges: openWorkspacePurgeStore(db, sms),
     keys: openKeyStore(db),
+    users: openUserStore(db),
+    sessions: openSessionStore(db),
+    review: openReviewStore(db),
+    links: openLinkStore(db),
+    members: openMemberStore(db),
+    invitations: openInvitationStore(db),
+    audit: openAuditStore(db),
     domains: openDomainStore(db),
     emails,
     contents: openContentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes)),

@@ -11,7 +11,7 @@ import { errorExample } from "./error-examples.ts";
 import { EVENT_PAYLOADS } from "./event-payloads.ts";
 import { EVENT_TAG, buildEventOperations } from "./events.ts";
 import { buildExample, buildAnswerExample } from "./examples.ts";
-import { DESCRIPTION, INFO, KEYS, REPLAY_HEADERS, TAGS } from "./introduction.ts";
+import { buildSecuritySchemes, DESCRIPTION, INFO, REPLAY_HEADERS, TAGS } from "./introduction.ts";
 import { getMembers, isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
 import { findLinks, type Operation } from "./links.ts";
 import { simplifySchemas } from "./schemas.ts";
@@ -29,6 +29,8 @@ export interface DocumentOptions {
   planNames: string[];
   /** Largest bodies, in bytes. */
   bodyLimits: BodyLimits;
+  /** The name of the cookie of a session. */
+  sessionCookie: string;
   /** Paths that take the operator key. */
   isForOperator(path: string): boolean;
 }
@@ -96,7 +98,7 @@ export async function writeDocument(routes: AnyElysia[], options: DocumentOption
     servers: [{ url: "/", description: "This instance" }],
     tags: TAGS.filter(({ name }) => tags.has(name)).map((tag) => ({ ...tag })),
     components: {
-      securitySchemes: KEYS,
+      securitySchemes: buildSecuritySchemes(options.sessionCookie),
       headers: { ...getMembers(getMembers(document["components"])["headers"]), ...REPLAY_HEADERS },
       schemas: Object.fromEntries(Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1))),
     },

@@ -1,5 +1,8 @@
 // Examples of error answers for the API docs: most are the same on every route, some depend on it.
 
+import { linkUsed } from "../../modules/accounts/links.ts";
+import { lastOwner } from "../../modules/members/authority.ts";
+import { alreadyMember } from "../../modules/members/invite.ts";
 import { planLimitReached } from "../../modules/plans/limit.ts";
 import { AppError } from "../../platform/errors.ts";
 import { domainKeyElsewhere, missingKey, notTheOperator, operatorElsewhere } from "../../platform/http/auth.ts";
@@ -14,6 +17,7 @@ const EXAMPLES: Record<number, AppError> = {
   403: domainKeyElsewhere(),
   404: notFound("There is nothing with this id in this workspace"),
   408: tooSlow(),
+  410: linkUsed(),
   415: notJsonType(null),
   422: new AppError("VALIDATION_ERROR", "id must be a UUID", { field: "id" }),
   429: new AppError("RATE_LIMITED", "Too many requests", { hint: "Wait for the time in Retry-After." }),
@@ -67,6 +71,9 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [/^POST .*\/domains$/, 402, planLimitReached("domain", 1)],
   [/^POST .*\/webhooks$/, 402, planLimitReached("webhook", 1)],
   [/^POST .*\/auth\/keys$/, 402, planLimitReached("API key", 1)],
+  [/^POST .*\/invitations/, 402, planLimitReached("member", 1)],
+  [/\/invitations$/, 409, alreadyMember()],
+  [/\/members\//, 409, lastOwner()],
   [SEND, 409, new AppError("IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used with another body")],
   [SEND, 422, new AppError("VALIDATION_ERROR", "Domain not verified", { field: "from" })],
   [
@@ -79,6 +86,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [/^\w+ \/api\/v1\/operator\//, 403, notTheOperator()],
   [/\/cancel$/, 409, new AppError("NOT_CANCELABLE", "The email cannot be canceled: it is delivered")],
   [/\/retry$/, 409, new AppError("NOT_RETRYABLE", "The email cannot be tried again: it is delivered")],
+  [/\/auth\/passkeys\//, 409, new AppError("LAST_FACTOR", "This is the last way in which you can sign in")],
   [/\/auth\/keys\//, 409, new AppError("LAST_KEY", "This is the last key for the whole workspace")],
   [
     /^POST .*\/domains$/,

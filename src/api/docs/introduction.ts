@@ -29,6 +29,13 @@ sees and changes only what belongs to that workspace: the resources of others an
 only send and read the emails of that domain; everything else answers 403. The operator of the server has a different key,
 for the routes under Operator. \`/health\`, \`/ready\`, \`/docs\` and \`/api/v1/openapi.json\` need no key.
 
+People sign in to the dashboard at \`/dashboard\`, whose pages use these same routes: in place of a key they send the
+session's cookie, and the id of the workspace in the header \`Pombo-Workspace\`; an operator of the server sends
+\`Pombo-Operator: 1\` for the routes under Operator. What a person may do depends on their role: viewers read, members
+also send, admins also manage keys, domains, webhooks and members, owners everything. For the rest the answer is 403
+\`ROLE_REQUIRED\`; what makes or deletes a secret also needs a proof of who they are that is at most 10 minutes old
+(\`PROOF_REQUIRED\`).
+
 ### Requests and answers
 
 Bodies are JSON, with the header \`Content-Type: application/json\`. The result of a request is the member \`data\` of
@@ -75,7 +82,7 @@ export const INFO = {
 };
 
 /** Both keys use the same header; as two schemes, so that a page that tries requests can hold one of each. */
-export const KEYS = {
+export const buildSecuritySchemes = (sessionCookie: string) => ({
   apiKey: {
     type: "apiKey",
     in: "header",
@@ -88,7 +95,13 @@ export const KEYS = {
     name: "X-API-Key",
     description: "The operator's key, for the routes under Operator and for creating workspaces.",
   },
-};
+  sessionCookie: {
+    type: "apiKey",
+    in: "cookie",
+    name: sessionCookie,
+    description: "The session of a person who signed in, in their browser.",
+  },
+});
 
 /** Headers of the answer to what takes an Idempotency-Key. */
 export const REPLAY_HEADERS = {
@@ -128,8 +141,14 @@ export const TAGS: { name: string; description: string }[] = [
     description: "The requests that pombo sends to your webhooks, by type of event. Your server answers them.",
   },
   { name: "Events", description: "Events as they happen, for clients that a webhook cannot reach." },
+  {
+    name: "Sign-in",
+    description: "For people in a browser: they sign in, and their session's cookie is then a proof beside API keys.",
+  },
   { name: "API keys", description: "The keys of this workspace. A key is shown only once, when it is created." },
   { name: "Workspace", description: "The workspace that a key belongs to: its plan, its limits and its usage." },
+  { name: "Members", description: "The people who belong to the workspace, with their roles, and invitations." },
+
   {
     name: "Operator",
     description: "For the operator of this server, with the operator key: all workspaces, queues and links.",

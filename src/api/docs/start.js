@@ -28,5 +28,8 @@ const viewer = globalThis.SwaggerUIBundle({
   persistAuthorization: false,
   tryItOutEnabled: true,
   validatorUrl: null,
-  onComplete: () => authorize(viewer),
+  onComplete: () => {
+    document.getElementById("servers")?.setAttribute("aria-label", "Server");
+    return authorize(viewer);
+  },
 });

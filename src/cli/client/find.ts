@@ -72,6 +72,16 @@ export async function findOnlyWorkspace(api: OperatorApi): Promise<string> {
   throw new CommandError(`There are several workspaces; choose one with --workspace:\n${formatCandidates(all)}`);
 }
 
+/** Of those in `all`, by address or id. */
+export function findUser<User extends { id: string; email: string; name: string }>(all: User[], wanted: string): User {
+  const candidates = all.map(({ id, email, name }) => ({ id, name: email, about: `${email} ${name}` }));
+  // Addresses are stored in lower case.
+  const id = choose(wanted.toLowerCase(), candidates, { what: "user", listBy: "pombo user list" });
+  const user = all.find((each) => each.id === id);
+  if (user === undefined) throw new Error("the id that was chosen is none of those to choose from");
+  return user;
+}
+
 /** `workspaceId`: only a domain of this workspace. */
 export async function findDomain(api: OperatorApi, wanted: string, workspaceId?: string): Promise<string> {
   if (isId(wanted)) return wanted.toLowerCase();

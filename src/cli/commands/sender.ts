@@ -1,6 +1,7 @@
 // `pombo sender …`: the sender ids that a workspace's SMS may come from.
 
-import type { OperatorWorkspace, SenderId } from "../../modules/workspaces/operator/schema.ts";
+import type { OperatorWorkspace } from "../../modules/workspaces/operator/schema.ts";
+import type { SenderId } from "../../modules/workspaces/schema.ts";
 import { findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record } from "../client/operator-command.ts";
 import type { Column } from "../framework/table.ts";

@@ -62,7 +62,7 @@ function restate(error: unknown, wanted: string): unknown {
 
 function formatTrace(traced: Traced): string {
   const { kind, id, workspaceId, workspaceName, email, sms, suppressions, events } = traced;
-  const who = workspaceId === null ? "deleted" : `${plain(workspaceName ?? "")} (${workspaceId})`;
+  const who = plain(workspaceName ?? "deleted") + (workspaceId === null ? "" : ` (${workspaceId})`);
   const blocks = [
     `${kind === "email" ? "Email" : "SMS"} ${id}`,
     labelledLines([

@@ -8,7 +8,7 @@ import { createKeyVerifier } from "./verify.ts";
 export function createApiKeys(
   context: Context,
   stores: Pick<KeyDeps, "keys" | "domains"> & { settings: Pick<InstanceSettings, "get"> },
-  module: Pick<KeyDeps, "pages" | "findPlan">,
+  module: Pick<KeyDeps, "pages" | "findPlan" | "recordAudit">,
 ) {
   return {
     routes: () => keyRoutes({ ...context, ...stores, ...module }),

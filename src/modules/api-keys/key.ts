@@ -17,6 +17,11 @@ export function createKey(random: Pick<Random, "bytes">): NewKey {
   return { key, hash: hashKey(key), prefix: secret.slice(0, SHOWN_CHARACTERS) };
 }
 
+/** What people recognise a key by, which does not open anything. */
+export function formatKeyName(name: string, prefix: string): string {
+  return `${name} (${PREFIX}${prefix}…)`;
+}
+
 /**
  * The form in which a key is stored and looked up: SHA-256, hex. A key holds 256 random bits, so it
  * needs no slow hash; and a look-up by digest gives nothing away through its timing.

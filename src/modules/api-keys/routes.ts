@@ -2,9 +2,10 @@ import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { Plan } from "../../config/config.ts";
 import type { Context } from "../../platform/context.ts";
+import type { RecordAudit } from "../audit/record.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { AppError } from "../../platform/errors.ts";
-import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
+import { requireFreshProof, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
@@ -13,8 +14,9 @@ import { uuid } from "../../platform/http/request-schemas.ts";
 import { toIsoTime, toIsoTimeOrNull } from "../../platform/http/times.ts";
 import { requireBelowLimit } from "../plans/limit.ts";
 import { insertKey } from "./create.ts";
+import { formatKeyName } from "./key.ts";
 import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
-import type { KeyStore, ListedKey } from "./store.ts";
+import type { ApiKeyRow, KeyStore, ListedKey } from "./store.ts";
 
 const TAG = "API keys";
 const LIST = "keys";
@@ -24,6 +26,7 @@ export interface KeyDeps extends Pick<Context, "commit" | "clock" | "random"> {
   keys: KeyStore;
   domains: DomainStore;
   findPlan: (workspaceId: number) => Plan;
+  recordAudit: RecordAudit;
 }
 
 export function keyRoutes(deps: KeyDeps) {
@@ -31,18 +34,16 @@ export function keyRoutes(deps: KeyDeps) {
     .post(
       "",
       async ({ request, body, set }) => {
-        const caller = wholeWorkspaceCaller(request);
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        requireFreshProof(request);
         const created = await deps.commit(() => {
           const domain =
-            typeof body.domainId === "string"
-              ? deps.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
-              : null;
+            typeof body.domainId === "string" ? deps.domains.byUid(workspaceId, body.domainId.toLowerCase()) : null;
           if (domain === undefined) throw noSuchDomain();
-          const { workspaceId } = caller;
           requireBelowLimit("API key", deps.findPlan(workspaceId).apiKeys, () =>
             deps.keys.countForWorkspace(workspaceId),
           );
-          return insertKey({ workspaceId, name: body.name, domain }, deps);
+          return insertKey({ workspaceId, name: body.name, domain, request }, deps);
         });
         set.status = 201;
         return { data: created };
@@ -79,8 +80,13 @@ export function keyRoutes(deps: KeyDeps) {
       "/:id",
       async ({ request, params }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
+        requireFreshProof(request);
         const uid = params.id.toLowerCase();
-        await deps.commit(() => deleteKey(workspaceId, uid, deps));
+        await deps.commit(() => {
+          const { name, prefix } = deleteKey(workspaceId, uid, deps);
+          const target = formatKeyName(name, prefix);
+          deps.recordAudit({ workspaceId, request, action: "api_key.deleted", target, detail: { id: uid } });
+        });
         return { data: { id: uid, deleted: true } };
       },
       {
@@ -115,7 +121,7 @@ function inList(key: ListedKey): typeof KeyInList.static {
 }
 
 /** Without the last key that is for the whole workspace nobody could make another. */
-function deleteKey(workspaceId: number, uid: string, { keys }: KeyDeps): void {
+function deleteKey(workspaceId: number, uid: string, { keys }: KeyDeps): ApiKeyRow {
   const row = keys.byUid(workspaceId, uid);
   if (row === undefined) throw notFound("This workspace has no API key with this id");
   if (row.domainId === null && keys.countUnrestricted(workspaceId) === 1) {
@@ -124,4 +130,5 @@ function deleteKey(workspaceId: number, uid: string, { keys }: KeyDeps): void {
     });
   }
   keys.delete(row);
+  return row;
 }

@@ -16,7 +16,7 @@ export type KeyStore = ReturnType<typeof openKeyStore>;
 
 /** Prepares the statements of the keys. */
 export function openKeyStore(db: Db) {
-  const { orm } = db;
+  const { orm, changes } = db;
   const p = sql.placeholder;
   const selectByHash = prepare(
     orm
@@ -51,7 +51,10 @@ export function openKeyStore(db: Db) {
       if (row !== undefined) remembered.set(hash, row);
       return row;
     },
-    insert: (row: typeof apiKeys.$inferInsert): ApiKeyRow => orm.insert(apiKeys).values(row).returning().get(),
+    insert(row: typeof apiKeys.$inferInsert): ApiKeyRow {
+      changes.note(row.workspaceId, "keys");
+      return orm.insert(apiKeys).values(row).returning().get();
+    },
     byUid: (workspaceId: number, uid: string): ApiKeyRow | undefined =>
       orm
         .select()
@@ -82,8 +85,9 @@ export function openKeyStore(db: Db) {
     touch(id: number, now: number): void {
       updateLastUsed.run({ id, now });
     },
-    delete(key: Pick<ApiKeyRow, "id" | "hash">): void {
+    delete(key: Pick<ApiKeyRow, "id" | "hash" | "workspaceId">): void {
       remembered.delete(key.hash);
+      changes.note(key.workspaceId, "keys");
       orm.delete(apiKeys).where(eq(apiKeys.id, key.id)).run();
     },
     /** A deleted workspace takes its keys with it. */
@@ -94,7 +98,9 @@ export function openKeyStore(db: Db) {
     /** A deleted domain takes its keys with it. */
     deleteOfDomain(domainId: number): void {
       remembered.clear();
-      orm.delete(apiKeys).where(eq(apiKeys.domainId, domainId)).run();
+      const owner = { workspaceId: apiKeys.workspaceId };
+      const gone = orm.delete(apiKeys).where(eq(apiKeys.domainId, domainId)).returning(owner).all();
+      for (const { workspaceId } of gone) changes.note(workspaceId, "keys");
     },
   };
 }

@@ -13,7 +13,7 @@ type DomainStores = Pick<DomainDeps & OperatorDomainDeps, "domains" | "keys" | "
 
 interface DomainModuleDeps
   extends
-    Pick<CreateDeps, "keyring" | "findPlan" | "makeKeys">,
+    Pick<CreateDeps, "keyring" | "findPlan" | "makeKeys" | "recordAudit">,
     Pick<VerifyDeps, "keychain" | "resolver" | "record">,
     Pick<DomainDeps, "pages" | "deleted">,
     Pick<OperatorDomainDeps, "lifted"> {}

@@ -10,7 +10,7 @@ import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { createDomain, type CreateDeps } from "./create.ts";
+import { auditDomain, createDomain, type CreateDeps } from "./create.ts";
 import { buildRecords } from "./records.ts";
 import { DomainChange, DomainCreate, OperatorDomain, OperatorDomainQuery, OperatorDomainWithDns } from "./schema.ts";
 import { hinted, hintFor, inList } from "./serialize.ts";
@@ -60,7 +60,7 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
       "/domains/:id",
       async ({ request, params, body }) => {
         operatorCaller(request);
-        const domain = await setSuspended(params.id.toLowerCase(), body.suspended, deps);
+        const domain = await setSuspended({ uid: params.id.toLowerCase(), ...body, request }, deps);
         return { data: toOperator(domain, deps) };
       },
       {
@@ -87,7 +87,10 @@ export function operatorRecordRoutes(deps: OperatorDomainDeps) {
         operatorCaller(request);
         const name = toAsciiDomain(body.domain);
         if (name === null) throw new Error("a domain passed its schema and not its parser");
-        const { domain, keys } = await createDomain({ workspaceId: findWorkspaceId(params.id, deps), name }, deps);
+        const { domain, keys } = await createDomain(
+          { workspaceId: findWorkspaceId(params.id, deps), name, request },
+          deps,
+        );
         set.status = 201;
         return { data: { ...toOperator(domain, deps), dns: buildRecords(domain, keys, deps.settings) } };
       },
@@ -128,7 +131,13 @@ export function operatorRecordRoutes(deps: OperatorDomainDeps) {
     );
 }
 
-async function setSuspended(uid: string, suspended: boolean, deps: OperatorDomainDeps): Promise<DomainRow> {
+interface Suspension {
+  uid: string;
+  suspended: boolean;
+  request: Request;
+}
+
+async function setSuspended({ uid, suspended, request }: Suspension, deps: OperatorDomainDeps): Promise<DomainRow> {
   const { domains, commit, log } = deps;
   const { domain, isChanged } = await commit(() => {
     const found = domains.byUidAnywhere(uid);
@@ -140,6 +149,7 @@ async function setSuspended(uid: string, suspended: boolean, deps: OperatorDomai
       ? ({ status: "suspended", warningAt: null, nextCheckAt: null } as const)
       : // In the background too, should the check below be cut off.
         ({ status: "pending", warningAt: null, nextCheckAt: now } as const);
+    auditDomain(found, { request, action: suspended ? "domain.suspended" : "domain.lifted" }, deps);
     return { domain: domains.update(found.id, change), isChanged: true };
   });
   if (!isChanged) return domain;

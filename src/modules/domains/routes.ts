@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../platform/errors.ts";
-import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
+import { requireFreshProof, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
@@ -9,7 +9,7 @@ import { jsonBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { toIsoTimeOrNull } from "../../platform/http/times.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
-import { createDomain, type CreateDeps } from "./create.ts";
+import { auditDomain, createDomain, type CreateDeps } from "./create.ts";
 import type { Keychain } from "./signing-keys.ts";
 import { buildRecords } from "./records.ts";
 import { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
@@ -38,7 +38,7 @@ export function domainRoutes(deps: DomainDeps) {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const name = toAsciiDomain(body.domain);
         if (name === null) throw new Error("a domain passed its schema and not its parser");
-        const { domain, keys } = await createDomain({ workspaceId, name }, deps);
+        const { domain, keys } = await createDomain({ workspaceId, name, request }, deps);
         set.status = 201;
         return { data: withDns(domain, buildRecords(domain, keys, deps.settings)) };
       },
@@ -118,10 +118,12 @@ export function domainRoutes(deps: DomainDeps) {
       "/:id",
       async ({ request, params }) => {
         const domain = ownDomain(request, params.id, deps);
+        requireFreshProof(request);
         await deps.commit(() => {
           refuseSuspended(domain.id, deps);
           deps.keys.deleteOfDomain(domain.id);
           deps.domains.delete(domain.id);
+          auditDomain(domain, { request, action: "domain.deleted" }, deps);
         });
         deps.keychain.forget(domain.id);
         deps.deleted();

@@ -22,14 +22,23 @@ const SENDING: DomainRow["status"][] = ["verified", "warning"];
 
 /** Prepares the statements of the domains. */
 export function openDomainStore(db: Db) {
-  const { orm } = db;
+  const { orm, changes } = db;
   // Every email asks for its sender's domain. Changes are few, and each forgets all of them.
   const remembered = new TransactionalCache<string, DomainRow>(MAX_REMEMBERED);
   db.listeners.push(remembered);
-  return { ...domainRows(orm, remembered), ...checkTimes(orm, remembered) };
+  const changed = (workspaceId: number) => {
+    remembered.clear();
+    changes.note(workspaceId, "domains");
+  };
+  return { ...domainRows(orm, remembered, changed), ...checkTimes(orm, remembered) };
 }
 
-function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, DomainRow>) {
+/** `changed`: inside the transaction that changes a domain of this workspace. */
+function domainRows(
+  orm: Db["orm"],
+  remembered: TransactionalCache<string, DomainRow>,
+  changed: (workspaceId: number) => void,
+) {
   const p = sql.placeholder;
   const selectByName = prepare(
     orm
@@ -42,6 +51,12 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
       .select(columns)
       .from(domains)
       .where(eq(domains.id, p("id"))),
+  );
+  const selectVerified = prepare(
+    orm
+      .select(columns)
+      .from(domains)
+      .where(and(eq(domains.name, p("name")), sql`status IN ('verified', 'warning')`)),
   );
   const selectHolder = prepare(
     orm
@@ -71,6 +86,8 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
       return row;
     },
     byId: (id: number): DomainRow | undefined => selectById.get({ id }),
+    /** The domain of this name with which mail may be sent, whoever's it is. */
+    verified: (name: string): DomainRow | undefined => selectVerified.get({ name }),
     byUid: (workspaceId: number, uid: string): DomainRow | undefined =>
       orm
         .select(columns)
@@ -96,7 +113,7 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
       selectHolder.get({ name: domain.name, id: domain.id }) !== undefined,
 
     insert(row: typeof domains.$inferInsert): DomainRow {
-      remembered.clear();
+      changed(row.workspaceId);
       return orm.insert(domains).values(row).returning(columns).get();
     },
     insertKey(row: typeof dkimKeys.$inferInsert): void {
@@ -112,8 +129,9 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
     },
     listKeys: (domainId: number): DkimKeyRow[] => selectKeys.all({ domainId }),
     update(id: number, change: Partial<typeof domains.$inferInsert>): DomainRow {
-      remembered.clear();
-      return orm.update(domains).set(change).where(eq(domains.id, id)).returning(columns).get();
+      const row = orm.update(domains).set(change).where(eq(domains.id, id)).returning(columns).get();
+      changed(row.workspaceId);
+      return row;
     },
 
     /** JSON of schema.ts Dns, as the last check saw it; null: never checked. */
@@ -122,14 +140,15 @@ function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, Domai
 
     /** Destroys the signing keys and the domain; keys of the API restricted to it must be gone before. */
     delete(id: number): void {
-      remembered.clear();
       orm.delete(dkimKeys).where(eq(dkimKeys.domainId, id)).run();
-      orm.delete(domains).where(eq(domains.id, id)).run();
+      const owner = { workspaceId: domains.workspaceId };
+      for (const { workspaceId } of orm.delete(domains).where(eq(domains.id, id)).returning(owner).all())
+        changed(workspaceId);
     },
 
     /** Destroys the signing keys of all of a workspace's domains, and the domains; their ids. API keys must be gone before. */
     deleteOfWorkspace(workspaceId: number): number[] {
-      remembered.clear();
+      changed(workspaceId);
       const own = orm.select({ id: domains.id }).from(domains).where(eq(domains.workspaceId, workspaceId));
       orm.delete(dkimKeys).where(inArray(dkimKeys.domainId, own)).run();
       const gone = orm.delete(domains).where(eq(domains.workspaceId, workspaceId)).returning({ id: domains.id }).all();

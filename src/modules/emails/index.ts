@@ -34,6 +34,7 @@ import { processReport, type Reported, type ReportTaken } from "./reports/proces
 import type { ReportStore } from "./reports/store.ts";
 import type { EmailRetentionStore } from "./store/retention-store.ts";
 import type { EmailStore } from "./store/store.ts";
+import { createSystemMail, type SendSystemMail } from "./system-mail.ts";
 
 export interface EmailStores {
   emails: EmailStore;
@@ -56,6 +57,8 @@ export interface EmailModuleDeps extends Pick<
   keyring: Keyring;
   rates: SendingRates;
   findPlan: (workspaceId: number) => Plan;
+  /** Inside a transaction: calls `notify` after its commit. */
+  afterCommit: (notify: () => void) => void;
   openThread: OpenThread;
 }
 
@@ -66,6 +69,7 @@ export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker
   processReport(uid: string, reported: Reported): ReportTaken;
   /** The operator holds the queue of a workspace, or does so no more. */
   holdChanged(workspaceId: number, isHeld: boolean): void;
+  sendSystemMail: SendSystemMail;
   /** A sending domain is gone: what waits from it fails. */
   domainDeleted(): void;
   /** A domain's mail may go again: emails that wait for another attempt are tried now. */
@@ -94,6 +98,7 @@ export function createEmails(
   const delivery = createEmailDelivery(config, deps);
   const { worker, sites, findTransport } = delivery;
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
+  const settings = toAcceptSettings(config, module.keyring);
   const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
   const domainSweep = createDeletedDomainSweep(deps);
   const skipped = new SkippedRows({ ...context, component: "database" });
@@ -105,11 +110,11 @@ export function createEmails(
     sessions: () => delivery.sessions(),
     recordEvent: deps.recordEvent,
     routes() {
-      const settings = toAcceptSettings(config, module.keyring);
       const { record } = module.recorder;
       return emailRoutes({ ...deps, findTransport, nudge, record, settings, preparer: createPreparer(preparing) });
     },
     processReport: (uid, reported) => processReport(uid, reported, { ...deps, findTransport }),
+    sendSystemMail: createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from }),
     holdChanged(workspaceId, isHeld) {
       if (isHeld) heldExpiry.trigger();
       else worker.release(workspaceId);

@@ -2,6 +2,7 @@
 // recipient. It is found by its own id, or by that of an event or a call about it.
 
 import type { Static } from "@sinclair/typebox";
+import { SYSTEM_WORKSPACE_ID } from "../../platform/db/schema/schema.ts";
 import type { AppError } from "../../platform/errors.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { toIsoTime } from "../../platform/http/times.ts";
@@ -15,6 +16,8 @@ import type { Trace, TraceCandidate } from "./trace-schema.ts";
 
 /** Messages that are listed where several match. */
 const MAX_FOUND = 50;
+/** In the place of a workspace's name. */
+const SYSTEM_NAME = "pombo's own mail";
 const PREFIX = /^[0-9a-f-]{4,36}$/i;
 const NUMBER = /^\+\d{4,15}$/;
 
@@ -109,7 +112,7 @@ function trace(uid: string, { queues, workspaces, suppressions }: TraceDeps): Tr
     kind,
     id: uid,
     workspaceId: workspace?.uid ?? null,
-    workspaceName: workspace?.name ?? null,
+    workspaceName: workspaceId === SYSTEM_WORKSPACE_ID ? SYSTEM_NAME : (workspace?.name ?? null),
     suppressions: suppression === undefined ? [] : [showSuppression(suppression)],
     events: queues.webhook.trace(uid),
     email: email?.record ?? null,

@@ -5,7 +5,7 @@ import type { Context } from "../../platform/context.ts";
 import { type UsageDeps, usageRoutes } from "./routes.ts";
 import { workspaceGone } from "./sending-refusal.ts";
 
-interface PlanStores extends Pick<UsageDeps, "usage" | "domains" | "keys" | "webhooks"> {
+interface PlanStores extends Pick<UsageDeps, "usage" | "domains" | "keys" | "webhooks" | "members"> {
   workspaces: { byId(id: number): { plan: string; smsCredits: number } | undefined };
 }
 
@@ -22,6 +22,7 @@ export function createPlans(context: Pick<Context, "clock">, stores: PlanStores,
     return { name: defaultPlan, plan: fallback };
   };
   return {
+    findNamedPlan,
     /** The plan of a workspace; throws 401 when that was deleted. */
     findPlan: (workspaceId: number): Plan => findNamedPlan(workspaceId).plan,
     routes: () => usageRoutes({ ...context, ...stores, findNamedPlan }),

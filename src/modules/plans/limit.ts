@@ -2,7 +2,7 @@
 
 import { AppError } from "../../platform/errors.ts";
 
-type Limited = "domain" | "webhook" | "API key";
+type Limited = "domain" | "webhook" | "API key" | "member";
 
 /** Throws PLAN_LIMIT_REACHED when a workspace has all that its plan allows; below 0: there is no limit. */
 export function requireBelowLimit(what: Limited, limit: number, count: () => number): void {
@@ -10,8 +10,8 @@ export function requireBelowLimit(what: Limited, limit: number, count: () => num
 }
 
 export function planLimitReached(what: Limited, limit: number): AppError {
-  const remedy = what === "API key" ? "Ask" : `Delete an unused ${what}, or ask`;
+  const remedy = { "API key": "Ask", member: "Remove a member or withdraw an invitation, or ask" }[what as string];
   return new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${what}${limit === 1 ? "" : "s"}`, {
-    hint: `${remedy} the operator to raise the plan's limits.`,
+    hint: `${remedy ?? `Delete an unused ${what}, or ask`} the operator to raise the plan's limits.`,
   });
 }

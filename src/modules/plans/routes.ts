@@ -17,6 +17,7 @@ export interface UsageDeps {
   domains: Counting;
   keys: Counting;
   webhooks: Counting;
+  members: Counting;
   workspaces: { byId(id: number): { smsCredits: number } | undefined };
   findNamedPlan: (workspaceId: number) => NamedPlan;
   clock: Pick<Clock, "now">;
@@ -57,8 +58,7 @@ function buildReport(workspaceId: number, deps: UsageDeps): typeof UsageReport.s
       domains: domains.countForWorkspace(workspaceId),
       apiKeys: keys.countForWorkspace(workspaceId),
       webhooks: deps.webhooks.countForWorkspace(workspaceId),
-      // There are none yet.
-      members: 0,
+      members: deps.members.countForWorkspace(workspaceId),
       storageBytes: usage.storedBytes(workspaceId),
     },
   };

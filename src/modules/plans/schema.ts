@@ -25,7 +25,7 @@ export const UsageReport = namedObject("Usage", {
     domains: count("Domains that are registered.", 1),
     apiKeys: count("API keys that are valid.", 2),
     webhooks: count("Webhooks, those turned off included.", 1),
-    members: count("0: there are none yet.", 0),
+    members: count("People who are members.", 1),
     storageBytes: count("Contents of emails that are kept, as stored (compressed).", 524_288),
   }),
 });

@@ -56,6 +56,18 @@ export function classifyRates(sums: Pick<RateSums, "answered" | ReportedName>): 
   return { kind: "well" };
 }
 
+/** The rates of a window beside the limits at which new email is refused. */
+export function describeRates(sums: Pick<RateSums, "answered" | ReportedName>) {
+  const { answered, hard_bounces: bounces, complaints } = sums;
+  const toRate = (count: number, { percent, least, digits }: typeof BOUNCES) => ({
+    count,
+    percent: answered === 0 ? 0 : Number(((100 * count) / answered).toFixed(digits)),
+    limitPercent: percent,
+    limitCount: least,
+  });
+  return { answered, bounces: toRate(bounces, BOUNCES), complaints: toRate(complaints, COMPLAINTS) };
+}
+
 type Rate = typeof BOUNCES & { count: number; of: number };
 
 /** Whether `part` of the limit is reached. Nothing of nothing is no rate. */

@@ -2,6 +2,7 @@
 
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
+import { SYSTEM_WORKSPACE_ID } from "../../platform/db/schema/schema.ts";
 import { operatorCaller, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
@@ -79,7 +80,7 @@ export function operatorRecipientRoutes(deps: RecipientDeps) {
       const { workspace } = query;
       const scope =
         workspace === undefined
-          ? { workspaceIds: deps.workspaces.listIds(), isInstance: true }
+          ? { workspaceIds: [SYSTEM_WORKSPACE_ID, ...deps.workspaces.listIds()], isInstance: true }
           : { workspaceIds: [findWorkspace(workspace, deps).id], isInstance: false };
       return { data: await eraseRecipient(recipient, scope, deps) };
     },

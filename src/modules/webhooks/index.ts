@@ -46,7 +46,7 @@ export interface WebhooksDeps {
 export interface Webhooks extends Required<Pick<Component, "start" | "drain">> {
   /** A lane is a webhook. */
   worker: Worker<null>;
-  createRoutes(deps: Pick<WebhookDeps, "findPlan" | "pages">): AnyElysia;
+  createRoutes(deps: Pick<WebhookDeps, "findPlan" | "pages" | "recordAudit">): AnyElysia;
   /** Removes what deleted webhooks have left; after a commit that deleted some. */
   sweepDeleted(): void;
 }
@@ -92,7 +92,7 @@ export function createWebhooks(context: Context, opened: WebhookStores, config: 
   });
   return {
     worker,
-    createRoutes: ({ findPlan, pages }) =>
+    createRoutes: (module) =>
       webhookRoutes({
         ...context,
         ...stores,
@@ -101,8 +101,7 @@ export function createWebhooks(context: Context, opened: WebhookStores, config: 
         look,
         keyring,
         nudge,
-        findPlan,
-        pages,
+        ...module,
         deleted: () => sweep.trigger(),
       }),
     sweepDeleted: () => sweep.trigger(),

@@ -7,18 +7,23 @@ import type { ListPages } from "../../platform/http/pagination.ts";
 import type { QueueStore } from "../emails/queue/store.ts";
 import type { OperatorWorkspaceDeps } from "./operator/deps.ts";
 import { operatorWorkspaceRoutes } from "./operator/routes.ts";
+import { type OwnWorkspaceDeps, ownWorkspaceRoutes } from "./own-routes.ts";
 import { createWorkspacePurge, type WorkspacePurgeDeps } from "./purge.ts";
-import { workspaceRoutes } from "./routes.ts";
+import { type WorkspaceDeps, workspaceRoutes } from "./routes.ts";
 
 interface WorkspaceStores
   extends
     Pick<WorkspacePurgeDeps, "purges" | "domains">,
     Pick<OperatorWorkspaceDeps, "workspaces" | "keys" | "credits" | "senderIds" | "usage" | "emails" | "settings"> {
   webhooks: OperatorWorkspaceDeps["webhooks"];
+  members: WorkspaceDeps["members"];
   queue: Pick<QueueStore, "forgetLanes">;
 }
 
-interface WorkspaceModuleDeps extends Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged"> {
+interface WorkspaceModuleDeps
+  extends
+    Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged" | "recordAudit">,
+    Pick<OwnWorkspaceDeps, "findNamedPlan"> {
   pages: ListPages;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;
@@ -28,6 +33,8 @@ interface WorkspaceModuleDeps extends Pick<OperatorWorkspaceDeps, "forgetRates" 
 
 interface Workspaces extends Required<Pick<Component, "start" | "stop">> {
   routes(): AnyElysia;
+  /** For the workspace itself. */
+  ownRoutes(): AnyElysia;
   operatorRoutes(): AnyElysia[];
 }
 
@@ -52,6 +59,7 @@ export function createWorkspaces(
   };
   return {
     routes: () => workspaceRoutes(deps),
+    ownRoutes: () => ownWorkspaceRoutes(deps),
     operatorRoutes: () => operatorWorkspaceRoutes({ ...deps, deleted }),
     start: () => purge.start(),
     stop: () => purge.stop(),

@@ -20,6 +20,7 @@ import {
   usageReported,
   webhooks,
 } from "../../platform/db/schema/schema.ts";
+import { audit, invitations, memberships } from "../../platform/db/schema/people.ts";
 import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
 import { prepare } from "../../platform/db/statement.ts";
 
@@ -43,6 +44,9 @@ const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteCol
   [smsInbound, [smsInbound.id]],
   [events, [events.id]],
   [webhooks, [webhooks.id]],
+  [memberships, [memberships.workspaceId, memberships.userId]],
+  [invitations, [invitations.id]],
+  [audit, [audit.id]],
 ];
 
 export type WorkspacePurgeStore = ReturnType<typeof openWorkspacePurgeStore>;

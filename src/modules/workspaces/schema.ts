@@ -1,8 +1,9 @@
 import { Type } from "@sinclair/typebox";
+import { SMS_PRIORITIES } from "../../platform/db/schema/schema.ts";
 import { checkName, text } from "../../platform/http/request-schemas.ts";
 import { CreatedKey } from "../api-keys/schema.ts";
 import { bodyObject, namedObject } from "../../platform/http/openapi.ts";
-import { identifier } from "../../platform/http/answer-schemas.ts";
+import { dateTime, identifier, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 
 export const workspaceName = text(
   { minLength: 1, maxLength: 100, description: "The name of the workspace.", examples: ["Loja da Maria"] },
@@ -17,6 +18,56 @@ export const WorkspaceCreate = bodyObject("WorkspaceCreate", {
   name: workspaceName,
   plan: Type.Optional(planName("One of the configured plans. With the operator key only.")),
 });
+
+/** A name or number that the workspace's SMS may come from. */
+export const SenderId = namedObject("SenderId", {
+  name: Type.String(),
+  isDefault: Type.Boolean({ description: "Whether SMS without a `from` come from it." }),
+  priority: orNull(oneOf(SMS_PRIORITIES), "The priority of SMS from it; null: the workspace's."),
+});
+
+const rate = (of: string, name: string) =>
+  namedObject(name, {
+    count: Type.Integer({ minimum: 0, description: `Emails that ${of}.`, examples: [2] }),
+    percent: Type.Number({ minimum: 0, description: "Of those that were answered.", examples: [0.94] }),
+    limitPercent: Type.Number({ description: "At this percentage sending is blocked.", examples: [8] }),
+    limitCount: Type.Integer({ description: "With fewer of them it is not, whatever the percentage.", examples: [20] }),
+  });
+
+/** A workspace as its own keys and members see it. */
+export const OwnWorkspace = namedObject("OwnWorkspace", {
+  id: identifier(),
+  name: Type.String(),
+  plan: Type.String(),
+  createdAt: dateTime(),
+  block: orNull(
+    namedObject("SendingBlock", {
+      kind: oneOf(["operator", "rates"], "Who blocked it: the operator, or its rates of bounces and complaints."),
+      since: dateTime("When it began."),
+      reason: orNull(Type.String(), "Why; null: the operator gave no reason."),
+      isHeld: Type.Boolean({ description: "Whether accepted messages wait too." }),
+    }),
+    "What keeps it from sending; null: nothing.",
+  ),
+  senderIds: Type.Array(SenderId),
+  emailsDelayed: Type.Integer({
+    minimum: 0,
+    description: "Emails that were not delivered at their first attempt and are tried again.",
+    examples: [0],
+  }),
+  rates: namedObject("SendingRates", {
+    since: Type.String({ format: "date", description: "The first UTC day that counts.", examples: ["2026-11-15"] }),
+    answered: Type.Integer({
+      minimum: 0,
+      description: "Emails that the recipients' servers answered.",
+      examples: [212],
+    }),
+    bounces: rate("bounced hard", "BounceRate"),
+    complaints: rate("were complained about", "ComplaintRate"),
+  }),
+});
+
+export const OwnWorkspaceChange = bodyObject("OwnWorkspaceChange", { name: workspaceName });
 
 export const CreatedWorkspace = namedObject("CreatedWorkspace", {
   workspaceId: identifier(),

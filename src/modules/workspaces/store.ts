@@ -20,7 +20,7 @@ export type WorkspaceStore = ReturnType<typeof openWorkspaceStore>;
 
 /** Prepares the statements of the workspaces. */
 export function openWorkspaceStore(db: Db) {
-  const { orm } = db;
+  const { orm, changes } = db;
   const p = sql.placeholder;
   const selectById = prepare(
     orm
@@ -114,6 +114,7 @@ export function openWorkspaceStore(db: Db) {
     /** Changes a workspace, inside a transaction. */
     update(id: number, change: WorkspaceChange): WorkspaceRow {
       remembered.delete(id);
+      changes.note(id, "workspace");
       return orm.update(workspaces).set(change).where(eq(workspaces.id, id)).returning().get();
     },
     /** Those that were deleted and are still being removed, the first first. */

@@ -16,7 +16,9 @@ export type SettingName =
   | "marker"
   | "last_at"
   | "delivery_paused"
-  | "growth";
+  | "growth"
+  /** Unix ms: the database is one of an earlier time, and people and keys are to be reviewed; "": they are not. */
+  | "access_review";
 
 /** Written also by an installation that accepts and sends nothing: see update-probation.ts. */
 const HOUSEKEEPING: readonly SettingName[] = ["last_write", "marker", "last_at", "growth"];

@@ -5,6 +5,7 @@ import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { FinalStartError, StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES, disableCheckpoints } from "./wal.ts";
+import { Changes } from "./changes.ts";
 import { computeFingerprint, MIGRATIONS } from "./schema/migrations.ts";
 import { openOrm, type Orm } from "./orm.ts";
 import { requireDatabaseFile, requireOwnDatabase, toStartError } from "./file/unusable-file.ts";
@@ -40,6 +41,8 @@ export interface Db {
   sqlite: Database;
   /** Called by the committer. */
   listeners: TransactionListener[];
+  /** Stores note in it what they change of a workspace. */
+  changes: Changes;
   close(): void;
 }
 
@@ -85,7 +88,8 @@ function openSqlite(file: string, isReplicated: boolean): Db {
     sqlite.close();
     throw error;
   }
-  return { orm: openOrm(sqlite), sqlite, listeners: [], close: () => sqlite.close() };
+  const changes = new Changes();
+  return { orm: openOrm(sqlite), sqlite, listeners: [changes], changes, close: () => sqlite.close() };
 }
 
 function applyPragmas(sqlite: Database): void {

@@ -1,14 +1,39 @@
-// Authentication: who sends a request, by API key, by the operator key, or without one.
+// Authentication: who sends a request, by API key, by the operator key, by a browser's session, or without any.
 
+import type { ROLES } from "../db/schema/people.ts";
 import { AppError } from "../errors.ts";
 import { getPath } from "./path.ts";
+
+export type Role = (typeof ROLES)[number];
+
+/** Of people who are signed in. `hasFreshProof`: who they are was proved within the last minutes. */
+interface SignedIn {
+  userId: number;
+  sessionId: number;
+  hasFreshProof: boolean;
+}
 
 export type Caller =
   /** A workspace's key; `domainId` null: the whole workspace, set: what that domain's key may. */
   | { kind: "key"; keyId: number; workspaceId: number; domainId: number | null }
   | { kind: "operator" }
-  /** No key, where none is needed. */
+  /** A person in one workspace; role "operator": an operator who is not a member of it. */
+  | ({ kind: "member"; workspaceId: number; role: Role | "operator" } & SignedIn)
+  /** A person on the paths that are about no workspace: their account, and the operator's paths. */
+  | ({ kind: "person"; isOperator: boolean } & SignedIn)
+  /** No key and no session, where none is needed. */
   | { kind: "anonymous" };
+
+export interface PersonSession {
+  sessionId: number;
+  userId: number;
+  isOperator: boolean;
+  /** When its person last proved who they are. */
+  provedAt: number;
+}
+
+/** The session of a cookie's value; null: none, ended, or too old. Notes that it was seen, unless the same request asks again. */
+export type VerifySession = (token: string, isAgain?: boolean) => PersonSession | null;
 
 /** Looks a key up: null when there is no such key. */
 export type VerifyKey = (key: string) => Caller | null;
@@ -22,11 +47,19 @@ export interface AuthRules {
   isOpen(method: string, path: string): boolean;
   /** Paths that the operator key is for. */
   isForOperator(path: string): boolean;
+  /**
+   * The caller of a request without a key, by its session: anonymous where nobody needs to be signed in; null: it has no
+   * session and its path needs a key. Throws where the session may not do this. `isAgain`: the request was admitted before.
+   */
+  findPerson(request: Request, path: string, isAgain?: boolean): Caller | null;
 }
 
 const ANONYMOUS: Caller = { kind: "anonymous" };
 
 const callers = new WeakMap<Request, Caller>();
+
+/** How the person of a request is found again. */
+const admitAgain = new WeakMap<Request, () => Caller | null>();
 
 /** Everything under it is only for the operator. */
 export const OPERATOR_PATHS = "/api/v1/operator/";
@@ -42,9 +75,12 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
   if (!path.startsWith("/api/") || OPEN_PATHS.has(path)) return null;
   const key = readKey(request);
   if (key === "") {
-    if (!rules.isOpen(request.method, path)) throw missingKey();
-    callers.set(request, ANONYMOUS);
-    return ANONYMOUS;
+    const found = rules.findPerson(request, path) ?? (rules.isOpen(request.method, path) ? ANONYMOUS : null);
+    if (found === null) throw missingKey();
+    callers.set(request, found);
+    if (found.kind === "member" || found.kind === "person")
+      admitAgain.set(request, () => rules.findPerson(request, path, true));
+    return found;
   }
   const caller = KEY_FORM.test(key) ? verifyKey(key) : null;
   if (caller === null) throw invalidKey();
@@ -54,11 +90,20 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
   return caller;
 }
 
-/** Throws 401 when the key of an admitted request was deleted or replaced while its body came, which may take a minute. */
+/** Throws 401 when the key or session of an admitted request ended while its body came, which may take a minute. */
 export function requireStillValid(request: Request, verifyKey: VerifyKey): void {
   const kind = callers.get(request)?.kind;
+  if (kind === "member" || kind === "person") requireStillSignedIn(request);
   if (kind !== "key" && kind !== "operator") return;
   if (verifyKey(readKey(request))?.kind !== kind) throw invalidKey();
+}
+
+/** Throws when a person's request would be refused now: the session or the membership ended, or its role is another one. */
+export function requireStillSignedIn(request: Request): void {
+  const before = getCaller(request);
+  const now = admitAgain.get(request)?.() ?? null;
+  if (now?.kind !== before.kind || (now.kind === "member" && before.kind === "member" && now.role !== before.role))
+    throw new AppError("ROLE_REQUIRED", "Your role in this workspace has just changed", { hint: "Send it again." });
 }
 
 /** The key in X-API-Key, or else in Authorization: Bearer (RFC 6750, section 2.1); "" where neither has one. */
@@ -105,19 +150,25 @@ export function getCaller(request: Request): Caller {
 /** The owner of a request for the budget of bodies: `operator`, the workspace, or `anonymous` where no key is needed. */
 export function getOwner(request: Request): string {
   const caller = callers.get(request) ?? ANONYMOUS;
-  return caller.kind === "key" ? `workspace ${caller.workspaceId}` : caller.kind;
+  if (caller.kind === "key" || caller.kind === "member") return `workspace ${caller.workspaceId}`;
+  return caller.kind === "person" ? `user ${caller.userId}` : caller.kind;
 }
 
-export type WorkspaceCaller = Omit<Extract<Caller, { kind: "key" }>, "kind">;
+export interface WorkspaceCaller {
+  workspaceId: number;
+  /** The domain that a key is restricted to; null: the whole workspace. */
+  domainId: number | null;
+}
 
-/** The workspace that calls, by any of its keys; 403 for the operator key. */
+/** The workspace that calls, by any of its keys or members; 403 for the operator key. */
 export function workspaceCaller(request: Request): WorkspaceCaller {
   const caller = getCaller(request);
   if (caller.kind === "key") return caller;
+  if (caller.kind === "member") return { workspaceId: caller.workspaceId, domainId: null };
   throw operatorElsewhere();
 }
 
-/** The workspace that calls by a key for the whole of it; 403 for a key restricted to a domain. */
+/** The workspace that calls by a key for the whole of it or by a member; 403 for a key restricted to a domain. */
 export function wholeWorkspaceCaller(request: Request): WorkspaceCaller {
   const caller = workspaceCaller(request);
   if (caller.domainId === null) return caller;
@@ -129,7 +180,43 @@ export function domainKeyElsewhere(): AppError {
   return new AppError("API_KEY_RESTRICTED", message, { hint: "Use a key without domainId." });
 }
 
-/** Throws 403 unless the operator calls. */
+/** Throws 403 unless the operator calls: by key, over the socket, or as a person who is one (findPerson has asked for the header). */
 export function operatorCaller(request: Request): void {
-  if (getCaller(request).kind !== "operator") throw notTheOperator();
+  const caller = getCaller(request);
+  if (caller.kind !== "operator" && !(caller.kind === "person" && caller.isOperator)) throw notTheOperator();
+}
+
+/** The person who is signed in; 403 for every key. */
+export function personCaller(request: Request): Extract<Caller, { kind: "person" }> {
+  const caller = getCaller(request);
+  if (caller.kind === "person") return caller;
+  throw forPeople();
+}
+
+/** The person who acts in a workspace; 403 for every key. */
+export function memberCaller(request: Request): Extract<Caller, { kind: "member" }> {
+  const caller = getCaller(request);
+  if (caller.kind === "member") return caller;
+  throw forPeople();
+}
+
+function forPeople(): AppError {
+  return new AppError("API_KEY_RESTRICTED", "This is for people who are signed in, not for API keys", {
+    hint: "Sign in to the dashboard.",
+  });
+}
+
+/** False: a member who may know of messages and not read them. Every key may. */
+export function mayReadContent(request: Request): boolean {
+  const caller = getCaller(request);
+  return caller.kind !== "member" || (caller.role !== "viewer" && caller.role !== "operator");
+}
+
+/** Throws 403 when a person who asks for something dangerous has not proved lately who they are. Keys are not asked. */
+export function requireFreshProof(request: Request): void {
+  const caller = getCaller(request);
+  if ((caller.kind !== "member" && caller.kind !== "person") || caller.hasFreshProof) return;
+  throw new AppError("PROOF_REQUIRED", "Prove again that it is you: the last time was more than 10 minutes ago", {
+    hint: "POST /api/v1/auth/proof with a password or a passkey, then send this again.",
+  });
 }

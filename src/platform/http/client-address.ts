@@ -23,18 +23,25 @@ export function noteArrival(request: Request, peers: Peers, handled: Request = r
   arrivals.set(handled, handled === request ? peers : { peers, request });
 }
 
+const networks = new WeakMap<Request, string>();
+
 /**
  * One client: an IPv4 address, or the /64 of an IPv6 one, as getNetwork() writes them. Null on a Unix socket, which has
- * no address. Call it before the request's body is read.
+ * no address. The first call must come before the client may be gone, as while the request is admitted; then it is known.
  */
 export function clientNetwork(request: Request, trusted: AddressRanges): string | null {
+  const known = networks.get(request);
+  if (known !== undefined) return known;
   const peer = findPeer(request);
   if (peer === null) return null;
   const client = isWithin(peer, trusted) ? findForwardedFor(request, peer, trusted) : peer;
-  return getNetwork(client) ?? client;
+  const network = getNetwork(client) ?? client;
+  networks.set(request, network);
+  return network;
 }
 
-function findPeer(request: Request): string | null {
+/** The other end of the connection: a client or the last proxy; null on a Unix socket. */
+export function findPeer(request: Request): string | null {
   const arrival = arrivals.get(request);
   if (arrival === undefined) return null;
   const found = "peers" in arrival ? arrival.peers.requestIP(arrival.request) : arrival.requestIP(request);

@@ -103,27 +103,31 @@ function describeHeader(description: string, schema: Record<string, unknown>) {
 interface Answer {
   description: string;
   headers: Record<string, { $ref: string }>;
-  content: { "application/json": { schema: TSchema; example?: unknown } } | { "text/html": { schema: TSchema } };
+  content: Partial<
+    Record<"application/json" | "text/html" | "text/event-stream", { schema: TSchema; example?: unknown }>
+  >;
 }
 
 const DONE: Record<number, string> = { 201: "Made", 202: "Accepted" };
 
 /** The answers of a route that needs a key: `data` in its envelope, then the errors by status, with those that all have. */
 export function answers(status: number, data: TSchema, errors: number[], meta?: TSchema): Record<string, Answer> {
-  const all: Record<string, Answer> = {
-    [status]: limitedAnswer(status, DONE[status] ?? "Done", buildEnvelope(data, meta)),
-  };
+  const done = limitedAnswer(status, DONE[status] ?? "Done", buildEnvelope(data, meta));
+  return { [status]: done, ...errorAnswers(errors) };
+}
+
+/** The errors of a route that needs a caller, by status, with those that all have. */
+export function errorAnswers(errors: number[]): Record<string, Answer> {
   const ofBodies = errors.includes(413) ? OF_BODIES : [];
-  for (const code of [...errors, ...ofBodies, ...ANYWHERE]) all[code] = errorAnswer(code);
-  return all;
+  return Object.fromEntries([...errors, ...ofBodies, ...ANYWHERE].map((code) => [code, errorAnswer(code)]));
 }
 
 /** Shared by all routes: a start describes a hundred. */
-const errorAnswers = new Map<number, Answer>();
+const knownErrors = new Map<number, Answer>();
 
 function errorAnswer(status: number): Answer {
-  const answer = errorAnswers.get(status) ?? limitedAnswer(status, DESCRIPTIONS[status] ?? "An error", ErrorBody);
-  errorAnswers.set(status, answer);
+  const answer = knownErrors.get(status) ?? limitedAnswer(status, DESCRIPTIONS[status] ?? "An error", ErrorBody);
+  knownErrors.set(status, answer);
   return answer;
 }
 
@@ -163,6 +167,12 @@ export function htmlAnswer(description: string): Answer {
   return { description, headers: buildHeaders({}), content: { "text/html": { schema: Type.String() } } };
 }
 
+/** An answer that goes on: server-sent events. */
+export function streamAnswer(description: string): Answer {
+  const { headers } = limitedAnswer(200, description, Type.String());
+  return { description, headers, content: { "text/event-stream": { schema: Type.String() } } };
+}
+
 interface Description {
   /** The operation's name in generated clients: a verb and what it is about, as `sendEmail`. It never changes. */
   id: string;
@@ -174,8 +184,8 @@ interface Description {
   example?: object;
   /** It needs no key. */
   isOpen?: boolean;
-  /** The keys that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. */
-  keys?: ("apiKey" | "operatorKey")[];
+  /** The proofs of who calls that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. Where a key is taken, so is a session whose role allows it. */
+  keys?: ("apiKey" | "operatorKey" | "sessionCookie")[];
   headers?: { name: string; description: string }[];
 }
 

@@ -1,6 +1,7 @@
 // The sandbox's page, its style and its scripts. It works offline and asks no other server.
 
 import css from "./page.css" with { type: "text" };
+import tokens from "../../platform/web/tokens.css" with { type: "text" };
 import dom from "./dom.js" with { type: "text" };
 import markup from "./page.html" with { type: "text" };
 import mail from "./mail.js" with { type: "text" };
@@ -11,7 +12,7 @@ import { findEnd, MAGIC_NUMBERS, type MagicNumber, buildNumber } from "../smsc/m
 
 /** What the page loads, by name under /sandbox/. */
 const FILES = new Map([
-  ["page.css", css],
+  ["page.css", tokens + css],
   ["dom.js", dom],
   ["mail.js", mail],
   ["page.js", page],
@@ -36,7 +37,8 @@ export const PAGE_POLICY = [
   "frame-src 'self'",
   "img-src data:",
   "base-uri 'none'",
-  "form-action 'none'",
+  // To the dashboard.
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ].join("; ");
 

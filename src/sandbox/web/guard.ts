@@ -4,11 +4,13 @@
  * that merely points at 127.0.0.1 (DNS rebinding), and requests that another origin's page sends.
  */
 import { Elysia } from "elysia";
+import { isLoopbackHost } from "../../platform/http/browser-request.ts";
 
 export const GUARDING_HEADERS = {
   "cache-control": "no-store",
   "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
+  // With no-referrer a form of our own page would come from the origin "null".
+  "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
   "x-dns-prefetch-control": "off",
 };
@@ -44,7 +46,7 @@ function findRefusal(request: Request): string | null {
   // Null: the name that it was asked by cannot be a part of a URL.
   const url = URL.parse(request.url);
   const host = request.headers.get("host") ?? url?.host ?? "";
-  if (url === null || !isLoopback(host) || !isLoopback(url.host)) {
+  if (url === null || !isLoopbackHost(host) || !isLoopbackHost(url.host)) {
     return "The sandbox answers only to localhost, 127.0.0.1 and [::1].";
   }
   const origin = request.headers.get("origin");
@@ -53,13 +55,4 @@ function findRefusal(request: Request): string | null {
     return "The sandbox answers only to its own pages, not to those of another site.";
   }
   return null;
-}
-
-/** Whether a Host value, with or without a port, names this machine. */
-function isLoopback(host: string): boolean {
-  const name = host.toLowerCase().replace(/:\d{1,5}$/, "");
-  if (name === "[::1]" || name === "localhost") return true;
-  // RFC 6761 §6.3: browsers resolve names under localhost to loopback without asking DNS.
-  if (/^([a-z0-9-]+\.)+localhost$/.test(name)) return true;
-  return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }

@@ -21,6 +21,8 @@ const MAX_LIST_LIMIT = 1_000;
 export interface SandboxInstance {
   sent: SentStore;
   keys: { apiKey: string; operatorKey: string };
+  /** The path of a new link that signs the sandbox's person in to the dashboard. */
+  createLink: () => Promise<string>;
 }
 
 /** The address of the keys that requests are tried with in the API docs. */
@@ -60,10 +62,20 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
     })
     .get(KEYS_PATH, () => {
       const keys = instance()?.keys;
-      if (keys === undefined) return faultAnswer(503, { code: "UNAVAILABLE", message: "The sandbox is starting." });
+      if (keys === undefined) return notStarted();
       const { apiKey, operatorKey } = keys;
       return Response.json({ apiKey, operatorKey }, { headers: GUARDING_HEADERS });
     })
+    // A form of our page: the guard refuses those of others.
+    .post(
+      "/sandbox/dashboard",
+      async () => {
+        const path = await instance()?.createLink();
+        if (path === undefined) return notStarted();
+        return new Response(null, { status: 303, headers: { ...GUARDING_HEADERS, location: path } });
+      },
+      { parse: "none" },
+    )
     .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))
     .get("/sandbox/messages/:id", ({ params, request }) =>
       withMessage(inbox, params.id, async (message, raw) => {
@@ -106,6 +118,10 @@ const MESSAGE_POLICY = [
   "base-uri 'none'",
   "frame-ancestors 'self'",
 ].join("; ");
+
+function notStarted(): Response {
+  return faultAnswer(503, { code: "UNAVAILABLE", message: "The sandbox is starting." });
+}
 
 async function withMessage(
   inbox: Inbox,

@@ -131,7 +131,8 @@ function closed(schema: Json): Json {
 
 function worldOf({ url, apiKey, operatorKey, workspaceId, domain, inbound }: Sandbox): World {
   const callers = { workspace: callerOf(url, apiKey), operator: callerOf(url, operatorKey) };
-  return { ...callers, workspaceId, domain, bringMail: () => mailPostmaster(Number(inbound.split(":")[1])) };
+  const addMember = async () => (await joinWorkspace(url, callers.workspace)).id;
+  return { ...callers, workspaceId, domain, addMember, bringMail: () => mailPostmaster(Number(inbound.split(":")[1])) };
 }
 
 async function mailPostmaster(port: number): Promise<void> {
@@ -173,6 +174,21 @@ function argumentsFor({ file, report, url, routes, choose }: Plan): string[] {
   ];
 }
 
+/** A person who opens an invitation to the workspace, with the token of their session. */
+async function joinWorkspace(url: string, workspace: Caller): Promise<{ id: string; session: string }> {
+  const email = `person.${crypto.randomUUID()}@example.net`;
+  const invited = await workspace.call("POST", "/api/v1/workspace/invitations", { email, role: "admin" });
+  const token = String(invited.body.data?.url).split("#")[1];
+  const answer = await fetch(`${url}/api/v1/auth/links/use`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
+    body: JSON.stringify({ token, email, name: "Person", password: `quatro pombos ${crypto.randomUUID()}` }),
+  });
+  if (answer.status !== 200) throw new Error(`nobody joined: ${answer.status} ${await answer.text()}`);
+  const session = /pombo-session=([\w-]+)/.exec(answer.headers.get("set-cookie") ?? "")?.[1] ?? "";
+  return { id: ((await answer.json()) as Json).data.user.id, session };
+}
+
 /** The keys, and the ids of what the requests need: hooks.py keeps them. */
 async function environmentFor(sandbox: Sandbox): Promise<Record<string, string>> {
   const { workspace } = worldOf(sandbox);
@@ -180,11 +196,13 @@ async function environmentFor(sandbox: Sandbox): Promise<Record<string, string>>
     ((await workspace.call("GET", path)).body.data ?? []).map(({ id }: { id: string }) => id);
   const [own = ""] = (await idsOf("/api/v1/domains?limit=100")).slice(-1);
   const [key = ""] = (await idsOf("/api/v1/auth/keys?limit=100")).slice(-1);
+  const person = await joinWorkspace(sandbox.url, workspace);
   return {
     PYTHONDONTWRITEBYTECODE: "1",
     CONTRACT_HOOKS: join(import.meta.dir, "hooks.py"),
     CONTRACT_KEY: sandbox.apiKey,
     CONTRACT_OPERATOR_KEY: sandbox.operatorKey,
-    CONTRACT_PROTECTED: [sandbox.workspaceId, own, key].join(" "),
+    CONTRACT_SESSION: person.session,
+    CONTRACT_PROTECTED: [sandbox.workspaceId, own, key, person.id].join(" "),
   };
 }

@@ -19,6 +19,8 @@ export interface World {
   domain: string;
   /** Brings a mail to postmaster. Absent: mail cannot be brought here. */
   bringMail?: () => Promise<void>;
+  /** Has a person join the workspace; their id. Absent: nobody can here. */
+  addMember?: () => Promise<string>;
 }
 
 /** Makes a thing of its own at each call, and names it by the parameters of the operation's path. */
@@ -95,6 +97,19 @@ const delivery: Seed = async (world) => {
   throw new Error(`a test event was not tried within ${WAIT_MS} ms`);
 };
 
+const invitation: Seed = async (world) => {
+  const { id } = await made(world.workspace, "/api/v1/workspace/invitations", {
+    email: `${uniqueName()}@example.net`,
+    role: "viewer",
+  });
+  return { id };
+};
+
+const member: Seed = async ({ addMember }) => {
+  if (addMember === undefined) throw new Error("nobody joins here");
+  return { id: await addMember() };
+};
+
 /** A mail that came for the operator. */
 const inboxMail: Seed = async ({ operator, bringMail }) => {
   if (bringMail === undefined) throw new Error("no mail comes in here");
@@ -105,6 +120,8 @@ const inboxMail: Seed = async ({ operator, bringMail }) => {
 
 /** By operation, as in `GET /api/v1/emails/{id}`; those of routes that a build does not have are not used. */
 const SEEDS: Record<string, Seed> = {
+  "POST /api/v1/operator/users/{id}/reset": member,
+  "DELETE /api/v1/operator/users/{id}": member,
   "GET /api/v1/emails/{id}": email,
   "GET /api/v1/emails/{id}/events": email,
   "POST /api/v1/emails/{id}/cancel": waitingEmail,
@@ -126,6 +143,10 @@ const SEEDS: Record<string, Seed> = {
   "POST /api/v1/webhooks/{id}/rotate-secret": webhook,
   "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": delivery,
   "POST /api/v1/webhooks/{id}/recover": webhook,
+  "PATCH /api/v1/workspace/members/{id}": member,
+  "DELETE /api/v1/workspace/members/{id}": member,
+  "DELETE /api/v1/workspace/invitations/{id}": invitation,
+  "POST /api/v1/workspace/invitations/{id}/resend": invitation,
   "GET /api/v1/operator/workspaces/{id}": workspace,
   "PATCH /api/v1/operator/workspaces/{id}": workspace,
   "DELETE /api/v1/operator/workspaces/{id}": workspace,

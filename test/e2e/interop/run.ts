@@ -1,26 +1,21 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
-// read back and compared. Texts go to SMSCs of others (sms.ts), /docs and the sandbox's page are looked at in Chromium, the
-// peers are checked by themselves, and the sandbox's mail server by swaks. One line per check; the last line is
-// the sum. Exit code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long
+// read back and compared. Texts go to SMSCs of others (sms.ts), the peers are checked by themselves, and the
+// sandbox's mail server by swaks. One line per check; the last line is the sum. Exit code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long
 // tail of samples and sinks, `--sms` all but the texts.
 
 import { join } from "node:path";
 import type { Zone } from "../../support/fakes/zone.ts";
-import { CHROMIUM } from "../../support/peers/browser.ts";
 import { ensureTools, OPENDKIM, POSTFIX, SASL, SWAKS } from "../../support/peers/packages.ts";
 import { addDomain, type Api, createWorkspace, findPombo, logTail, startPombo } from "../../support/peers/pombo.ts";
 import { freePort, makeFolder, runProgram, type Cleanup } from "../../support/peers/process.ts";
 import { serveZone, withKeyFile } from "../../support/peers/zone.ts";
 import { Checks } from "./checks.ts";
 import { checkDelivery } from "./delivery.ts";
-import { checkDocs } from "./docs-checks.ts";
 import { checkInbound } from "./inbound-checks.ts";
 import { GREYLISTED_USER, LATE_DOMAIN, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
-import { checkPage } from "./page-checks.ts";
 import { checkPeers, PEER_USERS, signedMessage } from "./peer-checks.ts";
-import { checkPhones } from "./phone-checks.ts";
 import { checkRefusals } from "./refusals.ts";
 import { startRelay } from "./relay.ts";
 import { checkRelay, RELAY_ADDRESSES, RELAY_USERS, relayWays } from "./relay-checks.ts";
@@ -43,7 +38,7 @@ await runProgram(async (cleanup) => {
   }
   const isPombo = !args.includes("--peers");
   const isMail = !args.includes("--sms");
-  const mailTools = [POSTFIX, OPENDKIM, SWAKS, SASL, CHROMIUM];
+  const mailTools = [POSTFIX, OPENDKIM, SWAKS, SASL];
   const trouble = await ensureTools([...(isMail ? mailTools : []), ...(isPombo ? SMS_TOOLS : [])]);
   if (trouble !== null) {
     console.error(trouble);
@@ -85,11 +80,6 @@ async function runChecks(options: {
   const reports = { hosts: [POMBO_HOST, `bounce.${SENDER_DOMAIN}`], port: inboundPort };
   const variants = { others: VARIANT_USERS, otherDomains: VARIANT_DOMAINS, services: variantServices };
   const mx = await startMx({ folder, keyFile, users, ...variants, reports, cleanup });
-  if (options.isPombo) {
-    await checks.group("docs", () => checkDocs({ folder, checks, cleanup }));
-    await checks.group("page", () => checkPage({ folder, checks, cleanup }));
-    await checks.group("phones", () => checkPhones({ folder, checks, cleanup }));
-  }
   await checks.group("peers", async () => {
     const signed = await signedMessage(zone);
     await checkPeers({ folder, mx, signed, zone, checks });

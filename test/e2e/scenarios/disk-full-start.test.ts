@@ -74,6 +74,38 @@ for (const minFree of ["0B", "4MiB"]) {
   );
 }
 
+test.skipIf(!hasSmallDisks)(
+  "a session counts again once the start is recorded: before that the database may be one of an earlier time",
+  async () => {
+    await using mx = await startCountingMx();
+    await using world = await createWorld({ mxPort: mx.port });
+    await using disk = await mountSmallDisk(world.dataDir, DISK_MIB);
+    const ask = async ({ url }: Served, path: string, cookie: string, body?: object) =>
+      fetch(`${url}/api/v1/auth/${path}`, {
+        method: body === undefined ? "GET" : "POST",
+        headers: { "sec-fetch-site": "same-origin", "content-type": "application/json", cookie },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    let cookie: string;
+    {
+      await using served = await world.serve({ through: disk.enter });
+      const link = { method: "POST", path: "/api/v1/operator/dashboard-link" };
+      const { url } = (await call(served.url, world.operatorKey, link)).body.data;
+      const person = { email: "ana@example.com", name: "Ana", password: "quatro pombos no telhado" };
+      const used = await ask(served, "links/use", "", { token: url.split("#")[1], ...person });
+      cookie = used.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+      expect((await ask(served, "me", cookie)).status).toBe(200);
+      served.signal("SIGTERM");
+      await served.ended;
+    }
+    disk.fill();
+    await using served = await world.serve({ through: disk.enter });
+    expect((await ask(served, "me", cookie)).status).toBe(401);
+    disk.clear();
+    await waitUntil("the session counts", LIMIT_MS, async () => (await ask(served, "me", cookie)).status === 200);
+  },
+);
+
 test.skipIf(!hasSmallDisks)("a start on a full disk that finds no room until its stop ends in time", async () => {
   await using mx = await startCountingMx();
   await using world = await createWorld({ mxPort: mx.port });

@@ -17,6 +17,7 @@ const LIMIT_MS = 10_000;
 const DEFER_LIMIT_MS = 30_000;
 
 interface Ready {
+  dashboardUrl: string;
   url: string;
   apiKey: string;
   operatorKey: string;
@@ -76,7 +77,16 @@ test("pombo dev --json prints one line with what a test suite needs, delivers to
   using at = scratch();
   await using dev = spawnDev(at.folder);
   const ready = await readyOf(dev);
-  expect(Object.keys(ready)).toEqual(["url", "apiKey", "operatorKey", "workspaceId", "domain", "inboxUrl", "inbound"]);
+  expect(Object.keys(ready)).toEqual([
+    "dashboardUrl",
+    "url",
+    "apiKey",
+    "operatorKey",
+    "workspaceId",
+    "domain",
+    "inboxUrl",
+    "inbound",
+  ]);
   expect(ready.inboxUrl).toBe(`${ready.url}/sandbox`);
   expect(ready.inbound).toMatch(/^127\.0\.0\.1:\d+$/);
   using talk = await openTalk(Number(ready.inbound.split(":")[1]));
@@ -141,6 +151,66 @@ test("bounces on purpose block nobody, however many a test suite makes", async (
   await interrupt(dev);
 });
 
+/** A request of the dashboard's own page. */
+function fromPage({ url }: Ready, path: string, body: object | null, headers: Record<string, string> = {}) {
+  return fetch(`${url}/api/v1/${path}`, {
+    method: body === null ? "GET" : "POST",
+    headers: { "sec-fetch-site": "same-origin", "content-type": "application/json", ...headers },
+    ...(body === null ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+/** Opens a link to the dashboard; the session's cookie. */
+async function signIn(ready: Ready, url: string): Promise<string> {
+  const used = await fromPage(ready, "auth/links/use", { token: url.split("#")[1] });
+  expect([url, used.status]).toEqual([url, 200]);
+  return used.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+}
+
+test("the first link signs in an operator who owns the workspace, once; the inbox's page and the next start give others", async () => {
+  using at = scratch();
+  const more = ["--data", join(at.folder, "kept")];
+  const inspect = (ready: Ready, url: string) => fromPage(ready, "auth/links/inspect", { token: url.split("#")[1] });
+  let old: string;
+  {
+    await using dev = spawnDev(at.folder, more);
+    const ready = await readyOf(dev);
+    old = ready.dashboardUrl;
+    expect(old).toStartWith(`${ready.url.replace("127.0.0.1", "localhost")}/dashboard/`);
+    const cookie = await signIn(ready, old);
+    const me = (await (await fromPage(ready, "auth/me", null, { cookie })).json()) as { data: object };
+    expect(me.data).toMatchObject({
+      user: { isOperator: true },
+      session: { method: "sandbox" },
+      workspaces: [{ id: ready.workspaceId, role: "owner" }],
+      instance: { isSandbox: true, canMail: true },
+    });
+    expect((await inspect(ready, old)).status).toBe(410);
+
+    const form = { method: "POST", redirect: "manual" } as const;
+    const led = await fetch(`${ready.inboxUrl}/dashboard`, { ...form, headers: { origin: ready.url } });
+    expect(led.status).toBe(303);
+    await signIn(ready, led.headers.get("location") ?? "");
+    const foreign = { ...form, headers: { origin: "https://evil.example" } };
+    expect((await fetch(`${ready.inboxUrl}/dashboard`, foreign)).status).toBe(403);
+
+    // pombo's own mail comes to the inbox too, signed as it is from the sandbox's domain.
+    const headers = { cookie, "pombo-workspace": ready.workspaceId };
+    const body = { email: "rui@example.com", role: "member" };
+    const invited = await fromPage(ready, "workspace/invitations", body, headers);
+    expect(((await invited.json()) as { data: object }).data).toMatchObject({ mailed: true });
+    await waitUntil("the invitation", LIMIT_MS, async () => (await inbox(ready, "?to=rui@example.com")).length === 1);
+    const [mail] = await inbox(ready, "?to=rui@example.com");
+    expect(mail).toMatchObject({ dkim: "pass", raw: expect.stringContaining(`${ready.url}/dashboard/invite#`) });
+    await interrupt(dev);
+  }
+  await using dev = spawnDev(at.folder, more);
+  const ready = await readyOf(dev);
+  expect(ready.dashboardUrl.split("#")[1]).not.toBe(old.split("#")[1]);
+  await signIn(ready, ready.dashboardUrl);
+  await interrupt(dev);
+});
+
 test("with --data keys, emails and inbox are there again at the next run, after Ctrl-C and after a kill at any moment of a start", async () => {
   using at = scratch();
   const more = ["--data", join(at.folder, "kept")];
@@ -165,7 +235,7 @@ test("with --data keys, emails and inbox are there again at the next run, after 
   for (const end of ["kill", "interrupt"] as const) {
     await using dev = spawnDev(at.folder, more);
     const ready = await readyOf(dev);
-    const unlike = { url: "", inboxUrl: "", inbound: "" };
+    const unlike = { dashboardUrl: "", url: "", inboxUrl: "", inbound: "" };
     expect({ ...ready, ...unlike }).toEqual({ ...first, ...unlike });
     expect(await record(ready, id)).toMatchObject({ status: "delivered", subject: "kept" });
     expect((await inbox(ready)).map((message) => message["subject"])).toContain("kept");

@@ -3,6 +3,7 @@ import { type Instance, type RequestOptions, startInstance } from "../../support
 import { mail } from "../../support/dsn/mails.ts";
 import { bounce, complaintAbout, inboundMessage } from "../../support/inbound/messages.ts";
 import { documentOf, operationsOf } from "./document.ts";
+import { addPerson } from "../../support/people/member.ts";
 import { ROUTES } from "./documented-routes.ts";
 import { faultsAgainst } from "./json-schema.ts";
 import { omit, UNKNOWN_ID } from "../../support/api/kit.ts";
@@ -209,6 +210,7 @@ function examplesFor(
     { route: "DELETE /api/v1/domains/{id}", status: 200, path: `/api/v1/domains/${domain}` },
     { route: "POST /api/v1/workspaces", status: 201, options: { body: { name: "x" }, ...key } },
     { route: "POST /api/v1/workspaces", status: 403, ...body({ name: "x" }) },
+    ...memberExamples(pombo),
     { route: "GET /api/v1/workspace/usage", status: 200 },
     { route: "GET /api/v1/workspace/usage", status: 403, options: key },
     { route: "GET /api/v1/workspace/usage", status: 422, path: "/api/v1/workspace/usage?month=2026-11" },
@@ -257,8 +259,55 @@ function examplesFor(
     { route: "GET /docs", status: 200 },
     { route: "GET /health", status: 200 },
     { route: "GET /ready", status: 200 },
+    ...userExamples(pombo),
     // Last: the workspace is gone then.
     ...operatorExamples(pombo, ids),
+  ];
+}
+
+/** NEWEST in a path is the id of the newest invitation. */
+async function fillNewest(path: string, pombo: Instance): Promise<string> {
+  if (!path.includes("NEWEST")) return path;
+  const { body } = await pombo.workspace.call("GET", "/api/v1/workspace/invitations");
+  return path.replace("NEWEST", body.data[0].id);
+}
+
+function userExamples(pombo: Instance): Example[] {
+  const options = { key: pombo.operator.key };
+  const { id } = addPerson(pombo, { role: "viewer" });
+  const users = "/api/v1/operator/users";
+  return [
+    { route: "POST /api/v1/operator/dashboard-link", status: 201, options },
+    { route: `GET ${users}`, status: 200, options },
+    { route: `POST ${users}/{id}/reset`, status: 201, path: `${users}/${id}/reset`, options },
+    { route: `POST ${users}/{id}/reset`, status: 404, path: `${users}/${UNKNOWN_ID}/reset`, options },
+    { route: `DELETE ${users}/{id}`, status: 200, path: `${users}/${id}`, options },
+    { route: `DELETE ${users}/{id}`, status: 404, path: `${users}/${id}`, options },
+  ];
+}
+
+function memberExamples(pombo: Instance): Example[] {
+  const { id, email } = addPerson(pombo, { role: "member" });
+  const { id: ownerId } = addPerson(pombo, { role: "owner" });
+  const invitations = "/api/v1/workspace/invitations";
+  const members = "/api/v1/workspace/members";
+  const body = (value: unknown) => ({ options: { body: value } });
+  return [
+    { route: "GET /api/v1/workspace", status: 200 },
+    { route: "GET /api/v1/workspace/audit", status: 200 },
+    { route: `GET ${members}`, status: 200 },
+    { route: `PATCH ${members}/{id}`, status: 200, path: `${members}/${id}`, ...body({ role: "viewer" }) },
+    { route: `PATCH ${members}/{id}`, status: 403, path: `${members}/${ownerId}`, ...body({ role: "viewer" }) },
+    { route: `PATCH ${members}/{id}`, status: 404, path: `${members}/${UNKNOWN_ID}`, ...body({ role: "viewer" }) },
+    { route: `POST ${invitations}`, status: 201, ...body({ email: "rui@example.com", role: "admin" }) },
+    { route: `POST ${invitations}`, status: 409, ...body({ email, role: "admin" }) },
+    { route: `POST ${invitations}`, status: 422, ...body({ email: "rui", role: "king" }) },
+    { route: `GET ${invitations}`, status: 200 },
+    { route: `POST ${invitations}/{id}/resend`, status: 200, path: `${invitations}/NEWEST/resend` },
+    { route: `DELETE ${invitations}/{id}`, status: 200, path: `${invitations}/NEWEST` },
+    { route: `DELETE ${invitations}/{id}`, status: 404, path: `${invitations}/${UNKNOWN_ID}` },
+    { route: `DELETE ${members}/{id}`, status: 200, path: `${members}/${id}` },
+    { route: `DELETE ${members}/{id}`, status: 403, path: `${members}/${ownerId}` },
   ];
 }
 
@@ -318,7 +367,7 @@ test("answers of real requests are as documented, of every route", async () => {
     // A retry has the attempt run at once.
     await pombo.app.worker.idle();
     const [method = "", documented = ""] = route.split(" ");
-    const answer = await pombo.workspace.call(method, path ?? documented, options);
+    const answer = await pombo.workspace.call(method, await fillNewest(path ?? documented, pombo), options);
     expect([route, answer.status]).toEqual([route, status]);
     const { "application/json": json, "text/html": html } = operations[route]?.["responses"][status]?.content ?? {};
     const schema = json?.schema ?? html?.schema;

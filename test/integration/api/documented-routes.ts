@@ -9,7 +9,7 @@ const OPERATOR_READ_STATUSES = ["200", "401", "403", "404", "422"];
 const OPERATOR_CHANGE_STATUSES = ["400", "401", "403", "404", "413", "415", "422", "503"];
 const HOOK_STATUSES = ["400", "403", "404", "413", "415", "422", "503"];
 
-/** Every route and the statuses that it is documented with. */
+/** Every route for keys and the statuses that it is documented with. */
 export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/emails": SEND_STATUSES,
   "POST /api/v1/emails/batch": SEND_STATUSES,
@@ -32,6 +32,10 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/auth/keys": [...CREATE_STATUSES, "402", "404"],
   "GET /api/v1/auth/keys": ["200", "403", "422"],
   "DELETE /api/v1/auth/keys/{id}": ["200", "403", "404", "409", "422", "503"],
+  "POST /api/v1/operator/dashboard-link": ["201", "400", "401", "403", "413", "415", "503"],
+  "GET /api/v1/operator/users": ["200", "401", "403", "422"],
+  "POST /api/v1/operator/users/{id}/reset": ["201", ...OPERATOR_CHANGE_STATUSES],
+  "DELETE /api/v1/operator/users/{id}": ["200", "401", "403", "404", "422", "503"],
   "GET /api/v1/operator/workspaces": ["200", "401", "403", "422"],
   "GET /api/v1/operator/workspaces/{id}": OPERATOR_READ_STATUSES,
   "PATCH /api/v1/operator/workspaces/{id}": ["200", ...OPERATOR_CHANGE_STATUSES],
@@ -55,6 +59,15 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/operator/held-suppressions": OPERATOR_READ_STATUSES,
   "POST /api/v1/operator/held-suppressions/apply": ["200", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/held-suppressions/drop": ["200", ...OPERATOR_CHANGE_STATUSES],
+  "GET /api/v1/workspace": ["200", "403"],
+  "GET /api/v1/workspace/audit": ["200", "403", "422"],
+  "GET /api/v1/workspace/members": ["200", "403", "422"],
+  "PATCH /api/v1/workspace/members/{id}": ["200", ...CHANGE_STATUSES],
+  "DELETE /api/v1/workspace/members/{id}": ["200", "403", "404", "409", "422", "503"],
+  "GET /api/v1/workspace/invitations": ["200", "403", "422"],
+  "POST /api/v1/workspace/invitations": [...CREATE_STATUSES, "402", "409"],
+  "DELETE /api/v1/workspace/invitations/{id}": ["200", "403", "404", "422", "503"],
+  "POST /api/v1/workspace/invitations/{id}/resend": ["200", "402", ...HOOK_STATUSES],
   "GET /api/v1/workspace/usage": ["200", "401", "403", "422"],
   "GET /api/v1/domains/{id}": ["200", "401", "403", "404", "422"],
   "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
@@ -93,3 +106,10 @@ export const ROUTES: Record<string, string[]> = {
   "GET /health": ["200"],
   "GET /ready": ["200", "503"],
 };
+
+/** Routes for people, which no key opens: sign-in and what is asked of a session. test/integration/people has them. */
+export function isForPeople(route: string): boolean {
+  const [, path = ""] = route.split(" ");
+  const isSignIn = path.startsWith("/api/v1/auth/") && !path.startsWith("/api/v1/auth/keys");
+  return isSignIn || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
+}

@@ -21,6 +21,8 @@ async function call(client: Client, { method, path, body }: { method: string; pa
   return client.call(method, path, body === undefined ? {} : { body });
 }
 
+const INVITATIONS = "/api/v1/workspace/invitations";
+
 test("413 says what is too large at each path", async () => {
   await using pombo = await startInstance({
     configure(config) {
@@ -73,7 +75,7 @@ test("403 says what a key of the wrong kind hears at each path, and sends that s
 test("402 says what is used up at each path", async () => {
   await using pombo = await startInstance({
     configure: ({ plans }) =>
-      void Object.assign(plans["scale"] ?? {}, { emailsPerDay: 100, domains: 1, apiKeys: 1, webhooks: 1 }),
+      void Object.assign(plans["scale"] ?? {}, { emailsPerDay: 100, domains: 1, apiKeys: 1, webhooks: 1, members: 1 }),
   });
   const { workspace } = pombo;
   const emails = Array.from({ length: 100 }, () => pombo.email());
@@ -82,21 +84,29 @@ test("402 says what is used up at each path", async () => {
   const hooked = await workspace.call("POST", "/api/v1/webhooks", { body: hook });
   expect([filled.status, hooked.status]).toEqual([202, 201]);
   await pombo.enableSms(workspace, 1);
+  const invite = async (email: string) =>
+    (await workspace.call("POST", INVITATIONS, { body: { email, role: "member" } })).body.data.id;
+  const expired = await invite("ana@example.com");
+  pombo.app.db.sqlite.run("UPDATE invitation SET expires_at = 1");
+  await invite("rui@example.com");
   const bodies: Record<string, Json> = {
+    [`POST ${INVITATIONS}`]: { email: "eva@example.com", role: "member" },
     "POST /api/v1/emails": pombo.email(),
     "POST /api/v1/emails/batch": { emails: [pombo.email()] },
     "POST /api/v1/sms": { to: "+258841234567", body: "x".repeat(161) },
   };
   const routes = await exampleRoutes(pombo, "402");
   expect(routes.map(({ route }) => route).toSorted()).toEqual(
-    [...["auth/keys", "domains", "emails", "emails/batch", "operator/workspaces/{id}/domains", "sms", "webhooks"]].map(
-      (path) => `POST /api/v1/${path}`,
-    ),
+    [
+      ...["auth/keys", "domains", "emails", "emails/batch", "operator/workspaces/{id}/domains", "sms", "webhooks"],
+      ...["workspace/invitations", "workspace/invitations/{id}/resend"],
+    ].map((path) => `POST /api/v1/${path}`),
   );
   const { id } = (await pombo.operator.call("GET", "/api/v1/operator/workspaces")).body.data[0];
   for (const given of routes) {
     const caller = given.route.includes("/operator/") ? pombo.operator : workspace;
-    const route = { ...given, path: given.path.replace(UNKNOWN_ID, id) };
+    const known = given.route.includes("/invitations/") ? expired : id;
+    const route = { ...given, path: given.path.replace(UNKNOWN_ID, known) };
     const answer = await call(caller, { ...route, body: bodies[route.route] ?? route.body });
     expect([route.route, answer.status, answer.body]).toEqual([route.route, 402, route.example]);
   }

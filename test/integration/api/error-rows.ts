@@ -2,8 +2,11 @@
 // test in error-table.test.ts. All else is read from the API's own document.
 
 import { type Client, type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
+import { signUpOperator } from "../../support/people/browser.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
+import { addPerson } from "../../support/people/member.ts";
+import { isForPeople } from "./documented-routes.ts";
 import type { InstanceOptions } from "../../support/fakes/instance.ts";
 
 /** A workspace that has one of everything. */
@@ -26,6 +29,13 @@ export interface Scene extends AsyncDisposable {
   hookId: string;
   deliveryId: string;
   keyId: string;
+  memberId: string;
+  memberEmail: string;
+  /** A request of the only owner about themselves. */
+  asLastOwner: Pick<Conflict, "path" | "key" | "headers">;
+  invitationId: string;
+  /** Of a person. */
+  userId: string;
   /** Came for the operator. */
   mailId: string;
 }
@@ -34,6 +44,8 @@ interface Conflict {
   path?: string;
   body?: unknown;
   headers?: Record<string, string>;
+  /** Null: without a key. */
+  key?: null;
   code: string;
 }
 
@@ -64,6 +76,11 @@ const TEXT = { to: "+258841234567", body: "Olá" };
 
 /** What nothing has. */
 const NO_ID = "0198a5a0-0000-7000-8000-000000000000";
+
+/** A route of the operator's about a person. */
+function ofUser(rest: string): Row {
+  return { path: ({ userId }) => `/api/v1/operator/users/${userId}${rest}`, caller: "operator" };
+}
 
 /** A route of the operator's under a workspace. */
 function ofWorkspace(rest: string, body?: unknown): Row {
@@ -137,6 +154,29 @@ export const ROWS: Record<string, Row> = {
     conflict: ({ lastKeyId }) => ({ path: `/api/v1/auth/keys/${lastKeyId}`, code: "LAST_KEY" }),
   },
   "GET /api/v1/workspace/usage": {},
+  "GET /api/v1/workspace": {},
+  "GET /api/v1/workspace/audit": {},
+  "GET /api/v1/workspace/members": {},
+  "PATCH /api/v1/workspace/members/{id}": {
+    path: ({ memberId }) => `/api/v1/workspace/members/${memberId}`,
+    body: () => ({ role: "viewer" }),
+    conflict: ({ asLastOwner }) => ({ ...asLastOwner, body: { role: "viewer" }, code: "LAST_OWNER" }),
+  },
+  "DELETE /api/v1/workspace/members/{id}": {
+    path: ({ memberId }) => `/api/v1/workspace/members/${memberId}`,
+    conflict: ({ asLastOwner }) => ({ ...asLastOwner, code: "LAST_OWNER" }),
+  },
+  "GET /api/v1/workspace/invitations": {},
+  "POST /api/v1/workspace/invitations": {
+    body: () => ({ email: "new@example.com", role: "viewer" }),
+    conflict: ({ memberEmail }) => ({ body: { email: memberEmail, role: "viewer" }, code: "ALREADY_MEMBER" }),
+  },
+  "DELETE /api/v1/workspace/invitations/{id}": {
+    path: ({ invitationId }) => `/api/v1/workspace/invitations/${invitationId}`,
+  },
+  "POST /api/v1/workspace/invitations/{id}/resend": {
+    path: ({ invitationId }) => `/api/v1/workspace/invitations/${invitationId}/resend`,
+  },
   "GET /api/v1/suppressions": {},
   "POST /api/v1/suppressions": { body: () => ({ address: "gone@example.com" }) },
   "DELETE /api/v1/suppressions/{address}": {
@@ -150,6 +190,10 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ path: `/api/v1/operator/recipients/listed%40example.com?workspace=${NO_ID}` }),
   },
+  "POST /api/v1/operator/dashboard-link": { caller: "operator" },
+  "GET /api/v1/operator/users": { caller: "operator" },
+  "POST /api/v1/operator/users/{id}/reset": ofUser("/reset"),
+  "DELETE /api/v1/operator/users/{id}": ofUser(""),
   "GET /api/v1/operator/workspaces": { caller: "operator" },
   "GET /api/v1/operator/workspaces/{id}": ofWorkspace(""),
   "PATCH /api/v1/operator/workspaces/{id}": ofWorkspace("", { name: "new" }),
@@ -258,6 +302,8 @@ export interface Route extends Row {
   method: string;
   /** As in the document. */
   documented: string;
+  /** No key opens it. */
+  isForPeople: boolean;
   statuses: number[];
   hasBody: boolean;
   hasQuery: boolean;
@@ -271,7 +317,7 @@ export async function routesOf(pombo: Instance): Promise<Route[]> {
       const method = word.toUpperCase();
       const name = `${method} ${documented}`;
       return {
-        ...{ name, method, documented, ...ROWS[name] },
+        ...{ name, method, documented, isForPeople: isForPeople(name), ...ROWS[name] },
         statuses: Object.keys(operation.responses).map(Number),
         hasBody: operation.requestBody !== undefined,
         hasQuery: (operation.parameters ?? []).some((parameter: Json) => parameter.in === "query"),
@@ -312,6 +358,14 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   await pombo.mx.until(() => pombo.mx.messages.length === 2);
   await pombo.app.worker.idle();
   await pombo.app.receive(inboundMessage(mail({ text: "Hello" })));
+  const lastOwner = addPerson(pombo, { role: "owner" });
+  const member = addPerson(pombo, { role: "member" });
+  // Its time is over, so that a new link counts towards the plan.
+  const invitation = await owner.call("POST", "/api/v1/workspace/invitations", {
+    body: { email: "rui@example.com", role: "viewer" },
+  });
+  pombo.app.db.sqlite.run("UPDATE invitation SET expires_at = 1");
+  const { me } = await signUpOperator(pombo);
   const inbox = await pombo.operator.call("GET", "/api/v1/operator/inbox");
   return {
     ...{
@@ -324,7 +378,18 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
       waitingId: waiting.body.data.id,
     },
     ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },
+    asLastOwner: {
+      path: `/api/v1/workspace/members/${lastOwner.id}`,
+      key: null,
+      headers: {
+        cookie: `pombo-session=${lastOwner.cookies.get("pombo-session")}`,
+        "sec-fetch-site": "same-origin",
+        "pombo-workspace": pombo.workspace.id,
+      },
+    },
+    ...{ memberId: member.id, memberEmail: member.email, invitationId: invitation.body.data.id },
     ...{ hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
+    ...{ userId: me.user.id, hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
   };
 }

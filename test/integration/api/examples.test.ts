@@ -4,6 +4,8 @@ import { type Caller, LAST, seed, type World } from "../../e2e/contract/seeds.ts
 import { type Client, type Instance, type Json, SENDING_DOMAIN, startInstance } from "../../support/fakes/instance.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
+import { addPerson } from "../../support/people/member.ts";
+import { isForPeople } from "./documented-routes.ts";
 import { faultsAgainst } from "./json-schema.ts";
 
 // Every operation of the document, called as a reader would who copies its example.
@@ -51,6 +53,7 @@ test("the example of every operation works as it stands, and is answered as docu
     operator: callerOf(pombo.operator),
     workspaceId: pombo.workspace.id,
     domain: SENDING_DOMAIN,
+    addMember: async () => addPerson(pombo, { role: "viewer" }).id,
     bringMail: () => pombo.app.receive(inboundMessage(mail({ text: "Hello" }))),
   };
   await pombo.enableSms(pombo.workspace);
@@ -58,6 +61,7 @@ test("the example of every operation works as it stands, and is answered as docu
   expect(operations.length).toBeGreaterThan(10);
   for (const operation of operations) {
     const { route, method, value } = operation;
+    if (isForPeople(route)) continue;
     const { path, body } = await requestOf(operation, world);
     const isOpen = value.security?.length === 0;
     const client = value.security?.[0]?.operatorKey === undefined ? pombo.workspace : pombo.operator;
@@ -77,6 +81,8 @@ test("the example of every operation works as it stands, and is answered as docu
     expect([route, faults]).toEqual([route, []]);
     // What is shown as the answer is like the one that came: the same members, and for a POST the same outcome.
     if (json === undefined || route === "GET /api/v1/openapi.json") continue;
+    // The detail of an audit's row depends on what was done.
+    if (route === "GET /api/v1/workspace/audit") for (const row of answer.body.data) row.detail = null;
     expect([route, differencesOf(json.example, answer.body, method === "POST")]).toEqual([route, []]);
     if (route === "POST /api/v1/sms/preview") expect(json.example).toEqual(answer.body);
   }

@@ -5,6 +5,8 @@ import type { Json } from "../../support/fakes/instance.ts";
 
 const FORMATS: Record<string, RegExp> = {
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
+  date: /^\d{4}-\d\d-\d\d$/,
+  password: /^/,
   uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/,
   email: /^[^@\s]+@[^@\s]+$/,

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { type Json, startInstance } from "../../support/fakes/instance.ts";
 import { faultsAgainst } from "./json-schema.ts";
 import { documentOf, type Members, operationsOf, servedBy } from "./document.ts";
-import { KEYED, ROUTES } from "./documented-routes.ts";
+import { isForPeople, KEYED, ROUTES } from "./documented-routes.ts";
 import { omit } from "../../support/api/kit.ts";
 
 /** Every object in the document with the path to it. */
@@ -65,9 +65,17 @@ test("nothing in the document is TypeBox's own, or what generators of clients st
   expect(faults).toEqual([]);
 });
 
+/** Answers that are not JSON. */
+const OTHER_TYPES: Record<string, string> = {
+  "GET /docs 200": "text/html",
+  "GET /api/v1/workspace/live 200": "text/event-stream",
+};
+
 test("every route is there with its answers, a summary and its body as JSON alone", async () => {
   await using pombo = await startInstance();
-  const operations = operationsOf(await documentOf(pombo));
+  const operations = Object.fromEntries(
+    Object.entries(operationsOf(await documentOf(pombo))).filter(([route]) => !isForPeople(route)),
+  );
   expect(Object.keys(operations).toSorted()).toEqual(Object.keys(ROUTES).toSorted());
   for (const [route, operation] of Object.entries(operations)) {
     const ofKeys = operation["security"]?.length === 0 ? [] : KEYED;
@@ -77,12 +85,14 @@ test("every route is there with its answers, a summary and its body as JSON alon
     expect([route, Object.keys(operation["responses"]).toSorted()]).toEqual([route, expected.toSorted()]);
     expect([route, operation["summary"]]).toEqual([route, expect.stringMatching(/^[A-Z].{3,}/)]);
     for (const [status, answer] of Object.entries<Members>(operation["responses"])) {
-      const type = route === "GET /docs" ? "text/html" : "application/json";
+      const type = OTHER_TYPES[`${route} ${status}`] ?? "application/json";
       expect([route, status, Object.keys(answer["content"])]).toEqual([route, status, [type]]);
     }
     const hasBody =
       /^(POST|PATCH) /.test(route) &&
-      !/\/(verification-checks|cancel|(?<!queue\/)retry|unblock|resume|rotate|test|replay)$/.test(route);
+      !/\/(verification-checks|cancel|(?<!queue\/)retry|unblock|resume|rotate|reset|dashboard-link|test|replay|resend)$/.test(
+        route,
+      );
     expect([route, operation["requestBody"] !== undefined]).toEqual([route, hasBody]);
     if (hasBody)
       expect([route, Object.keys(operation["requestBody"].content), operation["requestBody"].required]).toEqual([
@@ -99,6 +109,7 @@ test("answers have their headers, each described once", async () => {
   const known = Object.keys(document["components"].headers);
   const seen = new Set<string>();
   for (const [route, operation] of Object.entries(operationsOf(document))) {
+    if (isForPeople(route)) continue;
     const isKeyed = operation["security"]?.length !== 0;
     const isRepeatable = operation["parameters"]?.some(({ name }: Json) => name === "Idempotency-Key") === true;
     for (const [status, answer] of Object.entries<Members>(operation["responses"])) {
@@ -126,8 +137,14 @@ test("what needs no key says so, and everything else needs one", async () => {
     const document = await documentOf(pombo);
     expect(document["security"]).toEqual([{ apiKey: [] }]);
     const key = { type: "apiKey", in: "header", name: "X-API-Key", description: expect.any(String) };
-    expect(document["components"].securitySchemes).toEqual({ apiKey: key, operatorKey: key });
-    const open = Object.entries(operationsOf(document)).filter(([, operation]) => operation["security"]?.length === 0);
+    expect(document["components"].securitySchemes).toEqual({
+      apiKey: key,
+      operatorKey: key,
+      sessionCookie: { type: "apiKey", in: "cookie", name: "pombo-session", description: expect.any(String) },
+    });
+    const open = Object.entries(operationsOf(document))
+      .filter(([route]) => !isForPeople(route))
+      .filter(([, operation]) => operation["security"]?.length === 0);
     const expected = [
       "GET /api/v1/openapi.json",
       "GET /docs",

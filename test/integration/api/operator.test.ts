@@ -1,10 +1,4 @@
 import { expect, test } from "bun:test";
-import { createDomains } from "../../../src/modules/domains/index.ts";
-import { createInboundMail } from "../../../src/modules/inbound-mail/index.ts";
-import { createRecipients } from "../../../src/modules/recipients/index.ts";
-import { createSuppressions } from "../../../src/modules/suppressions/index.ts";
-import { createWorkspaces } from "../../../src/modules/workspaces/index.ts";
-import { createOperatorRoutes } from "../../../src/server/modules.ts";
 import { type Instance, startInstance } from "../../support/fakes/instance.ts";
 import {
   expectErrors,
@@ -16,7 +10,6 @@ import {
   UUID_V7,
 } from "../../support/api/kit.ts";
 import { attempted, LATER, MINUTE, NOON, startAtNoon } from "../../support/api/one-email.ts";
-import { linkRoutes, linkTestRoutes } from "../../../src/modules/sms/api/operator-routes.ts";
 
 const WORKSPACES = "/api/v1/operator/workspaces";
 const EMAILS = "/api/v1/emails";
@@ -107,25 +100,6 @@ test("nobody but the operator gets in, whatever they ask for and before their bo
   for (const path of [EMAILS, "/api/v1/domains", "/api/v1/operator"])
     expectErrors(await pombo.operator.call("GET", path), 403, FORBIDDEN);
   expectErrors(await pombo.operator.call("GET", "/api/v1/operator/nothing"), 404, [{ code: "NOT_FOUND" }]);
-});
-
-test("the operator's rooms are all that is under their path, and nothing else, for the commands that use them alone", async () => {
-  await using pombo = await startInstance();
-  const { paths } = (await pombo.operator.call("GET", "/api/v1/openapi.json")).body;
-  const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
-  const none = {} as never;
-  const config = { email: {}, inbound: {}, plans: {} } as never;
-  const sms = { operatorRoutes: () => [linkRoutes(none), linkTestRoutes({ tests: none, numbering: none })] };
-  const inboundMail = createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never);
-  const domains = createDomains(none, none, config, none);
-  const workspaces = createWorkspaces(none, none, config, none);
-  const suppressions = createSuppressions(none, none, none);
-  const recipients = createRecipients(none, none, none);
-  const modules = createOperatorRoutes({ workspaces, suppressions, recipients, domains, inboundMail, sms }, none);
-  const routes = modules.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
-  expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());
-  const tags = served.flatMap((path) => Object.values<{ tags: string[] }>(paths[path]).flatMap(({ tags: own }) => own));
-  expect(new Set(tags)).toEqual(new Set(["Operator"]));
 });
 
 test("an id is taken in either case; a malformed one is 422, an unknown one 404, on every route", async () => {

@@ -2,19 +2,21 @@ import { connect, type Socket } from "node:net";
 import { expect, test } from "bun:test";
 import { NO_RATE_LIMITS } from "../../../src/config/config.ts";
 import { type Instance, startInstance } from "../../support/fakes/instance.ts";
+import { addPerson, type Person } from "../../support/people/member.ts";
 
-/** A POST whose head and first byte are sent; `finish` sends the rest and gives the answer. */
+/** A POST, by a key or with these headers, whose head and first byte are sent; `finish` sends the rest and gives the answer. */
 async function beginPost(
   pombo: Instance,
   path: string,
-  key: string,
+  key: string | string[],
   body: object,
 ): Promise<{ finish(): Promise<string> }> {
   const text = JSON.stringify(body);
   const { hostname, port } = new URL(pombo.app.url);
   const socket: Socket = connect(Number(port), hostname);
   await new Promise<void>((resolve) => socket.once("connect", resolve));
-  const head = [`POST ${path} HTTP/1.1`, "Host: pombo.test", `X-API-Key: ${key}`, "Content-Type: application/json"];
+  const proof = typeof key === "string" ? ["Host: pombo.test", `X-API-Key: ${key}`] : ["Host: localhost", ...key];
+  const head = [`POST ${path} HTTP/1.1`, ...proof, "Content-Type: application/json"];
   socket.write(
     `${head.join("\r\n")}\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text.slice(0, 1)}`,
   );
@@ -49,6 +51,29 @@ test("an operator key that was replaced while a body came makes nothing", async 
   await pombo.workspace.call("GET", "/api/v1/auth/keys");
   expect((await pombo.operator.call("POST", "/api/v1/operator/key/rotate")).status).toBe(200);
   expect(await begun.finish()).toStartWith("HTTP/1.1 401");
+});
+
+test("a person whose role is taken, or whose session ends, while a body comes changes nothing", async () => {
+  await using pombo = await startInstance();
+  const owner = addPerson(pombo, { role: "owner" });
+  const invite = (person: Person) =>
+    beginPost(
+      pombo,
+      "/api/v1/workspace/invitations",
+      [
+        `Cookie: pombo-session=${person.cookies.get("pombo-session")}`,
+        "Sec-Fetch-Site: same-origin",
+        `Pombo-Workspace: ${pombo.workspace.id}`,
+      ],
+      { email: "rui@example.com", role: "viewer" },
+    );
+  const [demoted, ended] = [addPerson(pombo, { role: "admin" }), addPerson(pombo, { role: "admin" })];
+  const posts = [await invite(demoted), await invite(ended)];
+  await owner.act("PATCH", `/api/v1/workspace/members/${demoted.id}`, { body: { role: "viewer" } });
+  await ended.call("DELETE", "/api/v1/auth/session");
+  const answers = await Promise.all(posts.map((post) => post.finish()));
+  expect(answers.map((answer) => answer.slice(9, 12))).toEqual(["403", "401"]);
+  expect((await owner.act("GET", "/api/v1/workspace/invitations")).body.data).toEqual([]);
 });
 
 test("with creation = open a key makes no more workspaces from an address than nobody does", async () => {

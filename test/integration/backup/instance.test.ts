@@ -17,6 +17,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { isId, newId } from "../../../src/platform/uuid.ts";
 import { databaseFile } from "../../../src/platform/db/open.ts";
 import { waitUntil } from "../../support/peers/process.ts";
+import { addAccess, ALL_ACCESS, countAccess, ENDED_ACCESS } from "../../support/people/rows.ts";
 import { type Instance, startInstance } from "../../support/fakes/instance.ts";
 
 const hasDaemon = getDaemonVersion() !== null;
@@ -240,6 +241,17 @@ test.skipIf(!hasDaemon)("a machine put back is recognized when its lineage has l
   expect(await writeCatalog(tools, [{ ...first!, id: newer, wholeAt: Date.now() }], 30_000)).toBeNull();
   await pombo.restart();
   expect(logged(pombo, "delivery.paused")[0]?.fields["reason"]).toContain("the replica holds more");
+});
+
+test("sessions, links and open invitations last over a restart, and end in a database that was put back", async () => {
+  await using pombo = await startInstance();
+  const access = () => countAccess(pombo.app.db.sqlite);
+  addAccess(pombo.app.db.sqlite);
+  await pombo.restart();
+  expect(access()).toEqual(ALL_ACCESS);
+  // As after putting back a backup.
+  await pombo.restart(() => rmSync(join(pombo.directory, "marker")));
+  expect(access()).toEqual(ENDED_ACCESS);
 });
 
 test("a database put back without its marker, or behind it, starts with delivery paused", async () => {

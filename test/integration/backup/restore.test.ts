@@ -23,6 +23,7 @@ import { openTools } from "../../../src/backup/litestream/tools.ts";
 import { takeLock } from "../../../src/platform/instance-lock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { runHere } from "../../support/cli/kit.ts";
+import { addAccess, countAccess, ENDED_ACCESS } from "../../support/people/rows.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { type Instance, startInstance } from "../../support/fakes/instance.ts";
 
@@ -52,6 +53,7 @@ async function startElsewhere(subjects: string[] = []): Promise<Elsewhere> {
     const { status } = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email({ subject }) });
     expect(status).toBe(202);
   }
+  addAccess(pombo.app.db.sqlite);
   await pombo.app.stop(0);
   const keyFile = join(folder, "recovery.key");
   writeFileSync(keyFile, readFileSync(pombo.config.secrets.instanceKeyFile, "utf8"), { mode: 0o600 });
@@ -110,7 +112,9 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
     expect([name, statSync(join(of.dataDir, name)).mode & 0o777]).toEqual([name, 0o600]);
   expect(readdirSync(of.dataDir).filter((name) => /^restoring-|^put-back$/.test(name))).toEqual([]);
   await using restored = await startRestored(of);
-  const { pause, worker, url } = restored.app;
+  const { pause, worker, url, db } = restored.app;
+  expect(countAccess(db.sqlite)).toEqual(ENDED_ACCESS);
+  expect(out).toContain("Everybody was signed out of the dashboard");
   expect(pause.pause?.reason).toContain("the database was restored as it was at 2");
   await worker.idle();
   expect(of.pombo.mx.messages).toEqual([]);
@@ -276,9 +280,12 @@ test.skipIf(!hasDaemon)(
       recoveryKey: expect.stringMatching(/^pombo-key-1-/),
       domains: ["loja.test"],
       webhooks: 0,
+      authenticators: 1,
     });
     expect(readFileSync(join(of.dataDir, "instance.key"), "utf8").trim()).toBe(newKey.recoveryKey);
     await using restored = await startRestored(of);
+    const people = restored.app.db.sqlite.query("SELECT password_hash, totp_secret, totp_confirmed_at FROM user").all();
+    expect(people).toEqual([{ password_hash: "x", totp_secret: null, totp_confirmed_at: null }]);
     const headers = { "x-api-key": of.pombo.workspace.key };
     const { data } = (await (await fetch(`${restored.app.url}/api/v1/domains`, { headers })).json()) as {
       data: { id: string; status: string }[];

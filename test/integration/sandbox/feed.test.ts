@@ -15,11 +15,13 @@ const STRANGERS = [
 ] as const;
 const ONE = "+258841234567";
 
+const createLink = () => Promise.resolve("/dashboard/setup#token");
+
 /** A pombo whose mail server refuses bounce@, beside the sandbox's routes with an inbox that only the test fills. */
 async function open() {
   const inbox = openInbox(":memory:");
   let sent: SentStore | null = null;
-  const beside = sandboxRoutes(inbox, { instance: () => (sent === null ? null : { sent, keys: KEYS }) });
+  const beside = sandboxRoutes(inbox, { instance: () => (sent === null ? null : { sent, keys: KEYS, createLink }) });
   const rcpt = (command: string) => (command.includes("bounce@") ? "550 5.1.1 No such mailbox" : "250 2.1.5 Ok");
   const instance = await startInstance({ beside, mx: { rcpt } });
   sent = openSentStore(instance.app.db);

@@ -51,7 +51,8 @@ export async function startPhones(prefixes = DEFAULT_SMS_PREFIXES): Promise<Phon
     clock,
     beside: sandboxRoutes(openInbox(":memory:"), {
       phone: { texts, smsc, ownNumber: number, numbering },
-      instance: () => (sent === null ? null : { sent, keys: { apiKey: "", operatorKey: "" } }),
+      instance: () =>
+        sent === null ? null : { sent, keys: { apiKey: "", operatorKey: "" }, createLink: () => Promise.resolve("") },
     }),
     configure(config) {
       config.sms = { ...config.sms, ...buildSmsConfig({ port: smsc.port, password: PASSWORD }, prefixes) };

@@ -45,7 +45,8 @@ export function pathOf(program: string): string {
   return Bun.which(program, { PATH: SEARCH_PATH }) ?? program;
 }
 
-function isMissing(tool: Tool): boolean {
+/** Whether this machine lacks it. */
+export function isMissing(tool: Tool): boolean {
   if (tool.program.startsWith("/")) return !existsSync(tool.program);
   return Bun.which(tool.program, { PATH: SEARCH_PATH }) === null;
 }

@@ -10,6 +10,10 @@ const START_TIMEOUT_MS = 20_000;
 export interface Sandbox {
   readonly process: Running;
   readonly url: string;
+  /** As people type it: passkeys need a name. */
+  readonly origin: string;
+  /** Where a person is signed in at once. */
+  readonly dashboardUrl: string;
   readonly apiKey: string;
   readonly operatorKey: string;
   readonly workspaceId: string;
@@ -18,9 +22,18 @@ export interface Sandbox {
   readonly inbound: string;
 }
 
+export interface SandboxOptions {
+  /** One that is started again has to be found where it was. */
+  port?: number;
+  /** A folder that outlives it. */
+  data?: string;
+}
+
 /** Starts a sandbox that writes to `logFile` and keeps its files beside it until it is ended. */
-export async function startSandbox(logFile: string, cleanup: Cleanup): Promise<Sandbox> {
-  const command = [...findPombo().command, "dev", "--port", "0", "--json"];
+export async function startSandbox(logFile: string, cleanup: Cleanup, options: SandboxOptions = {}): Promise<Sandbox> {
+  const { port = 0, data } = options;
+  const kept = data === undefined ? [] : ["--data", data];
+  const command = [...findPombo().command, "dev", "--port", String(port), "--json", ...kept];
   const sandbox = startProcess({ command, logFile, env: { TMPDIR: dirname(logFile) } });
   cleanup.add(() => sandbox.stop());
   const firstLine = () => /^\{.*\}$/m.exec(sandbox.output())?.[0] ?? null;
@@ -28,7 +41,6 @@ export async function startSandbox(logFile: string, cleanup: Cleanup): Promise<S
     if (!sandbox.isAlive()) throw new Error(`the sandbox ended at once:\n${sandbox.output()}`);
     return firstLine() !== null;
   });
-  const ready = JSON.parse(firstLine() ?? "{}") as Omit<Sandbox, "process">;
-  const { url, apiKey, operatorKey, workspaceId, domain, inbound } = ready;
-  return { process: sandbox, url, apiKey, operatorKey, workspaceId, domain, inbound };
+  const ready = JSON.parse(firstLine() ?? "{}") as Omit<Sandbox, "process" | "origin">;
+  return { process: sandbox, origin: `http://localhost:${new URL(ready.url).port}`, ...ready };
 }

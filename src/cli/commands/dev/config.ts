@@ -4,7 +4,7 @@ import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../
 import { DEFAULT_SMS_PREFIXES } from "../../../config/number-prefix.ts";
 import { NumberingPlan } from "../../../modules/sms/encoding/phone-number.ts";
 import { MAGIC_NUMBERS, type MagicNumber, buildNumber, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
-import { SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";
+import { SANDBOX_DOMAIN, SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";
 
 /** The sandbox's sender ids: a name, and a number that phones can reply to. */
 export const SANDBOX_SENDERS = { name: "Sandbox", number: "84000" } as const;
@@ -32,6 +32,7 @@ export function sandboxConfig(directory: string, port: number, dnsServer: string
   // Developers' disks are often full; the sandbox stops only when nothing can be written.
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;
+  config.dashboard.from = `pombo@${SANDBOX_DOMAIN}`;
   config.log.addresses = "full";
   return config;
 }

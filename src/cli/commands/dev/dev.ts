@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
+import { toLocalhost } from "../../../config/dashboard-place.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../../config/number-prefix.ts";
 import { TEXT_FORMATS } from "../../../config/formats.ts";
 import { startApp } from "../../../server/server.ts";
@@ -34,6 +35,7 @@ import { type Arguments, type Terminal, UsageError } from "../../framework/defin
 import { plain } from "../../framework/text.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, buildSmsConfig } from "./config.ts";
+import { linkPerson } from "./person.ts";
 import { seed, type SandboxKeys } from "./seed.ts";
 import { makeDirectory, setUpInstance } from "../setup/setup.ts";
 import { anotherPort, refusalLog, sandboxLog, welcome } from "./messages.ts";
@@ -61,10 +63,18 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
   else makeDirectory(directory, "--data");
   const log = sandboxLog(terminal.err);
   try {
-    const { app, keys } = await startSandbox({ directory, port, prefixes, log, closers, fatal: terminal.fail });
+    const { app, keys, dashboardPath } = await startSandbox({
+      directory,
+      port,
+      prefixes,
+      log,
+      closers,
+      fatal: terminal.fail,
+    });
     const { url, inbound } = app;
     const { apiKey, operatorKey, workspaceId } = keys;
     const ready = {
+      dashboardUrl: toLocalhost(url) + dashboardPath,
       url,
       apiKey,
       operatorKey,
@@ -120,7 +130,7 @@ interface SandboxOptions {
   fatal: (reason: string) => void;
 }
 
-async function startSandbox(options: SandboxOptions): Promise<{ app: App; keys: SandboxKeys }> {
+async function startSandbox(options: SandboxOptions): Promise<{ app: App; keys: SandboxKeys; dashboardPath: string }> {
   const { directory, port, prefixes, log, closers } = options;
   const isNew = claimDirectory(directory);
   const inbox = openInbox(inboxFile(directory));
@@ -171,6 +181,7 @@ async function startSandbox(options: SandboxOptions): Promise<{ app: App; keys: 
       fatal: options.fatal,
     },
     isRateBlocking: false,
+    isSandbox: true,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone, instance: () => instance }),
     docsKeys: KEYS_PATH,
     refused: refusalLog(log),
@@ -183,9 +194,10 @@ async function startSandbox(options: SandboxOptions): Promise<{ app: App; keys: 
   inbound = app.inbound;
   domains = openDomainStore(app.db);
   const keys = operatorKey === null ? readKeys(directory) : await seed(app, operatorKey, chooseKey(port));
-  instance = { sent: openSentStore(app.db), keys };
+  const createLink = () => linkPerson(app, keys.workspaceId);
+  instance = { sent: openSentStore(app.db), keys, createLink };
   if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
-  return { app, keys };
+  return { app, keys, dashboardPath: await createLink() };
 }
 
 /**

@@ -53,16 +53,18 @@ const SHOWN = MAGIC_NUMBERS.filter(({ ending }) => ["01", "07", "10", "19"].incl
 
 /** The welcome text; its commands work as pasted. `number`: one that can be texted. */
 export function welcome(
-  ready: { url: string; apiKey: string; operatorKey: string; domain: string; inboxUrl: string },
+  ready: { dashboardUrl: string; url: string; apiKey: string; operatorKey: string; domain: string; inboxUrl: string },
   place: { directory: string; isKept: boolean },
   number: string,
 ): string {
   const { url, apiKey, domain } = ready;
   return `
-pombo's sandbox is ready. Nothing you send leaves this machine.
+pombo's sandbox is ready. Nothing you send leaves this machine. Open its dashboard; the link signs you in, once:
+
+  ${ready.dashboardUrl}
 
   API    ${url}
-  Inbox  ${ready.inboxUrl}   (mail and phones; for a browser)
+  Inbox  ${ready.inboxUrl}   (mail and phones; for a browser; it leads to the dashboard too)
   Docs   ${url}/docs   (the API, to read and try)
   Key    ${apiKey}
   Data   ${place.directory}${place.isKept ? "" : "   (temporary; keep it between runs with --data DIR)"}

@@ -63,7 +63,7 @@ function replaceKey(keys: KeyStore, made: string, { hash, prefix }: NewKey): voi
     hash,
     createdAt,
   });
-  keys.delete({ id: old.id, hash: hashKey(made) });
+  keys.delete({ id: old.id, hash: hashKey(made), workspaceId });
 }
 
 async function post<T>(url: string, key: string, body: object | null): Promise<T> {

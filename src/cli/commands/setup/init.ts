@@ -8,6 +8,7 @@ import { systemRandom } from "../../../platform/random.ts";
 import type { Arguments, Command, Terminal } from "../../framework/definition.ts";
 import { type ConfigOptions, forgetConfig, freshConfig, type Plan, writeConfig } from "./new-config.ts";
 import { describeStart, findNewConfigFile, makeServiceFolder } from "./installed-service.ts";
+import { formatLink } from "../people.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { readConfig } from "../../client/settings.ts";
 import { type NewInstance, setUpInstance } from "./setup.ts";
@@ -50,9 +51,10 @@ function initialize(args: Arguments, terminal: Terminal): void {
     if (!isExisting) forgetConfig(file, terminal);
     throw error;
   }
-  const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...created };
-  if (args.isSet("json")) terminal.out(jsonLine(shown));
-  else terminal.say(summary({ ...shown, bounceHost: config.email.bounceHost }, !args.isSet("no-next-steps")));
+  const { link, ...keys } = created;
+  const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...keys };
+  if (args.isSet("json")) terminal.out(jsonLine({ ...shown, dashboardUrl: link?.url ?? null }));
+  else terminal.say(summary({ ...shown, link, bounceHost: config.email.bounceHost }, !args.isSet("no-next-steps")));
 }
 
 function existing(file: string, options: ConfigOptions, terminal: Terminal): Plan {
@@ -89,8 +91,16 @@ function summary(made: Made, hasNextSteps: boolean): string {
     `Recovery key, shown only now. Without it a backup of the database cannot be used. Do not keep it on this server only:
   ${made.recoveryKey}`,
     ...(hasNextSteps ? [`Start it:\n  ${start}`] : []),
+    ...(made.link === null
+      ? []
+      : [
+          `The dashboard, once pombo runs: open this link and make yourself its operator. ${runAs}pombo dashboard link${place} shows another.`,
+          formatLink(made.link),
+        ]),
     `Bounces arrive by mail at ${made.bounceHost}: its A or MX record must point here, and port 25 must be open (or see [inbound]).`,
-    ...(hasNextSteps ? [`Then create the first workspace, which shows its API key:\n  ${create}`] : []),
+    ...(hasNextSteps
+      ? [`Then create the first workspace there, or by this command, which shows its API key:\n  ${create}`]
+      : []),
   ];
   return blocks.join("\n\n");
 }

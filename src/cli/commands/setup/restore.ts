@@ -196,6 +196,9 @@ function summary(
     ...(to.isNew
       ? [`The replica does not hold the configuration; ${plain(to.file)} is a new one. Copy your settings into it.`, ""]
       : []),
+    "Everybody was signed out of the dashboard, and invitations and links ended. Who was removed since the backup has their role again, and deleted API keys work again. Once it runs, review both on the page of the link that this prints:",
+    `  ${command("dashboard link")}`,
+    "",
     "Start it; it accepts messages, and delivers nothing yet:",
     `  ${start}`,
     "",
@@ -207,7 +210,7 @@ function summary(
   ].join("\n");
 }
 
-function formatNewKey({ recoveryKey, domains, webhooks }: NonNullable<Restored["newKey"]>): string {
+function formatNewKey({ recoveryKey, domains, webhooks, authenticators }: NonNullable<Restored["newKey"]>): string {
   return [
     "The new recovery key, shown only now. Do not keep it on this server only:",
     `  ${recoveryKey}`,
@@ -217,6 +220,11 @@ function formatNewKey({ recoveryKey, domains, webhooks }: NonNullable<Restored["
       ? []
       : [
           `${count(webhooks, "webhook has a new secret", "webhooks have new secrets")} that nobody knows: rotate them before you resume delivery.`,
+        ]),
+    ...(authenticators === 0
+      ? []
+      : [
+          `Authenticator apps do not count any more (${count(authenticators, "person", "people")}): until they are set up anew, a password is enough to sign in.`,
         ]),
     ...(domains.length === 0
       ? []

@@ -1,5 +1,9 @@
 import { existsSync, mkdirSync } from "node:fs";
 import type { Config } from "../../../config/config.ts";
+import { findDashboard } from "../../../config/dashboard-place.ts";
+import { openLinkStore } from "../../../modules/accounts/link-store.ts";
+import { insertLink, showLink } from "../../../modules/accounts/links.ts";
+import type { DashboardLink } from "../../../modules/accounts/operator-schema.ts";
 import { lockHeld, takeLock } from "../../../platform/instance-lock.ts";
 import { databaseFile, openDatabase } from "../../../platform/db/open.ts";
 import { getErrorMessage, StartError } from "../../../platform/errors.ts";
@@ -15,6 +19,8 @@ export interface NewInstance {
   operatorKey: string;
   /** The instance key in the form that people keep. */
   recoveryKey: string;
+  /** The link for the first operator of the dashboard; null: that is turned off. */
+  link: typeof DashboardLink.static | null;
 }
 
 export interface SetUpDeps {
@@ -52,17 +58,22 @@ function setUpLocked(config: Config, { random, now, givenKey }: SetUpDeps): NewI
 
   const operator = createKey(random);
   const db = openDatabase(file);
+  let link: NewInstance["link"] = null;
   try {
     const settings = openInstanceSettings(db);
+    const links = openLinkStore(db);
     db.sqlite.transaction(() => {
       settings.set("instance_id", newId(now, random));
       settings.set("key_check", openKeyring(parsed.key, random).checkValue());
       settings.set("operator_key_hash", operator.hash);
+      if (!config.dashboard.enabled) return;
+      const created = insertLink({ kind: "setup", userId: null }, { links, random, clock: { now: () => now } });
+      link = showLink(created, findDashboard(config));
     })();
   } finally {
     db.close();
   }
-  return { operatorKey: operator.key, recoveryKey };
+  return { operatorKey: operator.key, recoveryKey, link };
 }
 
 /** `option`: names another directory. Throws StartError. */

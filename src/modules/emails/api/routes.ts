@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../../platform/errors.ts";
-import { wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
+import { mayReadContent, wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
@@ -98,7 +98,7 @@ export function emailRoutes(deps: EmailDeps) {
       ({ request, params }) => {
         const found = deps.emails.findRecord(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
-        return { data: showRecord(found) };
+        return { data: showRecord(mayReadContent(request) ? found : { ...found, body: null }) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -106,7 +106,7 @@ export function emailRoutes(deps: EmailDeps) {
           id: "getEmail",
           tag: TAG,
           summary: "Get an email",
-          description: "Its whole record, with html and text.",
+          description: "Its whole record, with html and text; viewers and operators see it without.",
           responses: answers(200, EmailRecord, [401, 403, 404, 422]),
         }),
       },

@@ -22,14 +22,15 @@ export interface ComposeInput {
   /** Of the sending domain. */
   domain: string;
   body: StoredBody;
-  keys: PlainKey[];
+  /** Null: it goes unsigned, as pombo's own mail from a domain that nobody here has verified. */
+  keys: PlainKey[] | null;
   /** Unix ms, of the signature. */
   at: number;
 }
 
 export type Composed =
-  | { kind: "signed"; message: Uint8Array; needsSmtpUtf8: boolean }
-  | { kind: "unsigned"; reason: string };
+  /** Or not, where there are to be no signatures. */
+  { kind: "signed"; message: Uint8Array; needsSmtpUtf8: boolean } | { kind: "unsigned"; reason: string };
 
 export type Composer = (input: ComposeInput) => Promise<Composed>;
 
@@ -65,7 +66,8 @@ export async function composeAndSign(
     ],
   });
   try {
-    const signatures = await signMessage(message, readKeys(input.keys), input.at, signRsa);
+    const { keys, at } = input;
+    const signatures = keys === null ? new Uint8Array() : await signMessage(message, readKeys(keys), at, signRsa);
     // R21: an address beyond ASCII stands as it is in the envelope and in the header. Of new emails only the
     // recipient has one (modules/emails/api/schema.ts).
     const needsSmtpUtf8 = [from, to, replyTo].some((each) => each !== null && /[^\0-\u007F]/.test(each.address));

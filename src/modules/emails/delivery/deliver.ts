@@ -2,6 +2,7 @@
 // written here: record-result.ts turns each result into rows, which the worker commits with the queue's row.
 
 import type { Clock } from "../../../platform/clock.ts";
+import { SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
 import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
 import type { PlainKey } from "../../../protocols/dkim/keys.ts";
 import { comparableAddress, parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
@@ -73,8 +74,13 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
 interface Loaded extends Attempt {
   deps: DeliverDeps;
   body: StoredBody;
-  /** Null: it was deleted. */
+  /** It signs. Null: it was deleted; of pombo's own mail: nobody here has verified it. */
   domain: DomainRow | null;
+}
+
+/** Whether it is pombo's own. */
+function isOwn({ workspaceId }: Pick<Attempt["email"], "workspaceId">): boolean {
+  return workspaceId === SYSTEM_WORKSPACE_ID;
 }
 
 /** A stored email that cannot be read is an internal error, tried again as every other, but not past its life. */
@@ -126,18 +132,17 @@ function load(job: EmailJob, deps: DeliverDeps): Loaded | null | "erased" {
     email,
     to: requireMailbox(parseAddress(email.recipient)),
     body: storedBody(body),
-    domain: deps.domains.byId(email.domainId) ?? null,
+    domain: (isOwn(email) ? deps.domains.verified(email.senderDomain) : deps.domains.byId(email.domainId)) ?? null,
     deps,
   };
 }
 
 async function deliver(loaded: Loaded, context: AttemptContext): Promise<DeliveryResult> {
   const { job, email, to, domain, deps } = loaded;
-  const refusal = findRefusal(loaded);
+  const refusal = findRefusal(loaded) ?? findGoneDomain(loaded);
   if (refusal !== null) return refusal;
-  if (domain === null) return DOMAIN_GONE;
   // Held, not failed: the operator may well lift it.
-  if (domain.status === "suspended") {
+  if (domain?.status === "suspended") {
     const reason = `The operator has suspended ${domain.name}: this email waits until that is lifted`;
     return { kind: "temporary_failure", reason, stage: null, category: "policy", badDomainAt: job.state.badDomainAt };
   }
@@ -153,9 +158,14 @@ async function deliver(loaded: Loaded, context: AttemptContext): Promise<Deliver
   };
   return deps.findTransport(email.senderDomain).deliver(message, {
     ...context,
-    compose: () => composeAndSign(loaded, domain),
-    refuse: () => findRefusal(loaded) ?? (deps.domains.byId(domain.id) === undefined ? DOMAIN_GONE : null),
+    compose: () => composeAndSign(loaded),
+    refuse: () => findRefusal(loaded) ?? findGoneDomain(loaded),
   });
+}
+
+/** pombo's own mail belongs to no domain. */
+function findGoneDomain({ email, deps }: Loaded): Refusal | null {
+  return isOwn(email) || deps.domains.byId(email.domainId) !== undefined ? null : DOMAIN_GONE;
 }
 
 /** The sender's own words in the header, which the server may repeat. */
@@ -185,10 +195,10 @@ function findRefusal({ job, email, to, deps }: Loaded): Refusal | null {
   return { kind: "refused", status: "suppressed", category: "policy", reason };
 }
 
-async function composeAndSign({ email, body, deps }: Loaded, domain: DomainRow): Promise<Composed> {
-  let keys: PlainKey[];
+async function composeAndSign({ email, body, domain, deps }: Loaded): Promise<Composed> {
+  let keys: PlainKey[] | null;
   try {
-    keys = deps.keychain.keysFor(domain);
+    keys = domain === null ? null : deps.keychain.keysFor(domain);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { kind: "unsigned", reason: `Not sent, because it could not be signed: ${why}` };
@@ -196,8 +206,8 @@ async function composeAndSign({ email, body, deps }: Loaded, domain: DomainRow):
   const { uid, workspaceId, createdAt, sender, recipient, replyTo, subject, returnPath } = email;
   return deps.composer({
     uid,
-    // Gone with a deletion: then the email's own rows go too.
-    workspaceUid: deps.workspaces.byId(workspaceId)?.uid ?? "",
+    // Gone with a deletion: then the email's own rows go too. pombo's own mail has none.
+    workspaceUid: deps.workspaces.byId(workspaceId)?.uid ?? "system",
     createdAt,
     sender,
     recipient,
@@ -205,7 +215,7 @@ async function composeAndSign({ email, body, deps }: Loaded, domain: DomainRow):
     subject,
     returnPath,
     messageId: getMessageId(email),
-    domain: domain.name,
+    domain: email.senderDomain,
     body,
     keys,
     at: deps.clock.now(),

@@ -18,7 +18,7 @@ import { DEFAULT_TIMEOUTS } from "../../../protocols/smtp/session/timeouts.ts";
 import { Sites, type SitesOptions } from "../../../protocols/smtp/sites.ts";
 import { createTlsPolicies } from "../../../protocols/smtp/tls-policy.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
-import type { QueueStore } from "../queue/store.ts";
+import { isQueueHeld, type QueueStore } from "../queue/store.ts";
 import { createEmailHandler, type DeliverDeps } from "./deliver.ts";
 import { createDirectTransport, type DirectTransportDeps } from "./direct-transport.ts";
 import { RefusalWatch } from "./refusal-watch.ts";
@@ -98,8 +98,7 @@ export function createEmailDelivery(
       getMaxOwnJobs: (name, workspaceId) => sites.ownerSessionLimit(name, workspaceId),
       getBlockEnd: (name, workspaceId) => sites.findBlock(name, workspaceId)?.until ?? null,
     },
-    // Nothing of a deleted workspace is sent; 0 is nobody, whose lane could not be looked up.
-    isHeld: (id) => id !== 0 && (workspaces.byId(id)?.isHeld ?? true),
+    isHeld: (id) => isQueueHeld(id, workspaces),
   });
   const sessions = () => ({ busy: slots.openCount, idle: pool.idleCount });
   return { worker, sites, findTransport, sessions, closeSessions: () => pool.close() };

@@ -4,6 +4,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { comparableAddress, type Mailbox } from "../../../protocols/mime/address.ts";
+import { SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
 import type { JobResult } from "../../../platform/queue/handler.ts";
 import { shorten } from "../../../protocols/smtp/replies/reply.ts";
 import { describeTransmission } from "../../../protocols/smtp/transmit.ts";
@@ -284,7 +285,9 @@ function fromLastLostAnswer(
   });
 }
 
-function suppress({ email, to, deps }: Attempt, site: string, now: number): Suppression {
+/** Null: pombo's own mail suppresses nobody, since nobody could lift it. */
+function suppress({ email, to, deps }: Attempt, site: string, now: number): Suppression | null {
+  if (email.workspaceId === SYSTEM_WORKSPACE_ID) return null;
   const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
   return suppressFor({ site, recipient, now }, deps);
 }

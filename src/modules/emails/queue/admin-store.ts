@@ -3,7 +3,14 @@
 import { and, asc, count, desc, eq, gt, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
 import { hasIdPrefix, prepareBatchEnd, lastId, listIds } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { emailQueue, emails, emailTotals, lanes, workspaces } from "../../../platform/db/schema/schema.ts";
+import {
+  emailQueue,
+  emails,
+  emailTotals,
+  lanes,
+  SYSTEM_WORKSPACE_ID,
+  workspaces,
+} from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 import { type MessageCandidate, walkById, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
 
@@ -212,7 +219,8 @@ export function openEmailAdminStore({ orm }: Db) {
         .orderBy(desc(emails.createdAt), desc(emails.id))
         .limit(limit)
         .all(),
-    workspaceIds: (): number[] => listIds(orm, workspaces),
+    /** Whose mail there may be, pombo's own included. */
+    workspaceIds: (): number[] => [SYSTEM_WORKSPACE_ID, ...listIds(orm, workspaces)],
   };
 }
 

@@ -54,7 +54,7 @@ export function openLaneStore(orm: Db["orm"]) {
       for (const name of laneIds.keys()) if (name.startsWith(`${workspaceId} `)) laneIds.delete(name);
     },
 
-    /** The workspace of a lane; 0: there is no such lane. */
+    /** The workspace of a lane; 0: it is that of pombo's own mail, or there is no such lane. */
     findWorkspace: (laneId: number): number => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
   };
 }

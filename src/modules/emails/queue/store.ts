@@ -10,7 +10,7 @@
 import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
 import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { emailQueue } from "../../../platform/db/schema/schema.ts";
+import { emailQueue, SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
 import { prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 import { openLaneStore } from "./lane-store.ts";
@@ -51,11 +51,16 @@ interface QueueCounts {
   delayed(owner: { workspaceId: number; domainId: number }, change: 1 | -1): void;
 }
 
+/** Whether the operator holds a workspace's queue; nothing of a deleted one is sent. */
+export function isQueueHeld(workspaceId: number, workspaces: { byId(id: number): { isHeld: boolean } | undefined }) {
+  return workspaceId !== SYSTEM_WORKSPACE_ID && (workspaces.byId(workspaceId)?.isHeld ?? true);
+}
+
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
 /** Prepares the statements of the queue; `counts` is notified of every row that comes to be delayed or ceases to be. */
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
-  const { orm } = db;
+  const { orm, changes } = db;
   const p = sql.placeholder;
   const findEnd = prepareBatchEnd(orm, emailQueue);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
@@ -121,7 +126,8 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     orm
       .update(emailQueue)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
-      .where(isRunning),
+      .where(isRunning)
+      .returning({ workspaceId: emailQueue.workspaceId }),
   );
   const deleteWaiting = prepare(
     orm
@@ -159,11 +165,12 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     claim({ laneId, now, limit, retryAt }): EmailJob[] {
       return selectDue
         .all({ laneId, now, limit })
-        .map(({ id, attempts, nextAt: dueAt, expiresAt, lastReply, badDomainAt }) => {
+        .map(({ id, workspaceId, attempts, nextAt: dueAt, expiresAt, lastReply, badDomainAt }) => {
           const attempt = attempts + 1;
           // Never past the end of its life, so that it expires on time.
           const nextAt = Math.max(now + 1, Math.min(retryAt(attempt), expiresAt));
           updateClaimed.run({ id, now, nextAt });
+          changes.note(workspaceId, "emails", id);
           const state = { lastReply, badDomainAt };
           return { id, laneId, attempt, startedAt: now, dueAt, nextAt, expiresAt, state };
         });
@@ -183,11 +190,13 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     retry({ id, attempt }, { nextAt, state }) {
       const row = updateDeferred.get({ id, attempt, nextAt, ...state });
       countDelayed(row);
+      if (row !== undefined) changes.note(row.workspaceId, "emails", id);
       return row !== undefined;
     },
 
     release({ id, attempt, dueAt }) {
-      updateGivenBack.run({ id, attempt, dueAt });
+      const row = updateGivenBack.get({ id, attempt, dueAt });
+      if (row !== undefined) changes.note(row.workspaceId, "emails", id);
     },
 
     /** One pass over the covering index. */

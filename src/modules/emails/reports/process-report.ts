@@ -4,6 +4,7 @@
 // and leaves the status as it is (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything
 // that is believed is noted for the timeline. Whether a report is genuine was decided before this.
 
+import { SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
 import type { Report } from "../../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../../platform/log.ts";
 import { organizationalDomain } from "../../../protocols/dns/organizational-domain.ts";
@@ -64,12 +65,20 @@ export interface ReportTaken {
 /** Inside a transaction: writes all that follows from a report about the email `uid`. */
 export function processReport(uid: string, reported: Reported, deps: ReportDeps): ReportTaken {
   const found = deps.emails.findStateByUid(uid);
-  if (found === undefined || deps.workspaces.byId(found.email.workspaceId) === undefined)
-    return { outcome: "gone", tell: () => undefined };
+  if (found === undefined || !isOwned(found.email, deps)) return { outcome: "gone", tell: () => undefined };
   const { report } = reported;
   if (report.kind === "bounce" && report.isPermanent) return takeBounce(found, report, reported, deps);
   if (report.kind === "complaint" && report.isUnwanted) return takeComplaint(found, reported, deps);
   return { outcome: note(found, reported, deps), tell: () => undefined };
+}
+
+function isOwned({ workspaceId }: EmailRow, { workspaces }: ReportDeps): boolean {
+  return workspaceId === SYSTEM_WORKSPACE_ID || workspaces.byId(workspaceId) !== undefined;
+}
+
+/** Of an erased email nobody knows any more to whom it went; of pombo's own nobody could lift the suppression. */
+function canSuppress({ isErased, workspaceId }: EmailRow): boolean {
+  return !isErased && workspaceId !== SYSTEM_WORKSPACE_ID;
 }
 
 type BounceReport = Extract<EmailReport, { kind: "bounce" }>;
@@ -83,7 +92,7 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
   const changed = end(found, { status: "bounced", failedReason, bounce }, reported.at, deps);
   if (changed === null) return { outcome: noted, tell: () => undefined };
   countBounce(email, changed, report.isHard, deps);
-  reported.watched ??= { suppression: email.isErased ? null : watch(email, reported, deps) };
+  reported.watched ??= { suppression: canSuppress(email) ? watch(email, reported, deps) : null };
   const { suppression } = reported.watched;
   suppression?.write();
   return {
@@ -120,8 +129,7 @@ function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps):
   const row = { workspaceId, channel: "email", address, reason: "complaint", createdAt: reported.at } as const;
   // One person may complain about all that has arrived: only the first of these counts as a provider's.
   const isFirstOfPerson = !deps.suppressions.hasComplained(workspaceId, address);
-  // Nobody knows any more to whom an erased email went.
-  const isNew = !email.isErased && deps.suppressions.insert(row);
+  const isNew = canSuppress(email) && deps.suppressions.insert(row);
   const isFromProvider = reported.isFromProvider && isNew && isFirstOfPerson;
   countComplaint(email, changed, { ...reported, isFromProvider }, deps);
   return {

@@ -1,9 +1,17 @@
 // The emails, their attempts and totals: how they are written, and read but for the list (list-store.ts).
 
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, ne, notInArray, type SQL, sql } from "drizzle-orm";
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../../../platform/db/schema/schema.ts";
+import {
+  attempts,
+  domains,
+  emailBodies,
+  emailQueue,
+  emails,
+  emailTotals,
+  SYSTEM_WORKSPACE_ID,
+} from "../../../platform/db/schema/schema.ts";
 import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
@@ -62,7 +70,7 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
   return { ...openWrites(db, counts), ...openReads(db.orm), ...openEmailLists(db.orm) };
 }
 
-function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
+function openWrites({ orm, listeners, changes }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
   const insertRow = prepare(
     orm.insert(emails).values({
@@ -128,6 +136,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
     insert(email: NewEmail): number {
       const id = Number(insertRow.run(email).lastInsertRowid);
       insertBody.run({ emailId: id, ...email.body });
+      changes.note(email.workspaceId, "emails", id);
       return id;
     },
     /** Counts `amount` emails of a status for the lists' totals. */
@@ -145,6 +154,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       const { sentAt = null, deliveredAt = null, failedReason = null, bounce = null } = end;
       const stored = bounce === null ? null : JSON.stringify(bounce);
       const owner = updateEnd.get({ id, ...end, sentAt, deliveredAt, failedReason, bounce: stored });
+      changes.note(owner.workspaceId, "emails", id);
       totals.add({ ...owner, status: from }, -1);
       totals.add({ ...owner, status: end.status }, 1);
       if (counts !== null) afterCommit.run(() => counts.ended(end.status, bounce?.category ?? null));
@@ -259,6 +269,14 @@ function openReads(orm: Db["orm"]) {
         )
         .get()?.count ?? 0,
 
+    /** Those of them that wait for another attempt, or are in one. */
+    countWaitingAgain: (workspaceId: number): number =>
+      orm
+        .select({ count: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
+        .from(emailTotals)
+        .where(and(eq(emailTotals.workspaceId, workspaceId), eq(emailTotals.status, "delivery_delayed")))
+        .get()?.count ?? 0,
+
     /** A workspace's emails that wait so, the oldest first: the first to expire too, unless their lifetime was changed. */
     listOldestWaiting: (workspaceId: number, state: "queued" | "delivery_delayed", limit: number) =>
       orm
@@ -303,6 +321,7 @@ function openReads(orm: Db["orm"]) {
           and(
             inArray(emailTotals.status, ["queued", "delivery_delayed"]),
             gt(emailTotals.count, 0),
+            ne(emailTotals.workspaceId, SYSTEM_WORKSPACE_ID),
             notInArray(emailTotals.domainId, orm.select({ id: domains.id }).from(domains)),
           ),
         )

@@ -73,7 +73,7 @@ const NOTHING_HAPPENED = {
 export type MessageStore = ReturnType<typeof openMessageStore>;
 
 export function openMessageStore(db: Db) {
-  const { orm } = db;
+  const { orm, changes } = db;
   const p = sql.placeholder;
   const insertRow = prepare(
     orm.insert(smsMessages).values({
@@ -129,6 +129,7 @@ export function openMessageStore(db: Db) {
     insert(row: NewMessage): number {
       const id = Number(insertRow.run(row).lastInsertRowid);
       remembered.put(id, { id, ...row, ...NOTHING_HAPPENED, credits: row.segments });
+      changes.note(row.workspaceId, "sms", id);
       return id;
     },
     byId(id: number): MessageRow | undefined {
@@ -148,6 +149,7 @@ export function openMessageStore(db: Db) {
     setState(before: MessageRow, state: PublicState): MessageRow {
       const after = { ...before, ...state };
       updateState.run(after);
+      changes.note(after.workspaceId, "sms", after.id);
       if (after.isFinal) remembered.delete(after.id);
       else remembered.put(after.id, after);
       return after;

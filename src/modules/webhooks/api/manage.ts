@@ -8,6 +8,7 @@ import type { ListPages } from "../../../platform/http/pagination.ts";
 import { toIsoTime } from "../../../platform/http/times.ts";
 import type { Keyring } from "../../../platform/keyring/keyring.ts";
 import { newId } from "../../../platform/uuid.ts";
+import type { RecordAudit } from "../../audit/record.ts";
 import type { Events } from "../../events/index.ts";
 import type { EventStore } from "../../events/store.ts";
 import { requireBelowLimit } from "../../plans/limit.ts";
@@ -30,6 +31,7 @@ export interface WebhookDeps extends Pick<Context, "commit" | "clock" | "random"
   rules: TargetRules;
   findPlan: (workspaceId: number) => Plan;
   pages: ListPages;
+  recordAudit: RecordAudit;
   /** After the commit: the webhook has something to deliver. */
   nudge: (webhookId: number, at: number) => void;
   /** After the commit: a webhook was deleted. */
@@ -40,6 +42,8 @@ export interface WebhookDeps extends Pick<Context, "commit" | "clock" | "random"
 export interface Place {
   workspaceId: number;
   uid: string;
+  /** Its caller is the one who changes it. */
+  request: Request;
 }
 
 export interface WebhookRequest {
@@ -68,11 +72,11 @@ export function noSuchWebhook(): AppError {
 
 /** Throws 402 at the plan's limit, 422 for a URL that must not be called. */
 export async function createWebhook(
-  workspaceId: number,
-  request: WebhookRequest,
+  { workspaceId, request }: Omit<Place, "uid">,
+  wanted: WebhookRequest,
   deps: WebhookDeps,
 ): Promise<WithSecret> {
-  await requireCallable(request.url, deps);
+  await requireCallable(wanted.url, deps);
   return deps.commit(() => {
     requireBelowLimit("webhook", deps.findPlan(workspaceId).webhooks, () =>
       deps.webhooks.countForWorkspace(workspaceId),
@@ -83,15 +87,37 @@ export async function createWebhook(
     const webhook = deps.webhooks.insert({
       uid,
       workspaceId,
-      url: request.url,
-      events: JSON.stringify([...new Set(request.events)]),
-      description: request.description ?? null,
-      isEnabled: request.enabled ?? true,
+      url: wanted.url,
+      events: JSON.stringify([...new Set(wanted.events)]),
+      description: wanted.description ?? null,
+      isEnabled: wanted.enabled ?? true,
       secret: Buffer.from(deps.keyring.seal(secret, getSealContext(uid))),
       createdAt: now,
     });
+    auditWebhook(webhook, { request, action: "webhook.created" }, deps);
     return { webhook, secret: formatSecret(secret) };
   });
+}
+
+/** Throws 404. */
+export function deleteWebhook(place: Place, deps: WebhookDeps): Promise<WebhookRow> {
+  return deps.commit(() => {
+    const webhook = findWebhook(place, deps);
+    deps.webhooks.delete(webhook);
+    auditWebhook(webhook, { request: place.request, action: "webhook.deleted" }, deps);
+    return webhook;
+  });
+}
+
+/** The host says enough: the rest of some URLs is a secret. */
+function auditWebhook(
+  { workspaceId, uid, url }: WebhookRow,
+  what: { request: Request; action: string; changed?: string[] },
+  { recordAudit }: WebhookDeps,
+): void {
+  const { request, action, changed } = what;
+  const detail = { id: uid, ...(changed === undefined ? {} : { changed }) };
+  recordAudit({ workspaceId, request, action, target: new URL(url).host, detail });
 }
 
 /** Throws 404. Turning it on takes back that pombo turned it off. */
@@ -104,7 +130,7 @@ export async function changeWebhook(
   return deps.commit(() => {
     const webhook = findWebhook(place, deps);
     const { url, events, description, enabled } = change;
-    return deps.webhooks.update(webhook, {
+    const changed = deps.webhooks.update(webhook, {
       ...(url === undefined ? {} : { url }),
       ...(events === undefined ? {} : { events: JSON.stringify([...new Set(events)]) }),
       ...(description === undefined ? {} : { description }),
@@ -112,6 +138,9 @@ export async function changeWebhook(
       // Earlier failures say nothing about the webhook as it is now.
       ...(enabled === true || url !== undefined ? { failingSince: null } : {}),
     });
+    const { request } = place;
+    auditWebhook(changed, { request, action: "webhook.changed", changed: Object.keys(change) }, deps);
+    return changed;
   });
 }
 
@@ -128,6 +157,7 @@ export async function rotateSecret(place: Place, graceHours: number, deps: Webho
       secret: Buffer.from(deps.keyring.seal(secret, getSealContext(webhook.uid))),
       oldSecrets: JSON.stringify(oldSecrets),
     });
+    auditWebhook(updated, { request: place.request, action: "webhook.secret_rotated" }, deps);
     return { webhook: updated, secret: formatSecret(secret) };
   });
 }

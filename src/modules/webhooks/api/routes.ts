@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
+import { requireFreshProof, wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import {
   CursorMeta,
@@ -15,6 +15,7 @@ import { uuid } from "../../../platform/http/request-schemas.ts";
 import {
   changeWebhook,
   createWebhook,
+  deleteWebhook,
   findWebhook,
   type Place,
   replayDelivery,
@@ -51,7 +52,8 @@ export function webhookRoutes(deps: WebhookDeps) {
       "",
       async ({ request, body, set }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const created = await createWebhook(workspaceId, body, deps);
+        requireFreshProof(request);
+        const created = await createWebhook({ workspaceId, request }, body, deps);
         set.status = 201;
         return { data: withSecret(created) };
       },
@@ -115,8 +117,8 @@ export function webhookRoutes(deps: WebhookDeps) {
     .delete(
       "/:id",
       async ({ request, params }) => {
-        const webhook = findWebhook(getPlace(request, params.id), deps);
-        await deps.commit(() => deps.webhooks.delete(webhook));
+        requireFreshProof(request);
+        const webhook = await deleteWebhook(getPlace(request, params.id), deps);
         deps.deleted();
         return { data: { id: webhook.uid, deleted: true } };
       },
@@ -173,6 +175,7 @@ export function webhookRoutes(deps: WebhookDeps) {
     .post(
       "/:id/rotate-secret",
       async ({ request, params, body }) => {
+        requireFreshProof(request);
         const rotated = await rotateSecret(getPlace(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
         return { data: withSecret(rotated) };
       },
@@ -231,7 +234,7 @@ export function webhookRoutes(deps: WebhookDeps) {
 }
 
 function getPlace(request: Request, id: string): Place {
-  return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
+  return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase(), request };
 }
 
 function withSecret({ webhook, secret }: WithSecret): typeof WebhookWithSecret.static {

@@ -26,6 +26,8 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
           const createdAt = deps.clock.now();
           const balance = changeCredits({ workspaceId: workspace.id, kind: "grant", amount, note, createdAt }, deps);
           if (balance === null) throw belowZero(workspace.smsCredits);
+          const detail = { amount, balance, note };
+          deps.recordAudit({ workspaceId: workspace.id, request, action: "credits.granted", target: null, detail });
           return { workspaceId: workspace.uid, amount, balance, note, createdAt: toIsoTime(createdAt) };
         });
         deps.log.event("credits.granted", {

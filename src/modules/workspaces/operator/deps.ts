@@ -3,6 +3,7 @@
 import type { Context } from "../../../platform/context.ts";
 import type { ListPages } from "../../../platform/http/pagination.ts";
 import type { InstanceSettings } from "../../../platform/db/instance-settings.ts";
+import type { RecordAudit } from "../../audit/record.ts";
 import type { KeyStore } from "../../api-keys/store.ts";
 import type { EmailStore } from "../../emails/store/store.ts";
 import type { UsageStore } from "../../plans/store.ts";
@@ -20,6 +21,7 @@ export interface OperatorWorkspaceDeps
   emails: EmailStore;
   settings: InstanceSettings;
   planNames: string[];
+  recordAudit: RecordAudit;
   /** Inside the transaction that lifts a block for its rates: they start again. */
   forgetRates: (workspaceId: number) => void;
   /** After the commit: the workspace's queue is held, or is not. */

@@ -1,5 +1,5 @@
 import { Elysia } from "elysia";
-import { operatorCaller } from "../../../platform/http/auth.ts";
+import { operatorCaller, requireFreshProof } from "../../../platform/http/auth.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { insertKey } from "../../api-keys/create.ts";
@@ -16,10 +16,11 @@ export function operatorKeyRoutes(deps: OperatorWorkspaceDeps) {
       "/workspaces/:id/keys",
       async ({ request, params, body, set }) => {
         operatorCaller(request);
+        requireFreshProof(request);
         const { uid, key } = await deps.commit(() => {
           const workspace = findWorkspace(params.id, deps);
-          const request_ = { workspaceId: workspace.id, name: body.name, domain: null };
-          return { uid: workspace.uid, key: insertKey(request_, deps) };
+          const wanted = { workspaceId: workspace.id, name: body.name, domain: null, request };
+          return { uid: workspace.uid, key: insertKey(wanted, deps) };
         });
         deps.log.event("key.created", { workspace: uid, id: key.id });
         set.status = 201;
@@ -41,8 +42,12 @@ export function operatorKeyRoutes(deps: OperatorWorkspaceDeps) {
       "/key/rotate",
       async ({ request }) => {
         operatorCaller(request);
+        requireFreshProof(request);
         const { key, hash } = createKey(deps.random);
-        await deps.commit(() => deps.settings.set("operator_key_hash", hash));
+        await deps.commit(() => {
+          deps.settings.set("operator_key_hash", hash);
+          deps.recordAudit({ workspaceId: null, request, action: "operator_key.rotated", target: null });
+        });
         deps.log.event("operator_key.rotated");
         return { data: { operatorKey: key } };
       },

@@ -2,7 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { type AnyElysia, Elysia } from "elysia";
-import { operatorCaller } from "../../../platform/http/auth.ts";
+import { operatorCaller, requireFreshProof } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
@@ -65,7 +65,11 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
       async ({ request, params, body }) => {
         operatorCaller(request);
         if (body.plan !== undefined) requirePlan(body.plan, deps.planNames);
-        const changed = await deps.commit(() => deps.workspaces.update(findWorkspace(params.id, deps).id, body));
+        const changed = await deps.commit(() => {
+          const before = findWorkspace(params.id, deps);
+          auditChange(before, body, request, deps);
+          return deps.workspaces.update(before.id, body);
+        });
         const { uid, name, plan, smsFolding, smsPriority } = changed;
         deps.log.event("workspace.changed", { workspace: uid, name, plan, smsFolding, smsPriority });
         return { data: showWorkspace(changed, deps) };
@@ -86,8 +90,12 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
       "/:id",
       async ({ request, params }) => {
         operatorCaller(request);
+        requireFreshProof(request);
         const { uid, domainIds } = await deps.commit(() => {
           const workspace = findWorkspace(params.id, deps);
+          const [target, detail] = [workspace.name, { id: workspace.uid }];
+          // Of the instance: what is the workspace's own goes with it.
+          deps.recordAudit({ workspaceId: null, request, action: "workspace.deleted", target, detail });
           return { uid: workspace.uid, domainIds: deleteWorkspace(workspace.id, deps) };
         });
         deps.log.event("workspace.deleted", { workspace: uid });
@@ -114,6 +122,8 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
         const blocked = await deps.commit(() => {
           const { id, blockedAt } = findWorkspace(params.id, deps);
           const blockReason = body.reason ?? null;
+          const detail = { reason: blockReason, hold: isHeld };
+          deps.recordAudit({ workspaceId: id, request, action: "workspace.blocked", target: null, detail });
           return deps.workspaces.update(id, { blockedAt: blockedAt ?? deps.clock.now(), blockReason, isHeld });
         });
         deps.log.event("workspace.blocked", { workspace: blocked.uid, hold: isHeld, reason: blocked.blockReason });
@@ -139,6 +149,7 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
         operatorCaller(request);
         const unblocked = await deps.commit(() => {
           const { id, rateBlockedAt } = findWorkspace(params.id, deps);
+          deps.recordAudit({ workspaceId: id, request, action: "workspace.unblocked", target: null });
           if (rateBlockedAt !== null) deps.forgetRates(id);
           const none = { blockedAt: null, blockReason: null, isHeld: false };
           return deps.workspaces.update(id, { ...none, rateBlockedAt: null, rateBlockReason: null });
@@ -159,6 +170,19 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
         }),
       },
     );
+}
+
+/** Of each changed member what it was and what it is. */
+function auditChange(
+  before: WorkspaceRow,
+  change: typeof WorkspaceChange.static,
+  request: Request,
+  { recordAudit }: OperatorWorkspaceDeps,
+): void {
+  const changed = (Object.keys(change) as (keyof typeof change)[]).filter((name) => before[name] !== change[name]);
+  if (changed.length === 0) return;
+  const detail = Object.fromEntries(changed.map((name) => [name, { before: before[name], after: change[name] }]));
+  recordAudit({ workspaceId: before.id, request, action: "workspace.changed", target: null, detail });
 }
 
 /** A workspace as the operator sees it, with what it uses now. */

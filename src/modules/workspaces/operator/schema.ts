@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { SMS_FOLDINGS, SMS_PRIORITIES } from "../../../platform/db/schema/schema.ts";
 import { choice, integer, checkLine, nullable, objectWith, text } from "../../../platform/http/request-schemas.ts";
 import { KeyCreate } from "../../api-keys/schema.ts";
-import { planName, workspaceName } from "../schema.ts";
+import { planName, SenderId, workspaceName } from "../schema.ts";
 import { senderKind } from "../sender-kind.ts";
 import { named, namedObject, bodyObject } from "../../../platform/http/openapi.ts";
 import { dateTime, identifier, oneOf, orNull } from "../../../platform/http/answer-schemas.ts";
@@ -17,13 +17,6 @@ const MAX_SENDER_ID = 20;
 const id = identifier();
 const time = dateTime();
 const closed = { additionalProperties: false };
-
-/** A name or number that the workspace's SMS may come from. */
-export const SenderId = namedObject("SenderId", {
-  name: Type.String(),
-  isDefault: Type.Boolean({ description: "Whether SMS without a `from` come from it." }),
-  priority: orNull(oneOf(SMS_PRIORITIES), "The priority of SMS from it; null: the workspace's."),
-});
 
 const folding = choice(
   SMS_FOLDINGS,

@@ -7,7 +7,8 @@ import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
-import { DeletedSenderId, SenderId, SenderIdCreate } from "./schema.ts";
+import { SenderId } from "../schema.ts";
+import { DeletedSenderId, SenderIdCreate } from "./schema.ts";
 import { addSenderId, removeSenderId } from "../sender-store.ts";
 
 const MAX_ASKED = 100;
@@ -21,7 +22,10 @@ export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
         const { uid, name, isDefault, priority, isNew } = await deps.commit(() => {
           const { id: workspaceId, uid: workspace } = findWorkspace(params.id, deps);
           const given = { isDefault: false, ...body, workspaceId, now: deps.clock.now() };
-          return { uid: workspace, ...addSenderId(given, deps.senderIds) };
+          const added = addSenderId(given, deps.senderIds);
+          const action = added.isNew ? "sender_id.added" : "sender_id.changed";
+          deps.recordAudit({ workspaceId, request, action, target: body.name });
+          return { uid: workspace, ...added };
         });
         deps.log.event(isNew ? "sender_id.added" : "sender_id.changed", { workspace: uid, name, isDefault, priority });
         set.status = isNew ? 201 : 200;
@@ -48,6 +52,7 @@ export function senderIdRoutes(deps: OperatorWorkspaceDeps) {
         const uid = await deps.commit(() => {
           const { id: workspaceId, uid: workspace } = findWorkspace(params.id, deps);
           if (!removeSenderId(workspaceId, name, deps.senderIds)) throw noSuchSenderId();
+          deps.recordAudit({ workspaceId, request, action: "sender_id.deleted", target: name });
           return workspace;
         });
         deps.log.event("sender_id.deleted", { workspace: uid, name });

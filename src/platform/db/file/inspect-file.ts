@@ -41,19 +41,6 @@ export function readContents(sqlite: Pick<Database, "query">) {
   };
 }
 
-/**
- * Inside a transaction, in a database of an earlier time, before anything is sent from it: messages that wait in it may
- * have been sent since, and are possible duplicates when they are sent again. No store may have cached a row yet.
- */
-export function markWaitingUncertain(sqlite: Pick<Database, "run">): void {
-  sqlite.run("UPDATE email SET possible_duplicate = 1 WHERE id IN (SELECT id FROM email_queue)");
-  sqlite.run(
-    "UPDATE sms_message SET possible_duplicate = 1 WHERE id IN (SELECT message_id FROM sms_segment WHERE state = 'ready')",
-  );
-  // As if each had been sent a second time: one more lost response gives it up.
-  sqlite.run("UPDATE sms_segment SET resends = MAX(resends, 1) WHERE state = 'ready'");
-}
-
 export type DatabaseMarks = ReturnType<typeof readMarks>;
 
 /** Read quickly from a database, also from one in use, to be compared with a restored copy of it. */

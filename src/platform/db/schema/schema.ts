@@ -87,6 +87,9 @@ export const ENDED_STATUSES = [
 /** What the email row itself says; `sending` and `delivery_delayed` follow from its queue row. */
 export const STORED_STATUSES = ["queued", ...ENDED_STATUSES] as const;
 
+/** The `workspaceId` of pombo's own mail: no workspace has it. */
+export const SYSTEM_WORKSPACE_ID = 0;
+
 export const emails = sqliteTable("email", {
   id: integer().primaryKey(),
   uid: text().notNull(),

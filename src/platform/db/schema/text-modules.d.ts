@@ -7,3 +7,8 @@ declare module "*.example.toml" {
   const text: string;
   export default text;
 }
+
+declare module "*.txt" {
+  const text: string;
+  export default text;
+}

@@ -30,6 +30,10 @@ const ROWS: Record<string, string> = {
     VALUES ('i{w}', {w}, 'r', '+258841234567', '84000', 'x', 1, 0)`,
   webhook:
     "(uid, workspace_id, url, events, is_enabled, secret, created_at) VALUES ('h{w}', {w}, 'https://x/', '[]', 1, x'00', 0)",
+  membership: "VALUES ({w}, (SELECT id FROM user), 'owner', 0)",
+  invitation: `(uid, workspace_id, email, role, hash, created_at, expires_at)
+    VALUES ('t{w}', {w}, 'ana@example.com', 'member', 'h{w}', 0, 9)`,
+  audit: "(uid, workspace_id, actor, action, created_at) VALUES ('a{w}', {w}, 'operator', 'key.created', 0)",
   event: "(uid, workspace_id, type, resource, body, created_at) VALUES ('v{w}', {w}, 'x', 'x', '{}', 0)",
   lane: "(id, workspace_id, destination) VALUES ({w}, {w}, 'example.com')",
   email: `(id, uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient, recipient_address, subject,
@@ -47,6 +51,7 @@ const HANGING: Record<string, string> = {
 
 function start(of: TemporaryDatabase = temporaryDatabase()) {
   const { sqlite } = of.db;
+  sqlite.run("INSERT OR IGNORE INTO user (uid, email, name, created_at) VALUES ('p', 'ana@example.com', 'Ana', 0)");
   const clock = fakeClock();
   const forgotten: number[] = [];
   const events: string[] = [];

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { AppError } from "../../../../src/platform/errors.ts";
 import {
+  requireFreshProof,
+  requireStillSignedIn,
   requireStillValid,
   authenticate,
   type Caller,
   getCaller,
   operatorCaller,
+  personCaller,
   getOwner,
   wholeWorkspaceCaller,
   workspaceCaller,
@@ -32,7 +35,7 @@ function visit(
     looked.push(asked);
     return asked === KEY ? caller : null;
   };
-  authenticate(request, verify, { isOpen: () => isOpen, isForOperator: () => true });
+  authenticate(request, verify, { isOpen: () => isOpen, isForOperator: () => true, findPerson: () => null });
   return { request, looked };
 }
 
@@ -57,14 +60,18 @@ describe("a request under /api/", () => {
       method: "GET",
       headers: new Headers({ "x-api-key": KEY }),
     } as Request;
-    authenticate(request, (key) => (key === KEY ? CALLER : null), { isOpen: () => false, isForOperator: () => true });
+    authenticate(request, (key) => (key === KEY ? CALLER : null), {
+      isOpen: () => false,
+      isForOperator: () => true,
+      findPerson: () => null,
+    });
     expect(getCaller(visit({ key: ` ${KEY}\t` }).request)).toEqual(CALLER);
   });
 
   const bring = (headers: Record<string, string>) => {
     const request = new Request("http://localhost/api/v1/emails", { headers });
     const verify = (key: string) => (key === KEY ? CALLER : null);
-    authenticate(request, verify, { isOpen: () => false, isForOperator: () => true });
+    authenticate(request, verify, { isOpen: () => false, isForOperator: () => true, findPerson: () => null });
     return request;
   };
 
@@ -108,9 +115,11 @@ describe("a request under /api/", () => {
       looked.push(asked);
       return CALLER;
     };
-    expect(refusal(() => authenticate(request, verify, { isOpen: () => false, isForOperator: () => true }))).toBe(
-      "INVALID_API_KEY",
-    );
+    expect(
+      refusal(() =>
+        authenticate(request, verify, { isOpen: () => false, isForOperator: () => true, findPerson: () => null }),
+      ),
+    ).toBe("INVALID_API_KEY");
     expect(looked).toEqual([]);
   });
 
@@ -182,5 +191,48 @@ describe("what a key may do", () => {
     const { request } = visit({ path: "/sandbox/texts", method: "POST", key: null });
     expect(getOwner(request)).toBe("anonymous");
     expect(getOwner(visit().request)).toBe("workspace 2");
+  });
+});
+
+describe("a person's request", () => {
+  const PERSON = { kind: "person", userId: 1, sessionId: 2, isOperator: false, hasFreshProof: true } as const;
+  const MEMBER = { ...PERSON, kind: "member", workspaceId: 3, role: "viewer" } as const;
+
+  /** Admitted as the first of `found`, and found as the next at each further look. */
+  function signedIn(...found: (Caller | null)[]): Request {
+    const request = new Request("http://localhost/api/v1/emails");
+    const findPerson = () => found.shift() ?? null;
+    authenticate(request, () => null, { isOpen: () => false, isForOperator: () => true, findPerson });
+    return request;
+  }
+
+  test("speaks for the workspace that it names, and for no other", () => {
+    expect(wholeWorkspaceCaller(signedIn(MEMBER))).toEqual({ workspaceId: 3, domainId: null });
+    expect(refusal(() => wholeWorkspaceCaller(signedIn(PERSON)))).toBe("API_KEY_RESTRICTED");
+    expect(refusal(() => personCaller(signedIn(MEMBER)))).toBe("API_KEY_RESTRICTED");
+    expect(personCaller(signedIn(PERSON))).toEqual(PERSON);
+  });
+
+  test("is the operator's only when that person is one", () => {
+    expect(refusal(() => operatorCaller(signedIn(PERSON)))).toBe("API_KEY_RESTRICTED");
+    expect(() => operatorCaller(signedIn({ ...PERSON, isOperator: true }))).not.toThrow();
+    expect(refusal(() => operatorCaller(signedIn({ ...MEMBER, role: "operator" })))).toBe("API_KEY_RESTRICTED");
+  });
+
+  test("needs a fresh proof for what is dangerous; a key does not", () => {
+    expect(refusal(() => requireFreshProof(signedIn({ ...MEMBER, hasFreshProof: false })))).toBe("PROOF_REQUIRED");
+    expect(() => requireFreshProof(signedIn(MEMBER))).not.toThrow();
+    expect(() => requireFreshProof(visit().request)).not.toThrow();
+  });
+
+  test("ends with the session, the membership, or another role", () => {
+    expect(() => requireStillSignedIn(signedIn(MEMBER, MEMBER))).not.toThrow();
+    expect(refusal(() => requireStillSignedIn(signedIn(MEMBER, { ...MEMBER, role: "admin" })))).toBe("ROLE_REQUIRED");
+    expect(refusal(() => requireStillValid(signedIn(MEMBER, null), () => null))).toBe("ROLE_REQUIRED");
+  });
+
+  test("has a budget of bodies with its workspace, or of its own", () => {
+    expect(getOwner(signedIn(MEMBER))).toBe("workspace 3");
+    expect(getOwner(signedIn(PERSON))).toBe("user 1");
   });
 });

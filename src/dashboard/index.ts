@@ -1,0 +1,2 @@
+// The dashboard: pages for people over the same API.
+export { dashboardRoutes } from "./routes.ts";

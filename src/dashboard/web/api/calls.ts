@@ -1,0 +1,83 @@
+// The calls of the API that the dashboard makes, typed by the schemas that the server checks. A test holds each line against the OpenAPI document.
+
+import type { Static, TSchema } from "@sinclair/typebox";
+import type { CreatedKey, KeyCreate, KeyInList } from "../../../modules/api-keys/schema.ts";
+import type { AuditRecord } from "../../../modules/audit/schema.ts";
+import type { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "../../../modules/domains/schema.ts";
+import type {
+  Accepted,
+  EmailInListWithStatus,
+  EmailPageMeta,
+  EmailQuery,
+  EmailRecord,
+  EmailRecordWithHint,
+  EmailSend,
+  TimelineEntry,
+} from "../../../modules/emails/api/schema.ts";
+import type {
+  Invitation,
+  InvitationCreate,
+  InvitationWithLink,
+  Member as WorkspaceMember,
+  MemberChange,
+} from "../../../modules/members/schema.ts";
+import type { UsageReport } from "../../../modules/plans/schema.ts";
+import type { OwnWorkspace } from "../../../modules/workspaces/schema.ts";
+import type { Deleted } from "../../../platform/http/openapi.ts";
+import type { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
+import type { AccountCalls } from "./account-calls.ts";
+
+/** Read page by page, each behind the cursor of the one before. */
+interface List<Item extends TSchema> {
+  query: Static<typeof CursorQuery>;
+  data: Static<Item>[];
+  meta: Static<typeof CursorMeta>;
+}
+
+/** One call a line: `"METHOD /path/:param": { body, query, data, meta }`, each the schema that the document names. */
+export interface Calls extends AccountCalls {
+  "GET /api/v1/workspace": { data: Static<typeof OwnWorkspace> };
+  "GET /api/v1/workspace/usage": { data: Static<typeof UsageReport> };
+  "GET /api/v1/auth/keys": List<typeof KeyInList>;
+  "POST /api/v1/auth/keys": { body: Static<typeof KeyCreate>; data: Static<typeof CreatedKey> };
+  "DELETE /api/v1/auth/keys/:id": { data: Static<typeof Deleted> };
+  "GET /api/v1/domains": List<typeof DomainInList>;
+  "GET /api/v1/domains/:id": { data: Static<typeof DomainRecord> };
+  "POST /api/v1/domains": { body: Static<typeof DomainCreate>; data: Static<typeof DomainWithDns> };
+  "POST /api/v1/domains/:id/verification-checks": { data: Static<typeof DomainWithDns> };
+  "GET /api/v1/emails": {
+    query: Static<typeof EmailQuery>;
+    data: Static<typeof EmailInListWithStatus>[];
+    meta: Static<typeof EmailPageMeta>;
+  };
+  "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
+  "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
+  "GET /api/v1/emails/:id/events": { data: Static<typeof TimelineEntry>[] };
+  "POST /api/v1/emails/:id/cancel": { data: Static<typeof EmailRecordWithHint> };
+  "POST /api/v1/emails/:id/retry": { data: Static<typeof EmailRecordWithHint> };
+  "GET /api/v1/workspace/members": List<typeof WorkspaceMember>;
+  "PATCH /api/v1/workspace/members/:id": { body: Static<typeof MemberChange>; data: Static<typeof WorkspaceMember> };
+  "DELETE /api/v1/workspace/members/:id": { data: Static<typeof Deleted> };
+  "GET /api/v1/workspace/invitations": List<typeof Invitation>;
+  "POST /api/v1/workspace/invitations": {
+    body: Static<typeof InvitationCreate>;
+    data: Static<typeof InvitationWithLink>;
+  };
+  "POST /api/v1/workspace/invitations/:id/resend": { data: Static<typeof InvitationWithLink> };
+  "DELETE /api/v1/workspace/invitations/:id": { data: Static<typeof Deleted> };
+  "GET /api/v1/workspace/audit": List<typeof AuditRecord>;
+}
+
+export type Call = keyof Calls;
+type Member<C extends Call, Name extends string> = Calls[C] extends Record<Name, infer Value> ? Value : undefined;
+export type Body<C extends Call> = Member<C, "body">;
+export type Query<C extends Call> = Member<C, "query">;
+export type Data<C extends Call> = Member<C, "data">;
+export type Meta<C extends Call> = Member<C, "meta">;
+
+type Names<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer Others}`
+    ? Name | Names<Others>
+    : Rest
+  : never;
+export type Params<C extends Call> = Names<C>;

@@ -1,0 +1,9 @@
+// Pages of a workspace.
+
+export const workspace = {
+  home: "Home",
+  emails: "Emails",
+  keys: "API keys",
+  members: "Members",
+  audit: "Audit log",
+};

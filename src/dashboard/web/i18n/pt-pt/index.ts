@@ -1,0 +1,9 @@
+// Português de Portugal, Moçambique e Angola.
+import type { Messages } from "../translation.ts";
+import { account } from "./account.ts";
+import { common, errors, roles, shell } from "./common.ts";
+import { entrance } from "./entrance.ts";
+import * as pages from "./pages.ts";
+import { workspace } from "./workspace.ts";
+
+export const ptPt: Messages = { common, errors, roles, shell, entrance, account, workspace, ...pages };

@@ -1,0 +1,9 @@
+import type { Messages } from "../translation.ts";
+
+export const workspace: Messages["workspace"] = {
+  home: "Início",
+  emails: "Emails",
+  keys: "Chaves da API",
+  members: "Membros",
+  audit: "Registo de auditoria",
+};

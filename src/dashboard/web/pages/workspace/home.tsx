@@ -1,0 +1,73 @@
+// The start of a workspace: is mail flowing, what needs me, and the first steps.
+
+import {
+  Card,
+  type Data,
+  ErrorNotice,
+  LinkButton,
+  Loading,
+  Page,
+  t,
+  useCall,
+  useState,
+  workspacePath,
+} from "../../kit.ts";
+import { DomainDialog } from "./parts/domain-dialog.tsx";
+import { EmailTable } from "./parts/email-table.tsx";
+import { FirstSteps } from "./parts/first-steps.tsx";
+import { Flow } from "./parts/flow.tsx";
+import { Needs } from "./parts/needs.tsx";
+import { findStatus } from "./parts/status.tsx";
+import { Usage } from "./parts/usage.tsx";
+
+const LATEST = 5;
+
+export function Home() {
+  const words = t().home;
+  const workspace = useCall("GET /api/v1/workspace");
+  const usage = useCall("GET /api/v1/workspace/usage");
+  const domains = useCall("GET /api/v1/domains", { query: { limit: "100" } });
+  const emails = useCall("GET /api/v1/emails", { query: { limit: String(LATEST), include: "status" } });
+  const [domain, showDomain] = useState<string | null>(null);
+  const [wasNew, setNew] = useState(false);
+  const all = [workspace, usage, domains, emails];
+  const failed = all.find(({ error }) => error !== null);
+  if (
+    workspace.data === undefined ||
+    usage.data === undefined ||
+    domains.data === undefined ||
+    emails.data === undefined
+  )
+    return (
+      <Page title={words.title}>
+        {failed?.error ? (
+          <ErrorNotice error={failed.error} retry={() => all.forEach(({ reload }) => reload())} />
+        ) : (
+          <Loading />
+        )}
+      </Page>
+    );
+  const isNew = isFirstMail(emails.data, emails.meta?.total ?? 0);
+  // The last tick is seen: the steps stay until the page is left.
+  if (isNew && !wasNew) setNew(true);
+  const state = { workspace: workspace.data, usage: usage.data, domains: domains.data, emails: emails.data };
+  return (
+    <Page title={workspace.data.name}>
+      <Flow {...state} />
+      <Needs {...state} isNew={isNew} showDomain={showDomain} />
+      {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.data.usage.apiKeys > 0} showDomain={showDomain} />}
+      {emails.data.length > 0 && (
+        <Card title={words.latest} actions={<LinkButton href={workspacePath("emails")}>{words.latestAll}</LinkButton>}>
+          <EmailTable emails={emails.data} />
+        </Card>
+      )}
+      <Usage usage={usage.data} />
+      {domain !== null && <DomainDialog id={domain} close={() => showDomain(null)} />}
+    </Page>
+  );
+}
+
+/** Nothing was delivered yet, and little was tried. */
+function isFirstMail(emails: Data<"GET /api/v1/emails">, total: number): boolean {
+  return total <= LATEST && !emails.some(({ id, status }) => ["delivered", "sent"].includes(findStatus(id, status)));
+}

@@ -1,0 +1,64 @@
+// How much of the plan is used.
+
+import { Card, type Data, formatNumber, t } from "../../../kit.ts";
+
+/** -1: there is no limit. */
+const UNLIMITED = -1;
+
+export function Usage({ usage: { plan, usage, limits } }: { usage: Data<"GET /api/v1/workspace/usage"> }) {
+  const words = t().home;
+  return (
+    <Card title={words.usage} intro={words.usagePlan(plan)}>
+      <dl class="meters">
+        <Meter label={words.usageToday} used={usage.emailsToday} limit={limits.emailsPerDay} />
+        <Meter label={words.usageMonth} used={usage.emailsThisMonth} limit={limits.emailsPerMonth} />
+        <Meter label={words.usageDomains} used={usage.domains} limit={limits.domains} />
+        <Meter label={words.usageKeys} used={usage.apiKeys} limit={limits.apiKeys} />
+        <Meter label={words.usageMembers} used={usage.members} limit={limits.members} />
+        <Meter label={words.usageStorage} used={usage.storageBytes} limit={limits.storageBytes} format={formatBytes} />
+      </dl>
+    </Card>
+  );
+}
+
+interface MeterProps {
+  label: string;
+  used: number;
+  limit: number;
+  format?: (value: number) => string;
+}
+
+function Meter({ label, used, limit, format = (value) => formatNumber(value) }: MeterProps) {
+  const words = t().home;
+  const isLimited = limit !== UNLIMITED;
+  return (
+    <div class="meter">
+      <dt>{label}</dt>
+      <dd>
+        <strong>{format(used)}</strong>{" "}
+        <span class="soft small">{isLimited ? words.usageOf(format(limit)) : words.usageUnlimited}</span>
+        {isLimited && (
+          <meter
+            aria-label={label}
+            value={Math.min(used, limit)}
+            max={Math.max(limit, 1)}
+            high={Math.max(limit, 1) * 0.8}
+          />
+        )}
+      </dd>
+    </div>
+  );
+}
+
+const UNITS = ["kilobyte", "megabyte", "gigabyte", "terabyte"];
+
+function formatBytes(bytes: number): string {
+  const thousands = Math.floor(Math.log10(Math.max(bytes, 1)) / 3);
+  const power = Math.min(UNITS.length, Math.max(1, thousands));
+  return formatNumber(bytes / 1_000 ** power, {
+    style: "unit",
+    unit: UNITS[power - 1],
+    unitDisplay: "short",
+    maximumFractionDigits: 1,
+  });
+}

@@ -1,0 +1,194 @@
+// The live stream of a workspace: one a browser, opened by one of its tabs, which tells the others.
+
+import { signal } from "@preact/signals";
+import { buildScope, readError, send } from "../api/client.ts";
+import { readEvents, type ServerEvent } from "../api/event-stream.ts";
+import { invalidate } from "./resource.ts";
+import { loadMe } from "./session.ts";
+
+/** The newest status that the stream told of an email, by its id. */
+export const emailStatuses = signal<Readonly<Record<string, string>>>({});
+
+const WORKSPACE = "/api/v1/workspace";
+const USAGE = "/api/v1/workspace/usage";
+const AUDIT = "/api/v1/workspace/audit";
+
+/** What a change of each kind makes out of date. */
+const PATHS: Record<string, string[]> = {
+  emails: ["/api/v1/emails", USAGE, WORKSPACE],
+  sms: ["/api/v1/sms", USAGE],
+  domains: ["/api/v1/domains", USAGE, AUDIT],
+  keys: ["/api/v1/auth/keys", USAGE, AUDIT],
+  members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", USAGE, AUDIT],
+  workspace: [WORKSPACE, USAGE, AUDIT],
+};
+const ALL = ["/api/"];
+
+const MAX_IDS = 100;
+/** Lists are asked for again at most so often, however much changes. */
+const REFRESH_MS = 2_500;
+const RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+
+type Message =
+  | { kind: "event"; event: ServerEvent }
+  /** The emails on the screen of a tab. */
+  | { kind: "ids"; tab: string; ids: string[] }
+  /** A tab that just took the stream over asks for them. */
+  | { kind: "who" }
+  /** The stream is open again: what changed meanwhile is not known. */
+  | { kind: "again" };
+
+const tab = crypto.randomUUID();
+let channel: BroadcastChannel | null = null;
+/** Emails on this tab's screen, with how many components show each. */
+const followed = new Map<string, number>();
+/** Of all tabs; used by the one that has the stream. */
+const idsOfTabs = new Map<string, string[]>();
+let restart: (() => void) | null = null;
+
+/** Hears of the statuses of these emails until the returned function is called. */
+export function followEmails(ids: string[]): () => void {
+  const count = (by: 1 | -1) => {
+    for (const id of ids) {
+      const left = (followed.get(id) ?? 0) + by;
+      if (left > 0) followed.set(id, left);
+      else followed.delete(id);
+    }
+    announce();
+  };
+  count(1);
+  return () => count(-1);
+}
+
+/** Follows a workspace until the returned function is called. */
+export function startLive(workspace: string): () => void {
+  const stop = new AbortController();
+  const name = `pombo-live-${workspace}`;
+  channel = new BroadcastChannel(name);
+  channel.addEventListener("message", ({ data }: MessageEvent<Message>) => hear(data));
+  announce();
+  const lead = () => readUntilStopped(stop.signal);
+  // The lock is free when the tab that has it is closed.
+  void navigator.locks.request(name, { signal: stop.signal }, lead).catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+  });
+  return () => {
+    tell({ kind: "ids", tab, ids: [] });
+    stop.abort();
+    channel?.close();
+    channel = null;
+    idsOfTabs.clear();
+  };
+}
+
+function tell(message: Message): void {
+  // oxlint-disable-next-line require-post-message-target-origin -- a channel has one origin, its own
+  channel?.postMessage(message);
+}
+
+/** Tells the other tabs, and itself. */
+function announce(): void {
+  const message: Message = { kind: "ids", tab, ids: [...followed.keys()] };
+  tell(message);
+  hear(message);
+}
+
+function hear(message: Message): void {
+  switch (message.kind) {
+    case "event":
+      return take(message.event);
+    case "again":
+      return refresh(ALL);
+    case "who":
+      return tell({ kind: "ids", tab, ids: [...followed.keys()] });
+    case "ids": {
+      const before = collectIds();
+      idsOfTabs.set(message.tab, message.ids);
+      if (collectIds() !== before) restart?.();
+    }
+  }
+}
+
+function collectIds(): string {
+  return [...new Set([...idsOfTabs.values()].flat())].slice(0, MAX_IDS).toSorted().join(",");
+}
+
+async function readUntilStopped(stop: AbortSignal): Promise<void> {
+  tell({ kind: "who" });
+  let retryMs = RETRY_MS;
+  let wasOpen = false;
+  while (!stop.aborted) {
+    const changed = new AbortController();
+    restart = () => void setTimeout(() => changed.abort(), 300);
+    try {
+      await readStream(AbortSignal.any([stop, changed.signal]), () => {
+        if (wasOpen && retryMs > 0) share({ kind: "again" });
+        wasOpen = true;
+        retryMs = RETRY_MS;
+      });
+    } catch {
+      // A server that is away, or too many streams: it is tried again.
+    }
+    if (changed.signal.aborted) retryMs = 0;
+    await wait(retryMs, stop);
+    if (retryMs > 0) retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+  }
+  restart = null;
+}
+
+async function readStream(stop: AbortSignal, opened: () => void): Promise<void> {
+  const ids = collectIds();
+  const url = `/api/v1/workspace/live${ids === "" ? "" : `?ids=${ids}`}`;
+  const response = await send(url, { headers: buildScope(url), credentials: "same-origin", signal: stop });
+  if (!response.ok || response.body === null) {
+    const error = await readError(response);
+    // 404: of a workspace that one is not, or no longer, a member of.
+    if ([401, 403, 404].includes(error.status)) void loadMe();
+    await wait((error.retryAfterS ?? 0) * 1_000, stop);
+    throw error;
+  }
+  opened();
+  for await (const event of readEvents(response.body)) share({ kind: "event", event });
+}
+
+function share(message: Message): void {
+  tell(message);
+  hear(message);
+}
+
+function take({ name, data }: ServerEvent): void {
+  if (name === "ended") void loadMe();
+  else if (name === "email") {
+    const { id, status } = data as { id: string; status: string };
+    emailStatuses.value = { ...emailStatuses.value, [id]: status };
+  } else if (name === "changed") refresh(Object.keys(data as object).flatMap((kind) => PATHS[kind] ?? []));
+}
+
+const outdated = new Set<string>();
+let isWaiting = false;
+
+/** At once, and then as seldom as it should be; a tab that nobody sees waits until it is seen. */
+function refresh(paths: string[]): void {
+  for (const path of paths) outdated.add(path);
+  if (isWaiting || outdated.size === 0 || document.hidden) return;
+  invalidate(...outdated);
+  outdated.clear();
+  isWaiting = true;
+  setTimeout(() => {
+    isWaiting = false;
+    refresh([]);
+  }, REFRESH_MS);
+}
+
+document.addEventListener("visibilitychange", () => refresh([]));
+
+function wait(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    stop.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

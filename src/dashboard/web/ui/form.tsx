@@ -1,0 +1,77 @@
+// Forms: the browser keeps what is typed, and each error of the API stands at its field.
+
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, type ErrorItem } from "../api/client.ts";
+import { ErrorNotice } from "./page.tsx";
+
+export type FormValues = Record<string, string>;
+
+export interface FormState {
+  isBusy: boolean;
+  error: ApiError | null;
+  submit: (values: FormValues) => void;
+}
+
+/** `work` throws ApiError for what the form shows. */
+export function useForm(work: (values: FormValues) => Promise<void>): FormState {
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async (values: FormValues) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await work(values);
+    } catch (caught) {
+      if (!(caught instanceof ApiError)) throw caught;
+      setError(caught);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { isBusy, error, submit: (values) => void run(values) };
+}
+
+interface FormContext {
+  error: ApiError | null;
+  /** The fields that are there, so that other errors stand above the buttons. */
+  fields: Set<string>;
+}
+
+const Context = createContext<FormContext>({ error: null, fields: new Set() });
+
+/** The errors of a field. */
+export function useFieldErrors(name: string): ErrorItem[] {
+  const { error, fields } = useContext(Context);
+  fields.add(name);
+  return error?.items.filter((item) => item.field === name) ?? [];
+}
+
+export function Form({ state, children, label }: { state: FormState; children: ComponentChildren; label?: string }) {
+  const form = useRef<HTMLFormElement>(null);
+  const fields = useRef(new Set<string>());
+  const { error } = state;
+  useEffect(() => {
+    if (error !== null) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [error]);
+  const rest = error?.items.filter(({ field }) => field === undefined || !fields.current.has(field)) ?? [];
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (form.current === null || state.isBusy) return;
+    const values = Array.from(new FormData(form.current), ([name, value]) => [
+      name,
+      typeof value === "string" ? value : "",
+    ]);
+    state.submit(Object.fromEntries(values) as FormValues);
+  };
+  return (
+    <Context.Provider value={{ error, fields: fields.current }}>
+      <form ref={form} class="form" onSubmit={submit} noValidate aria-label={label}>
+        {children}
+        {error !== null && rest.length > 0 && (
+          <ErrorNotice error={new ApiError(error.status, rest, error.retryAfterS)} />
+        )}
+      </form>
+    </Context.Provider>
+  );
+}

@@ -1,0 +1,33 @@
+// Which routes are the operator's.
+import { expect, test } from "bun:test";
+import { operatorAccountRoutes } from "../../../src/modules/accounts/operator-routes.ts";
+import { createDomains } from "../../../src/modules/domains/index.ts";
+import { createInboundMail } from "../../../src/modules/inbound-mail/index.ts";
+import { createRecipients } from "../../../src/modules/recipients/index.ts";
+import { createSuppressions } from "../../../src/modules/suppressions/index.ts";
+import { createWorkspaces } from "../../../src/modules/workspaces/index.ts";
+import { createOperatorRoutes } from "../../../src/server/modules.ts";
+import { linkRoutes, linkTestRoutes } from "../../../src/modules/sms/api/operator-routes.ts";
+import { startInstance } from "../../support/fakes/instance.ts";
+
+test("the operator's rooms are all that is under their path, and nothing else, for the commands that use them alone", async () => {
+  await using pombo = await startInstance();
+  const { paths } = (await pombo.operator.call("GET", "/api/v1/openapi.json")).body;
+  const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
+  const none = {} as never;
+  const config = { email: {}, inbound: {}, plans: {} } as never;
+  const sms = { operatorRoutes: () => [linkRoutes(none), linkTestRoutes({ tests: none, numbering: none })] };
+  const inboundMail = createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never);
+  const domains = createDomains(none, none, config, none);
+  const workspaces = createWorkspaces(none, none, config, none);
+  const [suppressions, recipients] = [createSuppressions(none, none, none), createRecipients(none, none, none)];
+  const accounts = { operatorRoutes: () => operatorAccountRoutes(none) };
+  const made = createOperatorRoutes(
+    { accounts, workspaces, suppressions, recipients, domains, inboundMail, sms },
+    none,
+  );
+  const routes = made.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
+  expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());
+  const tags = served.flatMap((path) => Object.values<{ tags: string[] }>(paths[path]).flatMap(({ tags: own }) => own));
+  expect(new Set(tags)).toEqual(new Set(["Operator"]));
+});

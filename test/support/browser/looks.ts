@@ -1,0 +1,14 @@
+// The looks that every page must stand: themes, languages, widths.
+
+import type { Look } from "./visitor.ts";
+
+const SCHEMES = ["light", "dark"] as const;
+const WIDTHS = [320, 1280];
+
+/** Each theme at each width; at 320 px a window of 1280 px is zoomed to 400 %. */
+export const LOOKS: Required<Pick<Look, "scheme" | "width" | "height">>[] = SCHEMES.flatMap((scheme) =>
+  WIDTHS.map((width) => ({ scheme, width, height: width === 320 ? 640 : 800 })),
+);
+
+/** LOOKS=all: the second Portuguese too. */
+export const LANGUAGES = ["en-GB", "pt-PT", ...(process.env["LOOKS"] === "all" ? ["pt-BR"] : [])];
