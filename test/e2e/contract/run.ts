@@ -13,6 +13,7 @@ import { findPombo } from "../../support/peers/pombo.ts";
 import { makeFolder, runProgram, runShown, type Cleanup } from "../../support/peers/process.ts";
 import { type Sandbox, startSandbox } from "../../support/peers/sandbox.ts";
 import { checkClients } from "./clients.ts";
+import { isForPeople } from "../../integration/api/documented-routes.ts";
 import { ensureSchemathesis, type Schemathesis } from "./environment.ts";
 import { hasSuccess, parseReport, statusesOf } from "./report.ts";
 import { type Caller, LAST, seed, type World } from "./seeds.ts";
@@ -35,7 +36,7 @@ await runProgram(async (cleanup) => {
   const folder = makeFolder("contract", cleanup);
   console.log(`app: ${findPombo().what}`);
   const [all] = await Promise.all([
-    testRoutes({ name: "all", schemathesis, folder, checks, cleanup, choose: (route) => !LAST.has(route) }),
+    testRoutes({ name: "all", schemathesis, folder, checks, cleanup, choose: isForAll }),
     checkClients({ folder: join(folder, "clients"), checks, cleanup }),
   ]);
   // What takes the key away that the others need has a sandbox of its own.
@@ -43,6 +44,11 @@ await runProgram(async (cleanup) => {
     await testRoutes({ name: "last", schemathesis, folder, checks, cleanup, choose: (each) => each === route });
   return checks.finish();
 });
+
+/** Sign-in is a ceremony, whose answers test/integration/people/documented.test.ts holds against the document. */
+function isForAll(route: string): boolean {
+  return !LAST.has(route) && !isForPeople(route);
+}
 
 interface Run {
   name: string;
