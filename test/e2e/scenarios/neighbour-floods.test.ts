@@ -18,7 +18,7 @@ const BAD_ADDRESS = "127.0.0.2";
 /** To the talker, and to everybody else, with each of its ways to talk. */
 const PER_FLOOD = { bad: 2, healthy: 20 };
 /** An unbounded buffer takes in a gigabyte of loopback in the same time. */
-const GROWTH_LIMIT_MB = 48;
+const GROWTH_LIMIT_MB = 64;
 /** What this test holds open to the API. */
 const OWN_CONNECTIONS = 4;
 /** The thread that checkpoints: two for its event loop, and one of the database that SQLite keeps. */
