@@ -31,7 +31,7 @@ export interface AppOptions extends Pick<Context, "clock" | "random" | "log"> {
 
 export interface ApiOptions extends AppOptions {
   verifyKey: VerifyKey;
-  /** Who is signed in, and to what; without the addresses of reverse proxies. */
+  /** Finds the person of a session and their workspace. createApi() adds the addresses of reverse proxies. */
   people: Omit<PeopleDeps, "site" | "clock"> & { dashboardUrl: string | null };
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */

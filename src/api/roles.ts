@@ -1,4 +1,4 @@
-// What each role may do in a workspace, and the right that each route needs of a person.
+// The rights of each role in a workspace, and the right that a person needs for each route.
 
 import type { Role } from "../platform/http/auth.ts";
 
@@ -6,7 +6,7 @@ const READERS = ["owner", "admin", "member", "viewer", "operator"] as const;
 const SENDERS = ["owner", "admin", "member"] as const;
 const MANAGERS = ["owner", "admin", "operator"] as const;
 
-/** Who has each right over a workspace; "operator": an operator of the instance who is not a member. */
+/** The roles that have each right. "operator" is an operator of the instance who is not a member of the workspace. */
 export const GRANTS = {
   read: READERS,
   /** To see the contents of messages. */

@@ -12,7 +12,7 @@ export interface AssetFile extends Asset {
 }
 
 export interface Assets {
-  /** Of all files together: their addresses hold it, so that a browser keeps them for good. */
+  /** A hash of all files. Each file has it in its address, so a browser may keep the file for good. */
   version: string;
   files: AssetFile[];
 }

@@ -60,7 +60,7 @@ function toFileName(path: string): string {
   return stem === "index" ? `${folder}.js` : `${stem}.js`;
 }
 
-/** What main.js imports only when it is needed stays outside of it, and is noted. */
+/** Keeps the pages that are imported later out of main.js, and notes their names. */
 function takeLater(later: Set<string>): BunPlugin {
   return {
     name: "later",
@@ -75,7 +75,7 @@ function takeLater(later: Set<string>): BunPlugin {
   };
 }
 
-/** What pages share is in main.js, once, or its state would exist twice. */
+/** Leads the imports that pages share to main.js: a second copy would have a state of its own. */
 const takeKit: BunPlugin = {
   name: "kit",
   setup(builder) {

@@ -24,7 +24,7 @@ ${body}
 `;
 }
 
-/** What the app must know before anybody is signed in. */
+/** Settings that the app needs before anybody is signed in. */
 export interface ShellOptions {
   /** Members can have a link to sign in mailed to them. */
   magicLinks: boolean;
