@@ -22,9 +22,9 @@ try {
   const slices: number[] = [];
   const timed: typeof store = {
     ...store,
-    countSlice(from, limit) {
+    countSlice(from, limit, now) {
       const startedAt = performance.now();
-      const slice = store.countSlice(from, limit);
+      const slice = store.countSlice(from, limit, now);
       slices.push(performance.now() - startedAt);
       return slice;
     },

@@ -7,7 +7,7 @@
 
 import type { Socket } from "bun";
 import { type HttpAnswer, readAnswer } from "./http-answer.ts";
-import { makeContent, recipient, SENDER_DOMAIN } from "./message.ts";
+import { makeContent, makeFile, recipient, SENDER_DOMAIN } from "./message.ts";
 
 export interface LoadOrder {
   port: number;
@@ -17,6 +17,8 @@ export interface LoadOrder {
   batch: number;
   parts: "html+text" | "html";
   recipientDomain: string;
+  /** Of a file attached to each email; absent: none is. */
+  attachmentBytes?: number;
   firstNumber: number;
   /** Stop after that many emails, or after that many milliseconds. */
   until: { emails: number } | { ms: number };
@@ -40,6 +42,8 @@ interface Lane {
   request: Buffer;
   /** Where in `request` the digits of each recipient start. */
   digitOffsets: number[];
+  /** Where digits make a file another one. */
+  fileOffsets: number[];
   unsent: number;
   answer: Buffer;
   sentAt: number;
@@ -64,6 +68,8 @@ async function runLoad(order: LoadOrder): Promise<LoadResult> {
     const lane = socket.data;
     for (const offset of lane.digitOffsets)
       lane.request.write(String(nextNumber++).padStart(DIGITS, "0"), offset, "latin1");
+    for (const offset of lane.fileOffsets)
+      lane.request.write(String(nextNumber).padStart(DIGITS, "0"), offset, "latin1");
     lane.sentAt = now;
     lane.unsent = 0;
     flush(socket);
@@ -121,12 +127,15 @@ function flush(socket: Socket<Lane>): void {
 
 function prepare(order: LoadOrder, variant: number): Lane {
   const content = makeContent(variant, order.parts);
+  const { attachmentBytes } = order;
+  const file = attachmentBytes === undefined ? null : makeFile(variant, attachmentBytes).toString("base64");
   const email = (place: number) => ({
     from: `Loja Bench <loja@${SENDER_DOMAIN}>`,
     to: recipient(place, order.recipientDomain),
     subject: content.subject,
     html: content.html,
     ...(content.text === null ? {} : { text: content.text }),
+    ...(file === null ? {} : { attachments: [{ filename: "recibo.pdf", content: file }] }),
   });
   const isBatch = order.batch > 1;
   const body = isBatch ? { emails: Array.from({ length: order.batch }, (_, place) => email(place)) } : email(0);
@@ -135,12 +144,18 @@ function prepare(order: LoadOrder, variant: number): Lane {
     `POST /api/v1/emails${isBatch ? "/batch" : ""} HTTP/1.1\r\nHost: 127.0.0.1:${order.port}\r\n` +
     `X-API-Key: ${order.apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n`;
   const request = Buffer.concat([Buffer.from(head), json]);
-  const digitOffsets: number[] = [];
-  const marker = Buffer.from(`"to":"r`);
-  for (let at = request.indexOf(marker); at !== -1; at = request.indexOf(marker, at + 1))
-    digitOffsets.push(at + marker.length);
+  const digitOffsets = findAfter(request, `"to":"r`);
+  const fileOffsets = findAfter(request, `"content":"`);
   if (digitOffsets.length !== order.batch) throw new Error("a recipient was not found in the prepared request");
-  return { request, digitOffsets, unsent: 0, answer: Buffer.alloc(0), sentAt: 0 };
+  return { request, digitOffsets, fileOffsets, unsent: 0, answer: Buffer.alloc(0), sentAt: 0 };
+}
+
+/** The places behind each of these. */
+function findAfter(request: Buffer, marker: string): number[] {
+  const places: number[] = [];
+  for (let at = request.indexOf(marker); at !== -1; at = request.indexOf(marker, at + 1))
+    places.push(at + marker.length);
+  return places;
 }
 
 function count(refused: LoadResult["refused"], answer: HttpAnswer): void {

@@ -2,6 +2,7 @@
 // fixed rule so that every run sends the same bytes. pombo gets the parts as JSON; the peer gets the
 // very message that pombo's composer makes of them, ready to send, and so is spared that work.
 
+import { createCipheriv, createHash } from "node:crypto";
 import { composeMessage } from "../src/protocols/mime/compose.ts";
 
 export const SENDER_DOMAIN = "bench.example.test";
@@ -10,6 +11,8 @@ export const RECIPIENT_DOMAIN = "rcpt.bench.example.test";
 export const BLOCKED_DOMAIN = "blocked.bench.example.test";
 /** Its MX keeps the message, to have its signatures verified. */
 export const PROOF_DOMAIN = "proof.bench.example.test";
+/** Its servers take what comes slowly; each name below it has one of its own. */
+export const SLOW_DOMAIN = "slow.bench.example.test";
 export const MESSAGE_BYTES = 5120;
 
 const TEXT_BYTES = 1200;
@@ -37,13 +40,19 @@ export function makeContent(variant: number, parts: "html+text" | "html"): Conte
   return { subject: `Recibo da encomenda n.º ${variant}`, html: fill(head, row, htmlBytes) + foot, text };
 }
 
+/** A file that does not get smaller: number `variant`, with so many bytes. */
+export function makeFile(variant: number, bytes: number): Buffer {
+  const key = createHash("sha256").update(String(variant)).digest();
+  return createCipheriv("aes-256-ctr", key, Buffer.alloc(16)).update(Buffer.alloc(bytes));
+}
+
 /** A recipient of fixed length, so that a prepared request can be changed in place. */
 export function recipient(number: number, domain: string): string {
   return `r${String(number).padStart(RECIPIENT_DIGITS, "0")}@${domain}`;
 }
 
 /** The whole message for smtp-source: LF line ends, which it turns into CRLF. */
-export function composeForPeer(content: Content): string {
+export function composeForPeer(content: Content, attachmentBytes?: number): string {
   const from = {
     displayName: "Loja Bench",
     localPart: "loja",
@@ -56,12 +65,24 @@ export function composeForPeer(content: Content): string {
     messageId: `01900000-0000-7000-8000-000000000000@${SENDER_DOMAIN}`,
     createdAt: Date.UTC(2026, 0, 1),
     from,
-    to: { displayName: null, localPart: address.split("@")[0] ?? "", domain: RECIPIENT_DOMAIN, address },
-    replyTo: null,
+    to: [{ displayName: null, localPart: address.split("@")[0] ?? "", domain: RECIPIENT_DOMAIN, address }],
+    cc: [],
+    replyTo: [],
     subject: content.subject,
     text: content.text,
     html: content.html,
     headers: [],
+    attachments:
+      attachmentBytes === undefined
+        ? []
+        : [
+            {
+              filename: "recibo.pdf",
+              contentType: "application/pdf",
+              contentId: null,
+              content: makeFile(0, attachmentBytes),
+            },
+          ],
   });
   return Buffer.from(bytes).toString("latin1").replaceAll("\r\n", "\n");
 }

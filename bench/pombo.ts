@@ -5,12 +5,27 @@
 
 import { join } from "node:path";
 import type { Zone } from "../test/support/fakes/zone.ts";
-import { addDomain, createWorkspace, startPombo, type Api, type PomboApp } from "../test/support/peers/pombo.ts";
+import {
+  addDomain,
+  createWorkspace,
+  startPombo,
+  type Api,
+  type PomboApp,
+  type TomlTable,
+} from "../test/support/peers/pombo.ts";
 import { mustRun, waitUntil, type Cleanup } from "../test/support/peers/process.ts";
 import { startCpuMeter, type CpuUse } from "./cpu.ts";
 import type { LoadOrder, LoadResult } from "./load.ts";
 import { quantile } from "./load.ts";
-import { BLOCKED_DOMAIN, makeContent, PROOF_DOMAIN, recipient, RECIPIENT_DOMAIN, SENDER_DOMAIN } from "./message.ts";
+import {
+  BLOCKED_DOMAIN,
+  makeContent,
+  PROOF_DOMAIN,
+  recipient,
+  RECIPIENT_DOMAIN,
+  SENDER_DOMAIN,
+  SLOW_DOMAIN,
+} from "./message.ts";
 import { PROOF_ADDRESS, type Proof } from "./proof.ts";
 import type { Sink } from "./sink.ts";
 
@@ -22,6 +37,9 @@ const DELIVERY_TIMEOUT_MS = 90_000;
 const RECORD_TIMEOUT_MS = 15_000;
 /** Nobody listens there. */
 export const REFUSING_ADDRESS = "127.0.0.2";
+/** There every message takes long. */
+export const SLOW_ADDRESS = "127.0.0.4";
+const SLOW_SERVERS = 32;
 
 export interface Bench {
   app: PomboApp;
@@ -56,6 +74,7 @@ export function benchZone(): Zone {
     [RECIPIENT_DOMAIN]: "127.0.0.1",
     [BLOCKED_DOMAIN]: REFUSING_ADDRESS,
     [PROOF_DOMAIN]: PROOF_ADDRESS,
+    ...Object.fromEntries(Array.from({ length: SLOW_SERVERS }, (_, n) => [`n${n}.${SLOW_DOMAIN}`, SLOW_ADDRESS])),
   };
   for (const [domain, address] of Object.entries(servers)) {
     zone[domain] = { MX: [[10, `mx.${domain}`]] };
@@ -70,6 +89,8 @@ export async function preparePombo(options: {
   zone: Zone;
   sink: Sink;
   proof: Proof;
+  /** Further tables of its configuration. */
+  settings?: TomlTable;
   cleanup: Cleanup;
 }): Promise<Bench> {
   const app = await startPombo({
@@ -79,6 +100,7 @@ export async function preparePombo(options: {
     settings: {
       dns: { servers: [`127.0.0.1:${options.dnsPort}`] },
       email: { destination_port: options.sink.port, allow_private_ranges: ["127.0.0.0/8"] },
+      ...options.settings,
     },
   });
   const api = await createWorkspace(app, "bench");
@@ -98,11 +120,13 @@ export async function measureDelivery(
   bench: Bench,
   messages: number,
   parts: LoadOrder["parts"],
+  attachmentBytes?: number,
 ): Promise<DeliveryResult> {
   const { app, sink } = bench;
   const sinkBefore = sink.count();
   const readCpu = startCpuMeter({ pombo: app.cpuSeconds, sink: sink.cpuSeconds });
-  const order = { batch: 1, parts, recipientDomain: RECIPIENT_DOMAIN, until: { emails: messages } };
+  const attached = attachmentBytes === undefined ? {} : { attachmentBytes };
+  const order = { batch: 1, parts, recipientDomain: RECIPIENT_DOMAIN, ...attached, until: { emails: messages } };
   const load = await runLoad(bench, order);
   if (load.accepted !== messages)
     throw new Error(`accepted ${load.accepted} of ${messages}: ${JSON.stringify(load.refused)}`);

@@ -17,7 +17,9 @@ export interface Kind {
   paths: string[];
   /** Of the requests: one in so many. */
   share: number;
+  /** Of the median; for a page of the dashboard it is of the 99th percentile. */
   hasBound: boolean;
+  isPage?: boolean;
 }
 
 interface Keys {
@@ -37,8 +39,30 @@ export function kindsOf(keys: Keys, ids: string[], rows: number): Kind[] {
     { ...single, name: `${first}, with status`, paths: pages("&include=status") },
     { ...single, name: `${first}, of one domain's key`, key: keys.domain, paths: pages("") },
     { ...single, name: "an email's timeline", paths: byId(ids).map((path) => `${path}/events`), hasBound: false },
+    ...dashboardPages(keys.workspace, ids),
     ...deepPages(keys.workspace, rows),
     ...filters(keys, rows),
+  ];
+}
+
+/** What the pages of the dashboard ask for; here with an API key, since there is a limit to how fast one person reads. */
+function dashboardPages(key: string, ids: string[]): Kind[] {
+  const page = (name: string, ...paths: string[]): Kind => ({
+    ...{ name: `dashboard, ${name}`, key, share: 3, hasBound: true, isPage: true },
+    paths: paths.map((path) => `/api/v1${path}`),
+  });
+  const one = (rest: string) => ids.map((id) => `/emails/${id}${rest}`);
+  return [
+    page("home: workspace", "/workspace?include=usage"),
+    page("home: domains", "/domains?limit=100"),
+    page("home: emails", "/emails?limit=5&include=status"),
+    page("emails", ...[1, 2, 3].map((number) => `/emails?limit=50&include=status&page=${number}`)),
+    page("email", ...one("")),
+    page("email: timeline", ...one("/events")),
+    page("API keys", "/auth/keys?limit=50"),
+    page("members", "/workspace/members?limit=50"),
+    page("invitations", "/workspace/invitations?limit=50"),
+    page("audit", "/workspace/audit?limit=50"),
   ];
 }
 

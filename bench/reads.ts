@@ -107,13 +107,13 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
   await Promise.all(kinds.slice(0, 2).map((kind) => ask(kind, 1, WARM_UP_REQUESTS)));
   const readings: Reading[] = [];
   for (const kind of kinds) {
-    const { name, share, hasBound } = kind;
+    const { name, share, hasBound, isPage = false } = kind;
     const listed = await countListed(app.port, kind);
     for (const connections of CONNECTIONS) {
       say(`${name}, ${connections} at once …`);
       const result = await ask(kind, connections, Math.ceil(options.requests / share));
       // Of several at once each waits for the others': that is the rate, told in the table.
-      readings.push({ name, listed, connections, result, hasBound: hasBound && connections === 1 });
+      readings.push({ name, listed, connections, result, hasBound: hasBound && connections === 1, isPage });
     }
   }
   say("suppressions …");
@@ -128,8 +128,8 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
 /** The total that a list tells; null: the answer is no list. */
 async function countListed(port: number, { key, paths }: Kind): Promise<string | null> {
   const answer = await fetch(`http://127.0.0.1:${port}${paths[0] ?? ""}`, { headers: { "X-API-Key": key } });
-  const { meta } = (await answer.json()) as { meta?: { total: number; totalIsMinimum?: boolean } };
-  return meta === undefined ? null : `${whole(meta.total)}${meta.totalIsMinimum === true ? "+" : ""}`;
+  const { meta } = (await answer.json()) as { meta?: { total?: number; totalIsMinimum?: boolean } };
+  return meta?.total === undefined ? null : `${whole(meta.total)}${meta.totalIsMinimum === true ? "+" : ""}`;
 }
 
 /** The email whose rows are multiplied: really delivered, so that its attempt is a real one; its id. */

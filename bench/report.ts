@@ -10,12 +10,19 @@ import { quantile } from "./load.ts";
 import type { PeerResult } from "./peers/postfix-opendkim.ts";
 import type { DeliveryResult, PostResult } from "./pombo.ts";
 
-/** Delivered per second, pombo over Postfix with OpenDKIM. */
-const RATIO_FLOOR = 8;
+interface Target {
+  /** What a quiet, fast machine should reach. */
+  goal: number;
+  /** What the slowest hours of the machines that measured it reach: less is a fault of the code. */
+  floor: number;
+}
+
+/** Delivered per second, pombo over Postfix with OpenDKIM. One core's pace counts more for pombo than for Postfix. */
+const RATIO: Target = { goal: 9, floor: 5 };
 /** Single emails accepted per second, each behind its own fsynced commit (commits are shared). */
-const POST_FLOOR = 5000;
+const POSTS: Target = { goal: 5000, floor: 3500 };
 /** The same in batches of 100. */
-const BATCH_FLOOR = 15_000;
+const BATCHES: Target = { goal: 15_000, floor: 8000 };
 /** The peer of the floor; see peers/postfix-opendkim.ts for the other one. */
 const FLOOR_SOCKET = "inet";
 const FSYNC_PROBES = 200;
@@ -40,10 +47,9 @@ export interface Report {
   batches: PostResult[];
 }
 
-export interface Floor {
+export interface Floor extends Target {
   name: string;
   value: number;
-  floor: number;
   isHeld: boolean;
 }
 
@@ -65,19 +71,19 @@ export function judge(report: Report): Floor[] {
   const peer = report.peers.find((one) => one.socket === FLOOR_SOCKET);
   if (peer && report.delivery) {
     const value = report.delivery.deliveredPerSecond / peer.perSecond;
-    floors.push({ name: "ratio pombo / Postfix+OpenDKIM", value, floor: RATIO_FLOOR, isHeld: value >= RATIO_FLOOR });
+    floors.push({ name: "ratio pombo / Postfix+OpenDKIM", value, ...RATIO, isHeld: value >= RATIO.floor });
   }
   const series = [
-    { name: "single POSTs accepted/s, median", rounds: report.posts, floor: POST_FLOOR },
-    { name: "emails accepted/s in batches, median", rounds: report.batches, floor: BATCH_FLOOR },
+    { name: "single POSTs accepted/s, median", rounds: report.posts, target: POSTS },
+    { name: "emails accepted/s in batches, median", rounds: report.batches, target: BATCHES },
   ];
-  for (const { name, rounds, floor } of series) {
+  for (const { name, rounds, target } of series) {
     if (rounds.length === 0) continue;
     const value = quantile(
       rounds.map((round) => round.emailsPerSecond),
       0.5,
     );
-    floors.push({ name, value, floor, isHeld: value >= floor });
+    floors.push({ name, value, ...target, isHeld: value >= target.floor });
   }
   return floors;
 }
@@ -137,10 +143,10 @@ function postRow(result: PostResult): string[] {
 }
 
 function ratioLines(report: Report): string[] {
-  const lines: string[] = judge(report).map(
-    (floor) =>
-      `${floor.name}: ${floor.value.toFixed(floor.value < 100 ? 2 : 0)} (floor ${floor.floor})${floor.isHeld ? "" : "  MISSED"}`,
-  );
+  const lines: string[] = judge(report).map(({ name, value, goal, floor, isHeld }) => {
+    const word = value >= goal ? "reached" : "not reached";
+    return `${name}: ${value.toFixed(value < 100 ? 2 : 0)} (goal ${goal}, ${word}; floor ${floor})${isHeld ? "" : "  MISSED"}`;
+  });
   const other = report.peers.find((one) => one.socket !== FLOOR_SOCKET);
   if (other && report.delivery) {
     const ratio = report.delivery.deliveredPerSecond / other.perSecond;

@@ -140,7 +140,7 @@ const UUID_V7 = `printf('%s-%s-7%03x-%04x-%012x', substr(printf('%012x', created
 function count({ database, first }: Multiplied): void {
   database.run(
     `INSERT INTO email_total (workspace_id, domain_id, status, count)
-     SELECT e.workspace_id, e.domain_id, iif(q.attempts > q.in_flight, 'delivery_delayed', e.status), COUNT(*)
+     SELECT e.workspace_id, e.domain_id, iif(q.attempts > q.in_flight, 'delivery_delayed', iif(q.send_at IS NULL, e.status, 'scheduled')), COUNT(*)
      FROM email AS e LEFT JOIN email_queue AS q ON q.id = e.id WHERE e.id >= ? GROUP BY 1, 2, 3
      ON CONFLICT DO UPDATE SET count = count + excluded.count`,
     [first],

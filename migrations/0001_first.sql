@@ -18,6 +18,8 @@ CREATE TABLE workspace (
   sms_credits       INTEGER NOT NULL DEFAULT 0,   -- the sum of its sms_credit entries
   sms_folding       TEXT NOT NULL DEFAULT 'none' CHECK (sms_folding IN ('none', 'punctuation', 'portuguese')),
   sms_priority      TEXT NOT NULL DEFAULT 'transactional' CHECK (sms_priority IN ('otp', 'transactional', 'bulk')),
+  viewers_see_content   INTEGER NOT NULL DEFAULT 0 CHECK (viewers_see_content IN (0, 1)),   -- what messages say
+  operators_see_content INTEGER NOT NULL DEFAULT 0 CHECK (operators_see_content IN (0, 1)), -- operators who are no members
   blocked_at        INTEGER,                      -- by the operator; null: not
   block_reason      TEXT,
   is_held           INTEGER NOT NULL DEFAULT 0 CHECK (is_held IN (0, 1)),  -- the operator's block holds its queue too
@@ -109,12 +111,17 @@ CREATE TABLE email (
   sender_domain      TEXT NOT NULL,             -- lower-case A-label
   recipient          TEXT NOT NULL,             -- as given
   recipient_address  TEXT NOT NULL,             -- in the form compared
+  recipient_name     TEXT,                      -- of `Name <address>`
+  kind               TEXT NOT NULL DEFAULT 'to' CHECK (kind IN ('to', 'cc', 'bcc')),
+  group_id           INTEGER,                   -- the first email of its request, which has body and extras for all; null: it is alone
   subject            TEXT NOT NULL,
   reply_to           TEXT,
   return_path        TEXT NOT NULL,             -- envelope sender, the same for every attempt
+  tag                TEXT,
   created_at         INTEGER NOT NULL,
+  send_at            INTEGER,                   -- not before; null: at once
   status             TEXT NOT NULL CHECK (status IN ('queued', 'sent', 'delivered', 'bounced', 'failed',
-                       'complained', 'suppressed', 'canceled')),  -- sending, delivery_delayed: read from email_queue
+                       'complained', 'suppressed', 'canceled')),  -- scheduled, sending, delivery_delayed: read from email_queue
   sent_at            INTEGER,
   delivered_at       INTEGER,
   ended_at           INTEGER,                   -- when it came to its status; null: queued
@@ -129,6 +136,8 @@ CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id, status)
 CREATE INDEX email_by_status ON email (workspace_id, status, created_at, id, domain_id);
 CREATE INDEX email_to ON email (workspace_id, recipient_address, created_at, id);
 CREATE INDEX email_from ON email (workspace_id, sender_address, created_at, id);
+CREATE INDEX email_tagged ON email (workspace_id, tag, created_at, id) WHERE tag IS NOT NULL;
+CREATE INDEX email_of_group ON email (group_id, id) WHERE group_id IS NOT NULL;
 
 -- Apart from email, so that the pages of the queue and the lists stay small.
 CREATE TABLE email_body (
@@ -138,6 +147,51 @@ CREATE TABLE email_body (
   text_bytes INTEGER,
   encoding   TEXT NOT NULL CHECK (encoding IN ('plain', 'zstd'))
 ) STRICT;
+
+-- What few emails have, apart from email so that the others pay nothing for it. Of a group the first has it for all.
+CREATE TABLE email_extra (
+  email_id    INTEGER PRIMARY KEY,
+  recipients  TEXT,                             -- JSON: [kind, address, name or null] in the order to, cc, bcc; null: one, in the email's row
+  reply_to    TEXT,                             -- JSON: [address, name or null]; null: none, or one bare address in the email's row
+  headers     TEXT,                             -- JSON: [name, value] as they were given
+  metadata    TEXT,                             -- JSON object of strings
+  unsubscribe TEXT,                             -- JSON: {"list"} or {"url", "mailto"}
+  attachment_bytes INTEGER                      -- of its attachments' contents together; null: it has none
+) STRICT;
+
+-- Files of a workspace, each once.
+CREATE TABLE attachment (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace_id INTEGER NOT NULL,
+  sha256       BLOB,                            -- of the content; null: it is not whole yet, or not any more, and nothing may refer to it
+  bytes        INTEGER NOT NULL,                -- of the content
+  stored_bytes INTEGER NOT NULL,                -- of its pieces
+  encoding     TEXT NOT NULL CHECK (encoding IN ('plain', 'zstd')),
+  staged_at    INTEGER NOT NULL,                -- when it last came; for an hour from then it is kept without an email
+  UNIQUE (workspace_id, sha256)
+) STRICT;
+
+-- Its content in pieces of 1 MiB, each encoded for itself and written by a transaction of its own.
+CREATE TABLE attachment_piece (
+  attachment_id INTEGER NOT NULL,
+  number        INTEGER NOT NULL,               -- from 0
+  content       BLOB NOT NULL,
+  PRIMARY KEY (attachment_id, number)
+) STRICT;
+
+-- An email's attachments; of a group the first email's, for all.
+CREATE TABLE email_attachment (
+  email_id      INTEGER NOT NULL,
+  number        INTEGER NOT NULL,               -- from 0, as in the request
+  attachment_id INTEGER,                        -- null: its content is kept no longer
+  filename      TEXT NOT NULL,
+  content_type  TEXT NOT NULL,
+  content_id    TEXT,                           -- null: it is not inline
+  bytes         INTEGER NOT NULL,
+  PRIMARY KEY (email_id, number)
+) STRICT;
+CREATE INDEX email_attachment_content ON email_attachment (attachment_id) WHERE attachment_id IS NOT NULL;
+CREATE INDEX email_attachment_kept ON email_attachment (email_id) WHERE attachment_id IS NOT NULL;
 
 -- The unit of scheduling: one workspace's mail to one recipient domain.
 CREATE TABLE lane (
@@ -156,6 +210,7 @@ CREATE TABLE email_queue (
   domain_id     INTEGER NOT NULL,
   created_at    INTEGER NOT NULL,
   next_at       INTEGER NOT NULL,
+  send_at       INTEGER CHECK (next_at >= send_at), -- as in email: no attempt before it, whatever the clock does; null: at once
   expires_at    INTEGER NOT NULL,
   attempts      INTEGER NOT NULL DEFAULT 0,     -- begun, the running one included
   in_flight     INTEGER NOT NULL DEFAULT 0 CHECK (in_flight IN (0, 1)),
@@ -164,10 +219,12 @@ CREATE TABLE email_queue (
   last_reply    TEXT,
   bad_domain_at INTEGER,                        -- DNS first said that the recipient's domain does not exist
   state         TEXT NOT NULL GENERATED ALWAYS AS   -- what the email's status is meanwhile
-    (CASE WHEN in_flight = 1 THEN 'sending' WHEN attempts > 0 THEN 'delivery_delayed' ELSE 'queued' END) VIRTUAL
+    (CASE WHEN in_flight = 1 THEN 'sending' WHEN attempts > 0 THEN 'delivery_delayed'
+          WHEN send_at IS NOT NULL THEN 'scheduled' ELSE 'queued' END) VIRTUAL
 ) STRICT;
 CREATE INDEX email_queue_state ON email_queue (workspace_id, state, created_at, id, domain_id);
-CREATE INDEX email_queue_due ON email_queue (lane_id, next_at, id);
+CREATE INDEX email_queue_due ON email_queue (lane_id, next_at, id, send_at); -- the last for counts
+CREATE INDEX email_queue_send_at ON email_queue (workspace_id, expires_at, id) WHERE send_at IS NOT NULL;
 CREATE INDEX email_queue_in_flight ON email_queue (id) WHERE in_flight = 1;
 
 CREATE TABLE attempt (
@@ -259,7 +316,7 @@ CREATE TABLE usage_reported (
 CREATE TABLE email_total (
   workspace_id INTEGER NOT NULL,
   domain_id    INTEGER NOT NULL,
-  status       TEXT NOT NULL,                   -- as in email.status; delivery_delayed apart from queued
+  status       TEXT NOT NULL,                   -- as in email.status; scheduled and delivery_delayed apart from queued
   count        INTEGER NOT NULL,
   PRIMARY KEY (workspace_id, domain_id, status)
 ) STRICT, WITHOUT ROWID;
@@ -269,10 +326,11 @@ CREATE TABLE suppression (
   workspace_id INTEGER NOT NULL,
   channel      TEXT NOT NULL CHECK (channel IN ('email', 'sms')),
   address      TEXT NOT NULL,                   -- in the form compared: lower case, domain as A-label
-  reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number')),
+  reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number', 'unsubscribe')),
+  list         TEXT NOT NULL DEFAULT '',        -- mail of this list only; '': all mail
   created_at   INTEGER NOT NULL,
   is_erased    INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1)),  -- address is a keyed hash of it
-  UNIQUE (workspace_id, address, channel)
+  UNIQUE (workspace_id, address, channel, list)
 ) STRICT;
 CREATE INDEX suppression_erased ON suppression (workspace_id) WHERE is_erased = 1;   -- who has any
 CREATE INDEX suppression_newest ON suppression (workspace_id, created_at, id);
@@ -284,7 +342,7 @@ CREATE TABLE suppression_held (
   workspace_id INTEGER NOT NULL,
   channel      TEXT NOT NULL CHECK (channel IN ('email', 'sms')),
   address      TEXT NOT NULL,
-  reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number')),
+  reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number', 'unsubscribe')),
   site         TEXT NOT NULL,                   -- who refused
   created_at   INTEGER NOT NULL,
   UNIQUE (workspace_id, channel, address)

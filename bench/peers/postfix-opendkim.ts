@@ -42,6 +42,8 @@ export async function measurePeer(options: {
   proof: Proof;
   messages: number;
   socket: MilterSocket;
+  /** Of a file attached to each message; absent: none is. */
+  attachmentBytes?: number;
   cleanup: Cleanup;
 }): Promise<PeerResult> {
   const { sink, messages, socket } = options;
@@ -64,7 +66,7 @@ export async function measurePeer(options: {
     cleanup.add(() => postfix.stop());
 
     const messageFile = join(folder, "message.eml");
-    writeFileSync(messageFile, composeForPeer(makeContent(0, "html+text")), "latin1");
+    writeFileSync(messageFile, composeForPeer(makeContent(0, "html+text"), options.attachmentBytes), "latin1");
     await inject({ port, messageFile, messages: 1, domain: PROOF_DOMAIN });
     await options.proof.expectSigned(["rsa-sha256"], zone);
     const before = sink.count();

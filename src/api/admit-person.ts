@@ -5,6 +5,7 @@ import { AppError } from "../platform/errors.ts";
 import {
   type AuthRules,
   type Caller,
+  notSignedIn,
   OPERATOR_PATHS,
   type PersonSession,
   type Role,
@@ -25,6 +26,8 @@ import { findRight, GRANTS, type Right } from "./roles.ts";
 export interface PeopleDeps {
   /** False: there is no dashboard, and no session counts. */
   isEnabled: boolean;
+  /** Whether this start is recorded: before that the database may be one of an earlier time, in which all sessions and links end. */
+  isBegun: () => boolean;
   site: DashboardSite;
   verifySession: VerifySession;
   /** A workspace by its public id, with the person's role in it; role null: not a member. Undefined: there is no such workspace. */
@@ -36,6 +39,8 @@ export interface PeopleDeps {
 
 /** How long a proof of who someone is suffices for what is dangerous. */
 const PROOF_MS = 10 * 60_000;
+
+const NOT_BEGUN_S = 2;
 
 const ANONYMOUS: Caller = { kind: "anonymous" };
 
@@ -50,6 +55,7 @@ export function createPersonFinder(deps: PeopleDeps): AuthRules["findPerson"] {
         throw notFound("The dashboard is turned off here", "The operator can change [dashboard] enabled.");
       return null;
     }
+    if (!deps.isBegun()) throw notBegun();
     const arrival = requireOwnArrival(request, deps.site);
     const token = readSessionCookie(request, arrival);
     const session = token === null ? null : deps.verifySession(token, isAgain);
@@ -108,8 +114,11 @@ function requireRole(role: Role | "operator", right: keyof typeof GRANTS): void 
   );
 }
 
-function notSignedIn(): AppError {
-  return new AppError("NOT_SIGNED_IN", "You are not signed in, or your session has ended", { hint: "Sign in again." });
+function notBegun(): AppError {
+  return new AppError("UNAVAILABLE", "pombo is starting: nobody can sign in yet", {
+    hint: "It waits for room on the disk, or begins in a moment. Try again.",
+    retryAfterS: NOT_BEGUN_S,
+  });
 }
 
 function roleRequired(message: string, hint?: string): AppError {

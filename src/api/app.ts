@@ -57,7 +57,7 @@ export function createApi(options: ApiOptions): AnyElysia {
     options;
   const { dashboardUrl, ...people } = options.people;
   const isForOperator = (path: string) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS);
-  let document: Promise<unknown> | null = null;
+  let written: ReturnType<typeof writeDocument> | null = null;
   // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
   const writeDocument = async () =>
     (await import("./docs/document.ts")).writeDocument(documented, {
@@ -68,11 +68,14 @@ export function createApi(options: ApiOptions): AnyElysia {
       isForOperator,
       sessionCookie: getCookieName({ isHttps: dashboardUrl !== null }),
     });
-  const documented: AnyElysia[] = [
-    ...routes,
-    instanceRoutes({ issues, document: () => (document ??= writeDocument()) }),
-    docsRoutes(options.docsKeys),
-  ];
+  const document = async () => {
+    const [{ setExampleTimes }, whole] = await Promise.all([
+      import("./docs/document.ts"),
+      (written ??= writeDocument()),
+    ]);
+    return setExampleTimes(whole, clock.now());
+  };
+  const documented: AnyElysia[] = [...routes, instanceRoutes({ issues, document }), docsRoutes(options.docsKeys)];
   const trusted = parseRanges(options.trustedProxies);
   const limiter = createRateLimiter(options.rateLimits, {
     clock,

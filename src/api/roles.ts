@@ -9,8 +9,6 @@ const MANAGERS = ["owner", "admin", "operator"] as const;
 /** The roles that have each right. "operator" is an operator of the instance who is not a member of the workspace. */
 export const GRANTS = {
   read: READERS,
-  /** To see the contents of messages. */
-  content: SENDERS,
   send: SENDERS,
   manage: MANAGERS,
   /** Members and invitations. */
@@ -27,17 +25,20 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/emails": "send",
   "POST /api/v1/emails/batch": "send",
   "GET /api/v1/emails": "read",
-  // Without html and text for those who have no right to contents.
+  // Without html, text and headers for those who may not see what messages say (modules/workspaces/read-content.ts). The same holds for SMS.
   "GET /api/v1/emails/:id": "read",
   "GET /api/v1/emails/:id/events": "read",
+  // Only for those who may see what messages say.
+  "GET /api/v1/emails/:id/attachments/:n": "read",
+  "PATCH /api/v1/emails/:id": "send",
   "POST /api/v1/emails/:id/cancel": "send",
   "POST /api/v1/emails/:id/retry": "send",
 
   "POST /api/v1/sms": "send",
   "POST /api/v1/sms/preview": "send",
-  "GET /api/v1/sms": "content",
-  "GET /api/v1/sms/inbound": "content",
-  "GET /api/v1/sms/:id": "content",
+  "GET /api/v1/sms": "read",
+  "GET /api/v1/sms/inbound": "read",
+  "GET /api/v1/sms/:id": "read",
   "GET /api/v1/sms/:id/events": "read",
 
   "GET /api/v1/domains": "read",
@@ -49,7 +50,8 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "GET /api/v1/suppressions": "read",
   "POST /api/v1/suppressions": "send",
   "DELETE /api/v1/suppressions/:address": "send",
-  "GET /api/v1/recipients/:address": "content",
+  // With what the messages say.
+  "GET /api/v1/recipients/:address": "send",
   "DELETE /api/v1/recipients/:address": "manage",
 
   "GET /api/v1/webhooks": "read",

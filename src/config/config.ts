@@ -17,6 +17,9 @@ import type { HostPort } from "../platform/ip/address.ts";
 const BATCH_MAX = 1000;
 const RATE_MAX = 1_000_000;
 const PLAN_NUMBER_MAX = 1_000_000_000;
+const MIB = 1024 * 1024;
+/** Beside the attachments of the largest message a request holds its html and text. */
+const BODY_ROOM_BYTES = 4 * MIB;
 const BODY_SIZES: [string, string] = ["1KiB", "256MiB"];
 
 const ranges = (description: string) => list(text("range", "One range."), [0, 100], description, []);
@@ -36,7 +39,7 @@ const PlanSchema = Type.Object({
   members: planNumber("Members of a workspace."),
   storage: special<number>(
     "size_or_none",
-    'Stored (compressed) bytes of email contents of a workspace; "none" = unlimited.',
+    'Stored (compressed) bytes of email contents and attachments of a workspace; "none" = unlimited.',
   ),
   sms: Type.Boolean({ description: "Whether the workspace may send SMS, with credits." }),
 });
@@ -69,13 +72,21 @@ export const ConfigSchema = Type.Object({
   dataDir: text("data_dir", "The folder of the database and all other data."),
   http: Type.Object({
     listen: special<HostPort>("listen", "Address and port of the API; port 0 = any free one.", "127.0.0.1:8080"),
-    maxBodyBytes: size(BODY_SIZES, "Maximal size of a request that sends one email.", "16MiB"),
+    maxBodyBytes: size(
+      BODY_SIZES,
+      "Maximal size of a request that sends one email; at least 4 MiB more than email.max_message.",
+      "28MiB",
+    ),
     maxBatchBodyBytes: size(
       BODY_SIZES,
       "Maximal size of a batch request; smaller with less than 352 MB of memory.",
       "32MiB",
     ),
     maxBodyDefaultBytes: size(BODY_SIZES, "Maximal size of any other request.", "64KiB"),
+    publicUrl: optional(
+      "https_origin",
+      "Where everybody reaches /u/ of this instance, through a reverse proxy with TLS: links to unsubscribe lead there; empty = no such links.",
+    ),
     trustedProxies: ranges("Address ranges of reverse proxies whose X-Forwarded-For is trusted; none = it is ignored."),
   }),
   rateLimits: Type.Object({
@@ -123,6 +134,21 @@ export const ConfigSchema = Type.Object({
       ["1d", "3650d"],
       "How long html and text of a final email are kept; its record stays.",
       "30d",
+    ),
+    attachmentRetentionMs: duration(
+      ["1d", "3650d"],
+      "How long attachments are kept once the last email with them is final; what they were called stays.",
+      "7d",
+    ),
+    maxMessageBytes: size(
+      ["1MiB", "40MiB"],
+      "Maximal size of an email with attachments, as it is sent; iCloud takes 20 MB, Gmail and Outlook.com 25 MB.",
+      "20MiB",
+    ),
+    memoryBytes: size(
+      ["16MiB", "64GiB"],
+      "Memory for large messages in delivery; less on a machine with less than sixteen times as much.",
+      "128MiB",
     ),
     allowPrivateRanges: ranges("Private address ranges that mail may be sent to; for tests."),
     maxSessions: integer([1, 10_000], "Open connections to mail servers.", 200),
@@ -221,7 +247,7 @@ export interface NamedPlan {
 
 /**
  * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
- * `metrics.listen` null = no metrics; `dashboard.url` an origin without a slash; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
+ * `metrics.listen` null = no metrics; `dashboard.url` and `http.publicUrl` an origin without a slash; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
  * the system's, else always "ip:port" or "[v6]:port"; `email.allowPrivateRanges` always with prefix length;
  * host names in lower case. `plans` has no prototype: an unknown name gives undefined.
  */
@@ -314,7 +340,13 @@ function applyEnvironment(config: Config, env: ConfigOrigin["env"], errors: Conf
 }
 
 /** Checks keys against each other. A key may be undefined here: its own error was recorded. */
-function checkTogether({ email, inbound, workspaces, plans, dashboard }: Config, errors: ConfigError[]): void {
+function checkTogether(config: Config, errors: ConfigError[]): void {
+  const { http, email, inbound, workspaces, plans, dashboard } = config;
+  if (http.maxBodyBytes < email.maxMessageBytes + BODY_ROOM_BYTES) {
+    const found = showMib(http.maxBodyBytes);
+    const expected = `at least 4 MiB more than email.max_message, which is ${showMib(email.maxMessageBytes)}`;
+    errors.push({ key: "http.max_body", found, expected });
+  }
   if (email.sessionsPerDestination > email.maxSessions) {
     const found = String(email.sessionsPerDestination);
     const expected = `at most email.max_sessions, which is ${email.maxSessions}`;
@@ -338,6 +370,10 @@ function checkTogether({ email, inbound, workspaces, plans, dashboard }: Config,
     const expected = `one of the plans: ${Object.keys(plans).join(", ")}`;
     errors.push({ key: "workspaces.default_plan", found: showText(defaultPlan), expected });
   }
+}
+
+function showMib(bytes: number): string {
+  return `${(bytes / MIB).toLocaleString("en", { maximumFractionDigits: 1 })} MiB`;
 }
 
 /** A plan as the file writes it; API keys are unlimited in all of them. */

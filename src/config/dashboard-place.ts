@@ -1,5 +1,6 @@
 // Where people open the dashboard, as links to it say.
 
+import { AppError } from "../platform/errors.ts";
 import type { HostPort } from "../platform/ip/address.ts";
 import type { Config } from "./config.ts";
 
@@ -10,13 +11,24 @@ interface DashboardPlace {
   tunnel: string | null;
 }
 
-/** Without `[dashboard] url` only this machine reaches it. */
-export function findDashboard({
-  dashboard,
-  http,
-  hostname,
-}: Pick<Config, "dashboard" | "http" | "hostname">): DashboardPlace {
-  return dashboard.url === null ? localDashboard(http.listen, hostname) : { origin: dashboard.url, tunnel: null };
+type PlaceConfig = Pick<Config, "dashboard" | "http" | "hostname">;
+
+/** Without `[dashboard] url` only this machine reaches it, at this port; null: that is chosen when pombo starts. */
+export function findDashboard(
+  { dashboard, http, hostname }: PlaceConfig,
+  port = http.listen.port,
+): DashboardPlace | null {
+  if (dashboard.url !== null) return { origin: dashboard.url, tunnel: null };
+  return port === 0 ? null : localDashboard({ ...http.listen, port }, hostname);
+}
+
+/** The same; throws UNAVAILABLE while nobody knows the port. */
+export function requireDashboard(config: PlaceConfig, port: number): DashboardPlace {
+  const place = findDashboard(config, port);
+  if (place !== null) return place;
+  throw new AppError("UNAVAILABLE", "The dashboard gets its port when pombo starts: [http] listen has port 0", {
+    hint: "Start pombo and ask again, or choose a port.",
+  });
 }
 
 function localDashboard({ address, port }: HostPort, hostname: string): DashboardPlace {

@@ -6,10 +6,17 @@ export interface Clock {
   after(delayMs: number, run: () => void): () => void;
 }
 
+/** A timer that is set for longer fires at once: longer waits are taken in steps. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, run) {
-    const timer = setTimeout(run, delayMs);
+    let timer: Timer;
+    const wait = (leftMs: number): void => {
+      timer = leftMs > MAX_TIMER_MS ? setTimeout(wait, MAX_TIMER_MS, leftMs - MAX_TIMER_MS) : setTimeout(run, leftMs);
+    };
+    wait(delayMs);
     return () => clearTimeout(timer);
   },
 };

@@ -9,7 +9,7 @@ import { DiskGuard, createFreeSpaceReader } from "../platform/db/disk-guard.ts";
 import type { Db } from "../platform/db/open.ts";
 import { UpdateProbation } from "../platform/db/update-probation.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
-import { createBodyBudget, getLargestBody, getPoolBytes } from "../platform/http/body/budget.ts";
+import { createBodyBudget, getLargestBody, getPoolBytes, RESERVE_BYTES } from "../platform/http/body/budget.ts";
 import type { BodyLimits } from "../platform/http/body/read.ts";
 import { type Keyring, openKeyring } from "../platform/keyring/keyring.ts";
 import { usableMemory } from "../platform/memory-limit.ts";
@@ -48,7 +48,7 @@ export function openBodies({ http }: Config, { clock, steady = clock, memory = u
     batchBytes: Math.min(http.maxBatchBodyBytes, largest),
     otherBytes: Math.min(http.maxBodyDefaultBytes, largest),
   };
-  const budget = createBodyBudget(getPoolBytes(memory, largest), steady, () => Bun.gc(true));
+  const budget = createBodyBudget(getPoolBytes(memory, largest), steady, () => Bun.gc(true), RESERVE_BYTES);
   return { bodyLimits, bodies: { clock: steady, budget } };
 }
 

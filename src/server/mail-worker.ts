@@ -1,5 +1,5 @@
 // The second entry of the executable: a thread that prepares emails when they are accepted
-// (src/modules/emails/content/prepare-thread.ts), composes and signs them when they are sent (src/modules/emails/content/compose.ts) or reads what
+// (src/modules/emails/content/prepare-thread.ts), packs attachments (src/modules/emails/attachments/pack.ts), composes and signs them when they are sent (src/modules/emails/content/compose.ts) or reads what
 // comes back about them (src/modules/inbound-mail/read-report.ts), looks for damaged pages (src/platform/db/file/page-check.ts), or
 // checkpoints the log (src/platform/db/checkpoints.ts).
 
@@ -9,14 +9,21 @@ import { plainKeyReader } from "../protocols/dkim/keys.ts";
 import { openLibcrypto } from "../protocols/dkim/libcrypto.ts";
 import { poolSigner } from "../protocols/dkim/sign.ts";
 import { composeAndSign, type ComposeInput } from "../modules/emails/content/compose.ts";
+import { type GivenAttachment, packAttachment } from "../modules/emails/attachments/pack.ts";
 import { type GivenContent, prepareContent } from "../modules/emails/content/body.ts";
 import { parseReport } from "../protocols/dsn/parse-report.ts";
 import type { GivenReport } from "../modules/inbound-mail/read-report.ts";
-import { answerCalls, type Answers, type Calls } from "../platform/worker-threads/worker-thread.ts";
+import {
+  type Answer,
+  answerCalls,
+  type Answers,
+  type Calls,
+  findLargeBuffer,
+} from "../platform/worker-threads/worker-thread.ts";
 
 declare const self: {
   addEventListener(type: "message", listener: (event: MessageEvent<Calls>) => void): void;
-  postMessage(message: Answers): void;
+  postMessage(message: Answers, transfer: ArrayBuffer[]): void;
 };
 
 /** Contents so large leave much behind, */
@@ -28,17 +35,33 @@ const readKeys = plainKeyReader();
 let signRsa: typeof poolSigner | null = null;
 let leftBehind = 0;
 
-function run(input: GivenContent | ComposeInput | GivenReport | { databaseFile: string } | CheckpointInput): unknown {
+type Input = GivenContent | GivenAttachment | ComposeInput | GivenReport | { databaseFile: string } | CheckpointInput;
+
+function run(input: Input): unknown {
   if ("checkpointFile" in input) return checkpointLog(input.checkpointFile);
   if ("databaseFile" in input) return findDamage(input.databaseFile);
   if ("bytes" in input) return parseReport(input.bytes, input.recipient);
+  if ("base64" in input) {
+    leave(input.base64.length);
+    return packAttachment(input);
+  }
   if (!("uid" in input)) {
     leave((input.html?.length ?? 0) + (input.text?.length ?? 0));
     return prepareContent(input);
   }
   signRsa ??= openLibcrypto() ?? poolSigner;
-  leave((input.body.htmlBytes ?? 0) + (input.body.textBytes ?? 0));
+  const pieces = input.extras?.attachments.flatMap((attachment) => attachment.pieces) ?? [];
+  const attached = pieces.reduce((bytes, { byteLength }) => bytes + byteLength, 0);
+  leave((input.body.htmlBytes ?? 0) + (input.body.textBytes ?? 0) + attached);
   return composeAndSign(input, readKeys, signRsa);
+}
+
+/** A composed message and a packed attachment are handed over, not copied. */
+function findLarge(answer: Answer): ArrayBuffer[] {
+  const output = answer.kind === "done" ? answer.output : null;
+  if (typeof output !== "object" || output === null) return [];
+  const { message, stored } = output as { message?: unknown; stored?: unknown };
+  return [message, stored].flatMap((octets) => (octets instanceof Uint8Array ? findLargeBuffer(octets) : []));
 }
 
 function leave(bytes: number): void {
@@ -52,8 +75,6 @@ function leave(bytes: number): void {
 
 self.addEventListener("message", ({ data }) => {
   void answerCalls(data, run).then((answers) => {
-    // To the thread that began this one: there is no origin to name.
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin
-    self.postMessage(answers);
+    self.postMessage(answers, answers.outputs.flatMap(findLarge));
   });
 });

@@ -1,7 +1,7 @@
 // The modules of the product, joined: each is given what it needs of the others.
 
 import type { AnyElysia } from "elysia";
-import { findDashboard } from "../config/dashboard-place.ts";
+import { requireDashboard } from "../config/dashboard-place.ts";
 import { createAccounts } from "../modules/accounts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
@@ -20,8 +20,10 @@ import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
 import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
+import { createUnsubscribe } from "../modules/unsubscribe/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
 import { createWorkspaces } from "../modules/workspaces/index.ts";
+import { createContentRule } from "../modules/workspaces/read-content.ts";
 import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
@@ -52,8 +54,13 @@ export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment
 
 export type Modules = ReturnType<typeof createModules>;
 
-/** Nothing begins to act before its start(). Throws StartError. */
-export function createModules(options: ModuleOptions, core: Core & { db: Db }, resolvers: Resolvers) {
+/** Nothing begins to act before its start(). `getPort`: the API's; 0: none was taken yet. Throws StartError. */
+export function createModules(
+  options: ModuleOptions,
+  core: Core & { db: Db },
+  resolvers: Resolvers,
+  getPort: () => number,
+) {
   const { config, environment } = options;
   const { db, stores, keyring, committer, guard, pause, counters } = core;
   const { clock, random, log, steady = clock } = environment;
@@ -67,8 +74,19 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     retentionMs: config.records.retentionMs,
   });
   const { recordAudit } = audit;
-  const shared = { pages: createListPages(keyring.hmacKey("list-cursor")), keyring, pause, openThread, recordAudit };
-  const members = createMembers(context, stores, config, audit);
+  const mayReadContent = createContentRule({ ...context, ...stores, recordAudit });
+  const pages = createListPages(keyring.hmacKey("list-cursor"));
+  const shared = { pages, keyring, pause, openThread, recordAudit, mayReadContent };
+  const findPlace = () => requireDashboard(config, getPort());
+  const unsubscribing = createUnsubscribe(context, stores, {
+    // The sandbox's mail is read on its own machine.
+    findOrigin: () => config.http.publicUrl ?? (options.isSandbox === true ? findPlace().origin : null),
+    mailHost: config.inbound.listen === null ? null : config.email.bounceHost,
+    key: keyring.hmacKey("unsubscribe"),
+    findNetwork: (request) => clientNetwork(request, trusted),
+    failuresPerMinute: config.rateLimits.failedAuthPerMinute,
+  });
+  const members = createMembers(context, stores, config, { ...audit, findPlace });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
   const events = createEvents(context, stores, { db, keyring });
@@ -93,6 +111,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     reporters,
     resolver: resolvers.resolver,
     findPlan,
+    unsubscribeLinks: unsubscribing.links,
     memory: environment.memory,
     afterCommit: (notify) => afterCommit.run(notify),
     show: config.log.addresses === "full" ? (words) => words : redact,
@@ -111,7 +130,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     keyring,
     sendSystemMail: emails.sendSystemMail,
     pages: shared.pages,
-    place: config.dashboard.enabled ? findDashboard(config) : null,
+    findPlace: config.dashboard.enabled ? findPlace : null,
     signInsPerMinute: config.rateLimits.failedAuthPerMinute,
   });
   const smsContext = { ...context, ...shared, commitSoon: committer.commitSoon, record, findPlan };
@@ -129,6 +148,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
   const workspaces = createWorkspaces(context, stores, config, {
     ...shared,
     findNamedPlan: plans.findNamedPlan,
+    buildUsage: plans.buildUsage,
     forgetLanes: (laneIds) => emails.worker.forgetLanes(laneIds),
     deleted(domainIds) {
       for (const id of domainIds) keychain.forget(id);
@@ -147,6 +167,8 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     counts: counters.inbound,
     receive: options.receive,
     processReport: (uid, reported) => emails.processReport(uid, reported),
+    unsubscribe: unsubscribing.unsubscribe,
+    readUnsubscribe: unsubscribing.links.readLocalPart,
   });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
@@ -169,6 +191,7 @@ export function createModules(options: ModuleOptions, core: Core & { db: Db }, r
     workspaces,
     inboundMail,
     suppressions,
+    unsubscribing,
     recipients,
     apiKeys,
     live,

@@ -98,7 +98,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const resolvers = openResolvers(config, environment);
     closers.push(() => resolvers.close());
     closers.push(() => resolvers.watch.stop());
-    const modules = createModules(options, core, resolvers);
+    let { port } = config.http.listen;
+    const modules = createModules(options, core, resolvers, () => port);
     const { emails, sms, webhooks, domains, inboundMail, events, live } = modules;
     closers.push(() => emails.stop());
     closers.push(() => domains.stop());
@@ -136,9 +137,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         isEnabled: config.dashboard.enabled,
         dashboardUrl: config.dashboard.url,
         ...modules.members,
-        // Before this start is recorded nobody knows whether the database is one of an earlier time, in which all sessions end.
-        verifySession: (token, isAgain) =>
-          replicator === null ? null : modules.accounts.verifySession(token, isAgain),
+        isBegun: () => replicator !== null,
+        verifySession: modules.accounts.verifySession,
       },
       rateLimits: config.rateLimits,
       trustedProxies: config.http.trustedProxies,
@@ -148,7 +148,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
-      beside: [openDashboard(config), options.beside].filter((each) => each !== undefined && each !== null),
+      beside: [modules.unsubscribing.routes(), openDashboard(config), options.beside].filter(
+        (each) => each !== undefined && each !== null,
+      ),
       refused: options.refused,
     });
     await deferred.run(() => clockWatch.start(getLastTime(stores)));
@@ -163,6 +165,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       portHint: options.portHint ?? "choose another port ([http] listen)",
       answered: core.counters.http.answered,
     });
+    ({ port } = server);
     closers.push(() => server.stop(0));
     const socket = listenOnSocket(getSocketFile(config.dataDir), handle);
     closers.push(() => socket.stop(0));

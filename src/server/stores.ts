@@ -6,6 +6,7 @@ import { openSessionStore } from "../modules/accounts/session-store.ts";
 import { openUserStore } from "../modules/accounts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
+import { openAttachmentStore } from "../modules/emails/attachments/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
 import { openEmailRetentionStore } from "../modules/emails/store/retention-store.ts";
 import { openEmailRecipientStore } from "../modules/emails/store/recipient-store.ts";
@@ -21,6 +22,7 @@ import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../modules/suppressions/store.ts";
+import { openSubscriptionStore } from "../modules/unsubscribe/store.ts";
 import { openSmsStores } from "../modules/sms/stores.ts";
 import { openCreditStore } from "../modules/workspaces/credit-store.ts";
 import { openWorkspacePurgeStore } from "../modules/workspaces/purge-store.ts";
@@ -39,13 +41,14 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
   const credits = openCreditStore(db);
   const usage = openUsageStore(db);
   const sms = openSmsStores(db, { workspaces, credits });
+  const attachments = openAttachmentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes));
   return {
     settings: openInstanceSettings(db),
     workspaces,
     senderIds: openSenderIdStore(db),
     credits,
     sms,
-    purges: openWorkspacePurgeStore(db, sms),
+    purges: openWorkspacePurgeStore(db, { sms, attachments }),
     keys: openKeyStore(db),
     users: openUserStore(db),
     sessions: openSessionStore(db),
@@ -56,6 +59,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     audit: openAuditStore(db),
     domains: openDomainStore(db),
     emails,
+    attachments,
     contents: openContentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes)),
     retention: openEmailRetentionStore(db, {
       addTotal: (key, amount) => emails.addTotal(key, amount),
@@ -65,9 +69,10 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     reports: openReportStore(db),
     inbox: openInboxStore(db),
     // The queue knows its rows, the emails their totals.
-    queue: openQueueStore(db, { delayed: (owner, change) => emails.countDelayed(owner, change) }),
+    queue: openQueueStore(db, { changed: (...change) => emails.countState(...change) }),
     idempotency: openIdempotencyStore(db),
     suppressions: openSuppressionStore(db, erasureKey),
+    subscriptions: openSubscriptionStore(db),
     held: openHeldStore(db),
     usage,
     events: openEventStore(db),

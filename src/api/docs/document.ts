@@ -3,6 +3,7 @@
 import { swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { DEFAULT_SMS_PREFIXES } from "../../config/number-prefix.ts";
+import { EXAMPLE_SEND_AT } from "../../modules/emails/api/send-at.ts";
 import { NumberingPlan } from "../../modules/sms/encoding/phone-number.ts";
 import type { BodyLimits } from "../../platform/http/body/read.ts";
 import { ANSWER_HEADERS } from "../../platform/http/openapi.ts";
@@ -38,6 +39,7 @@ export interface DocumentOptions {
 /** As the routes' schemas say them. */
 const EXAMPLE_DOMAIN = "example.com";
 const EXAMPLE_NUMBERING = new NumberingPlan(DEFAULT_SMS_PREFIXES);
+const DAY_MS = 24 * 60 * 60_000;
 const METHODS = new Set(["get", "put", "post", "delete", "patch"]);
 
 const SPEC_PATH = "/openapi.json";
@@ -110,6 +112,11 @@ export async function writeDocument(routes: AnyElysia[], options: DocumentOption
     [EXAMPLE_NUMBERING.expected, numbering.expected],
     [EXAMPLE_NUMBERING.example, numbering.example],
   ]);
+}
+
+/** The document with a time in its examples that lies ahead of `now`, so that they work as they stand. */
+export function setExampleTimes(document: Json, now: number): Json {
+  return replaceInExamples(document, [[EXAMPLE_SEND_AT, new Date(now + DAY_MS).toISOString()]]);
 }
 
 function listOperations(document: Members): Operation[] {

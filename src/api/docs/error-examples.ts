@@ -86,6 +86,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [/^\w+ \/api\/v1\/operator\//, 403, notTheOperator()],
   [/\/cancel$/, 409, new AppError("NOT_CANCELABLE", "The email cannot be canceled: it is delivered")],
   [/\/retry$/, 409, new AppError("NOT_RETRYABLE", "The email cannot be tried again: it is delivered")],
+  [/^PATCH .*\/emails\//, 409, new AppError("NOT_SCHEDULED", "The email is not scheduled: it is delivered")],
   [/\/auth\/passkeys\//, 409, new AppError("LAST_FACTOR", "This is the last way in which you can sign in")],
   [/\/auth\/keys\//, 409, new AppError("LAST_KEY", "This is the last key for the whole workspace")],
   [
@@ -99,6 +100,6 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
 export function errorExample(route: string, status: number, limits: BodyLimits): Json | undefined {
   const [, , special] = ROUTE_EXAMPLES.find(([of, on]) => on === status && of.test(route)) ?? [];
   const path = route.split(" ")[1] ?? "";
-  const error = status === 413 ? tooLarge(findBodyLimit(path, limits)) : (special ?? EXAMPLES[status]);
+  const error = status === 413 ? tooLarge(findBodyLimit(path, limits), path) : (special ?? EXAMPLES[status]);
   return error === undefined ? undefined : (JSON.parse(JSON.stringify(errorBody(error))) as Json);
 }

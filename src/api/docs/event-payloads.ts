@@ -3,7 +3,7 @@
 import { Type } from "@sinclair/typebox";
 import type { EventPayload, EventShape } from "./events.ts";
 import { DomainInList } from "../../modules/domains/schema.ts";
-import { EmailRecord } from "../../modules/emails/api/schema.ts";
+import { EmailInEvent } from "../../modules/emails/api/schema.ts";
 import type { EventType } from "../../modules/events/schema.ts";
 import { namedObject } from "../../platform/http/openapi.ts";
 import { InboundSms, SmsRecord } from "../../modules/sms/api/schema.ts";
@@ -11,7 +11,6 @@ import { Suppression } from "../../modules/suppressions/schema.ts";
 import { Webhook } from "../../modules/webhooks/api/schema.ts";
 import { identifier, oneOf } from "../../platform/http/answer-schemas.ts";
 
-const { html: _html, text: _text, ...emailMembers } = EmailRecord.properties;
 const { body: _body, ...smsMembers } = SmsRecord.properties;
 
 const QuotaWarning = namedObject("QuotaWarning", {
@@ -29,7 +28,7 @@ const SendingNotice = namedObject("SendingNotice", {
   }),
 });
 
-const EMAIL: EventShape = { name: "EmailEvent", data: namedObject("EmailInEvent", emailMembers) };
+const EMAIL: EventShape = { name: "EmailEvent", data: namedObject("EmailInEvent", EmailInEvent.properties) };
 const SMS: EventShape = { name: "SmsEvent", data: namedObject("SmsInEvent", smsMembers) };
 const SMS_RECEIVED: EventShape = { name: "SmsReceivedEvent", data: InboundSms };
 const DOMAIN: EventShape = { name: "DomainEvent", data: DomainInList };
@@ -40,6 +39,7 @@ const WEBHOOK: EventShape = { name: "WebhookStateEvent", data: Webhook };
 
 const REFUSAL = "550 5.1.1 No such user (mx1.example.net)";
 const UNSENT = { providerId: null, sentAt: null, deliveredAt: null, attempts: 0 };
+const AT_ITS_TIME = { sendAt: "2026-11-22T06:00:00.000Z", nextAttemptAt: "2026-11-22T06:00:00.000Z" };
 const UNDELIVERED = { deliveredAt: null, failedReason: REFUSAL };
 const BOUNCE = {
   type: "permanent",
@@ -60,6 +60,11 @@ const UNSUBMITTED = {
 /** A new event is described here, or this does not compile. */
 export const EVENT_PAYLOADS: Record<EventType, EventPayload> = {
   "email.queued": { shape: EMAIL, says: "An email was accepted.", example: { ...UNSENT, status: "queued" } },
+  "email.scheduled": {
+    shape: EMAIL,
+    says: "An email was accepted with a `sendAt`, or given another one. Its next event comes with its first attempt.",
+    example: { ...UNSENT, status: "scheduled", ...AT_ITS_TIME },
+  },
   "email.sent": {
     shape: EMAIL,
     says: "The relay took it: where mail goes by one, nothing is known of the recipient's own server.",
@@ -93,7 +98,7 @@ export const EVENT_PAYLOADS: Record<EventType, EventPayload> = {
   },
   "email.suppressed": {
     shape: EMAIL,
-    says: "Its recipient was suppressed after it had been accepted and before it was sent.",
+    says: "Its recipient was suppressed before it was sent, or was suppressed already among several of one send.",
     example: { ...UNSENT, status: "suppressed", failedReason: "The recipient is suppressed: hard_bounce" },
   },
   "email.canceled": {

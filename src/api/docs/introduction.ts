@@ -126,7 +126,7 @@ export const TAGS: { name: string; description: string }[] = [
   {
     name: "Suppressions",
     description:
-      "Addresses that get no more messages from you, because they bounced or complained, or because you added them.",
+      "Addresses that get no more messages from you, because they bounced, complained or unsubscribed, or because you added them.",
   },
   {
     name: "Recipients",

@@ -17,7 +17,7 @@ import { idTime, isId, newId } from "../../platform/uuid.ts";
 import { listCatalog, readCatalog, rewriteCatalog, writeCatalog } from "./catalog.ts";
 import { formatDaemonConfig, type Places } from "./config.ts";
 import { deletePrefix } from "./delete-prefix.ts";
-import { findGap, inspectLineage, type Lineage, listLocalSteps, type ReplicaState } from "./replica.ts";
+import { inspectLineage, inspectSteps, type Lineage, listLocalSteps, type ReplicaState } from "./replica.ts";
 import type { DaemonTools } from "./tools.ts";
 
 export interface LineagesDeps {
@@ -124,8 +124,9 @@ export class Lineages {
     this.#catalogEnd = listed.last;
     const state = await inspectLineage(tools, current, { limitMs });
     if (state.kind !== "backup") return state;
-    const reason = findGap(listLocalSteps(tools.places, current, "database"), state.transaction);
-    return reason === null ? state : { ...state, kind: "broken", reason };
+    const steps = await inspectSteps(tools, current, state, { limitMs });
+    if ("reason" in steps) return { kind: "unreachable", ...steps };
+    return steps.gap === null ? state : { ...state, kind: "broken", reason: steps.gap };
   }
 
   /** Whether the step of this number is here; 0: it is none. */
@@ -256,8 +257,9 @@ export class Lineages {
       const state = await inspectLineage(tools, newest, { limitMs, part });
       if (state.kind === "unreachable") return { unreachable: state.reason };
       if (state.kind === "broken") return state.reason;
-      const gap = findGap(listLocalSteps(tools.places, newest, part), state.kind === "backup" ? state.transaction : 0);
-      if (gap !== null) return gap;
+      const steps = await inspectSteps(tools, newest, state, { limitMs, part });
+      if ("reason" in steps) return { unreachable: steps.reason };
+      if (steps.gap !== null) return steps.gap;
     }
     return null;
   }

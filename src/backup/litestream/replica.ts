@@ -171,10 +171,28 @@ export function listLocalSteps(places: Places, lineage: string, part: "database"
   }
 }
 
-/** Why the steps here do not lead on from the last one in the replica, null: they do. Pure. */
-export function findGap(steps: readonly number[], copied: number): string | null {
+/**
+ * Why the daemon cannot go on with the steps here, null: it can. It copies from the last single step in the replica on,
+ * though a snapshot may hold later ones: one that was lost before stops it for ever.
+ */
+export async function inspectSteps(
+  tools: DaemonTools,
+  lineage: string,
+  state: Extract<ReplicaState, { kind: "empty" | "backup" }>,
+  { limitMs, part = "database" }: Omit<Inspection, "time">,
+): Promise<{ gap: string | null } | { reason: string }> {
+  const { places, replication } = tools;
+  const how = { config: formatDaemonConfig(replication, places, lineage), limitMs };
+  const copied = state.kind === "empty" ? { last: 0 } : await listNumbers(tools, places[part], { ...how, level: "0" });
+  if ("reason" in copied) return copied;
+  const end = state.kind === "empty" ? 0 : state.transaction;
+  return { gap: findGap(listLocalSteps(places, lineage, part), { end, copied: copied.last }) };
+}
+
+/** `end`: the last step that a restore would bring; `copied`: the last that is there as itself. Pure. */
+export function findGap(steps: readonly number[], { end, copied }: { end: number; copied: number }): string | null {
   const last = steps.at(-1) ?? 0;
-  if (last < copied) return `it ends at step ${copied}, and what is here ends at ${last}`;
+  if (last < end) return `it ends at step ${end}, and what is here ends at ${last}`;
   const here = new Set(steps);
   for (let step = copied + 1; step <= last; step += 1)
     if (!here.has(step)) return `step ${step} was lost here before it was copied`;

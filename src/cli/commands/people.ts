@@ -45,7 +45,7 @@ export const PEOPLE_COMMANDS: OperatorCommand[] = [
     async run(work) {
       const user = await getUser(work);
       const link = await work.api.call<Link>("POST", `/operator/users/${user.id}/reset`);
-      const done = say`${user.email} is signed out everywhere, and can only sign in again by this link:`;
+      const done = say`${user.email} is signed out everywhere, and can only sign in again with this link:`;
       return record(link, [done, "", formatLink(link)].join("\n"));
     },
   },

@@ -57,9 +57,10 @@ function sentence(reason: string): string {
 }
 
 function formatEmails(emails: Status["queue"]["emails"]): string {
-  const { running, delayed } = emails;
+  const { running, delayed, scheduled } = emails;
   const parts = [formatWaiting(emails, "email"), `${running.toLocaleString("en")} being delivered`];
   if (delayed > 0) parts.push(`${delayed.toLocaleString("en")} delayed`);
+  if (scheduled > 0) parts.push(`${scheduled.toLocaleString("en")} scheduled`);
   return parts.join(", ");
 }
 

@@ -73,7 +73,8 @@ function formatTrace(traced: Traced): string {
     ...(email === null ? [] : ["", ...email.timeline.flatMap(entryLines)]),
     ...(sms === null ? [] : ["", ...sms.parts.flatMap(segmentLines)]),
     ...suppressions.map(
-      ({ reason, suppressedAt }) => `\nThe recipient is suppressed (${reason}) since ${timeText(suppressedAt)}.`,
+      ({ reason, list: name, suppressedAt }) =>
+        `\nThe recipient is suppressed (${reason})${name === null ? "" : ` for the list ${name}`} since ${timeText(suppressedAt)}.`,
     ),
     ...(events.length === 0 ? [] : ["", "Events:", ...events.flatMap(eventLines)]),
   ];

@@ -25,7 +25,7 @@ const workspacePages = createLaterPage(async () => (await import("./pages/worksp
 const ACCOUNT = "/dashboard/account";
 
 /** Pages for those who are not signed in. */
-const ENTRANCE = /^\/dashboard\/(signin|setup|invite|recover)$/;
+const ENTRANCE = /^\/dashboard\/(signin|setup|invite|recover|link)$/;
 
 export function App() {
   useEffect(() => {

@@ -24,8 +24,8 @@ export const LIFETIME_MS: Record<LinkKind, number> = {
 const PAGES: Record<LinkKind, string> = {
   setup: "setup",
   reset: "recover",
-  magic: "signin",
-  email: "signin",
+  magic: "link",
+  email: "link",
   sandbox: "setup",
 };
 

@@ -1,7 +1,7 @@
 // The answer about the person who is signed in.
 
 import type { Static } from "@sinclair/typebox";
-import { AppError } from "../../platform/errors.ts";
+import { notSignedIn } from "../../platform/http/auth.ts";
 import { toIsoTime } from "../../platform/http/times.ts";
 import type { AccountDeps } from "./deps.ts";
 import { LANGUAGES, type Me } from "./schema.ts";
@@ -41,8 +41,4 @@ export function describeFactors(user: UserRow, { users }: AccountDeps) {
     passkeys: users.countPasskeys(user.id),
     recoveryCodes: users.countRecoveryCodes(user.id),
   };
-}
-
-export function notSignedIn(): AppError {
-  return new AppError("NOT_SIGNED_IN", "You are not signed in, or your session has ended", { hint: "Sign in again." });
 }

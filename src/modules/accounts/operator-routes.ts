@@ -23,8 +23,8 @@ const UserPath = Type.Object({ id: uuid() });
 export interface OperatorAccountDeps extends AccountDeps {
   pages: ListPages;
   recordAudit: RecordAudit;
-  /** Where the dashboard is; null: it is turned off. */
-  place: LinkPlace | null;
+  /** Where the dashboard is; null: it is turned off. Throws UNAVAILABLE while nobody knows. */
+  findPlace: (() => LinkPlace) | null;
 }
 
 export function operatorAccountRoutes(deps: OperatorAccountDeps) {
@@ -53,7 +53,7 @@ function linkRoutes(deps: OperatorAccountDeps) {
         summary: "Create a link that makes an operator of the dashboard",
         description:
           "Whoever opens it first makes an account there that operates this server. It is valid for 30 minutes.",
-        responses: answers(201, DashboardLink, POST_ERRORS),
+        responses: answers(201, DashboardLink, [...POST_ERRORS, 404]),
       }),
     },
   );
@@ -144,12 +144,10 @@ function userChangeRoutes(deps: OperatorAccountDeps) {
 }
 
 /** Throws 404 where there is no dashboard to open a link in. */
-function requireDashboard({ place }: OperatorAccountDeps): LinkPlace {
-  if (place !== null) return place;
-  throw notFound(
-    "The dashboard is turned off on this server",
-    "Set enabled = true under [dashboard], and start again.",
-  );
+function requireDashboard({ findPlace }: OperatorAccountDeps): LinkPlace {
+  if (findPlace !== null) return findPlace();
+  const hint = "Set it to true in the configuration, and start again.";
+  throw notFound("The dashboard is turned off on this server: [dashboard] enabled = false", hint);
 }
 
 /** Throws 404. */

@@ -2,7 +2,7 @@
 
 import type { Static } from "@sinclair/typebox";
 import { AppError } from "../../platform/errors.ts";
-import { getCaller } from "../../platform/http/auth.ts";
+import { getCaller, notSignedIn } from "../../platform/http/auth.ts";
 import { requireOwnArrival } from "../../platform/http/browser-request.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { readNonce } from "./nonce.ts";
@@ -12,7 +12,7 @@ import type { AccountDeps } from "./deps.ts";
 import { checkSecondFactor, type CheckedCode } from "./factors/second-factor.ts";
 import type { LinkRow } from "./link-store.ts";
 import { findLink, linkUsed } from "./links.ts";
-import { describeMe, notSignedIn } from "./me.ts";
+import { describeMe } from "./me.ts";
 import { type NewFactor, readNewFactor } from "./factors/new-factor.ts";
 import { insertUser, type NewUser } from "./new-user.ts";
 import { describeReview, endReview } from "./review.ts";
@@ -85,7 +85,7 @@ const USES: Record<Exclude<LinkRow["kind"], "email">, (request: Request, body: U
     const user = requireUser(link, deps);
     const nonce = readNonce(request, requireOwnArrival(request, deps.site));
     if (user.isOperator || nonce === null || hashToken(nonce) !== link.browserHash) throw otherBrowser();
-    // Who opens the mail may be a thief who guesses codes.
+    // A thief may open the mail and guess codes: attempts are limited here too.
     const attempted = { request, email: user.email, user };
     const code: CheckedCode = await limitAttempt(attempted, deps, () => checkSecondFactor(user, body.code, deps));
     return () => {

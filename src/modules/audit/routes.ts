@@ -27,7 +27,8 @@ export function auditRoutes({ audit, pages }: AuditRouteDeps) {
         id: "listAudit",
         tag: "Workspace",
         summary: "List who changed what, newest first",
-        description: "Keys, webhooks, domains, members and the workspace itself; not the messages that were sent.",
+        description:
+          "Keys, webhooks, domains, members and the workspace itself, and operators who read messages; not the messages that were sent.",
         responses: answers(200, Type.Array(AuditRecord), [401, 403, 422], CursorMeta),
       }),
     },

@@ -18,8 +18,8 @@ export const AuditRecord = namedObject("AuditRecord", {
     }),
     userId: orNull(identifier(), "Of a person who still has an account; else null."),
   }),
-  action: Type.String({ description: "The kind of change.", examples: ["member.role_changed"] }),
-  target: orNull(Type.String(), "What was changed; null: the workspace itself.", "rui@example.com"),
+  action: Type.String({ description: "What was done.", examples: ["member.role_changed"] }),
+  target: orNull(Type.String(), "What it was done to; null: the workspace itself.", "rui@example.com"),
   detail: orNull(
     Type.Object({}, { additionalProperties: true }),
     "More about the change, such as what was before and after. Never a secret.",

@@ -1,5 +1,6 @@
-// The events of emails. Each is recorded in the transaction that makes it true: email.queued in api/accept.ts,
-// email.delivery_delayed in delivery/record-result.ts, all others here, with the end of the email.
+// The events of emails. Each is recorded in the transaction that makes it true: email.queued and email.scheduled in
+// api/accept.ts and api/reschedule.ts, email.delivery_delayed in delivery/record-result.ts, all others here, with the end
+// of the email.
 
 import type { Recorder } from "../events/record.ts";
 import type { EventType } from "../events/schema.ts";

@@ -12,14 +12,21 @@ import { type OpenThread, ThreadClient } from "../../platform/worker-threads/wor
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import type { Recorder } from "../events/record.ts";
 import type { IdempotencyStore } from "../idempotency/store.ts";
+import { takeStorage } from "../plans/quota.ts";
 import type { SendingRates } from "../plans/sending-block.ts";
 import type { UsageStore } from "../plans/store.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
+import type { UnsubscribeLinks } from "../unsubscribe/links.ts";
+import type { MayReadContent } from "../workspaces/read-content.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { type EmailDeps, emailRoutes } from "./api/routes.ts";
 import type { GivenContent, StoredBody } from "./content/body.ts";
-import { type Composed, type ComposeInput, createComposer } from "./content/compose.ts";
+import { type Composed, type ComposeInput, createComposer, findLargeBuffers } from "./content/compose.ts";
 import { createPreparer } from "./content/prepare-thread.ts";
+import type { AttachmentStore } from "./attachments/store.ts";
+import type { GivenAttachment, NotBase64, PackedAttachment } from "./attachments/pack.ts";
+import { createStaging } from "./attachments/stage.ts";
+import { createAttachmentSweep } from "./attachments/sweep.ts";
 import type { ContentStore } from "./content/store.ts";
 import { createDeletedDomainSweep } from "./delivery/deleted-domain-sweep.ts";
 import { createEmailDelivery, type EmailDelivery, type EmailDeliveryDeps } from "./delivery/email-delivery.ts";
@@ -39,6 +46,7 @@ import { createSystemMail, type SendSystemMail } from "./system-mail.ts";
 export interface EmailStores {
   emails: EmailStore;
   queue: QueueStore;
+  attachments: AttachmentStore;
   contents: ContentStore;
   retention: EmailRetentionStore;
   reports: ReportStore;
@@ -59,6 +67,8 @@ export interface EmailModuleDeps extends Pick<
   findPlan: (workspaceId: number) => Plan;
   /** Inside a transaction: calls `notify` after its commit. */
   afterCommit: (notify: () => void) => void;
+  mayReadContent: MayReadContent;
+  unsubscribeLinks: UnsubscribeLinks;
   openThread: OpenThread;
 }
 
@@ -84,7 +94,7 @@ export function createEmails(
   module: EmailModuleDeps,
 ): Emails {
   const { clock } = context;
-  const { preparing, composing } = openThreads(module.openThread, context.log);
+  const threads = openThreads(module.openThread, context.log);
   const deps = {
     ...context,
     ...stores,
@@ -92,13 +102,15 @@ export function createEmails(
     recordEvent: createEmailEvents(stores.emails, module.recorder),
     reportedRefusals: new RefusalWatch(SHARE_OF_REPORTED),
     expiry: new ExpiryClock(clock, context.steady),
-    composer: createComposer(composing),
+    composer: createComposer(threads.composing),
     health: new DeliveryHealth(clock),
   };
   const delivery = createEmailDelivery(config, deps);
   const { worker, sites, findTransport } = delivery;
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const settings = toAcceptSettings(config, module.keyring);
+  const takeRoom = (workspaceId: number, bytes: number) =>
+    takeStorage({ workspaceId, plan: module.findPlan(workspaceId), bytes }, stores.usage);
   const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
   const domainSweep = createDeletedDomainSweep(deps);
   const skipped = new SkippedRows({ ...context, component: "database" });
@@ -111,7 +123,9 @@ export function createEmails(
     recordEvent: deps.recordEvent,
     routes() {
       const { record } = module.recorder;
-      return emailRoutes({ ...deps, findTransport, nudge, record, settings, preparer: createPreparer(preparing) });
+      const stage = createStaging({ ...deps, packing: threads.packing, takeStorage: takeRoom });
+      const preparer = createPreparer(threads.preparing);
+      return emailRoutes({ ...deps, findTransport, nudge, record, settings, preparer, stage });
     },
     processReport: (uid, reported) => processReport(uid, reported, { ...deps, findTransport }),
     sendSystemMail: createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from }),
@@ -131,7 +145,7 @@ export function createEmails(
     async drain(graceMs) {
       const tasks = stopTasks();
       // Composing ends with the grace, as connections do.
-      const cancel = clock.after(graceMs, () => composing.close());
+      const cancel = clock.after(graceMs, () => threads.composing.close());
       const unrecorded = await worker.stop(graceMs);
       cancel();
       await Promise.all([tasks, delivery.closeSessions()]);
@@ -139,18 +153,23 @@ export function createEmails(
     },
     async stop() {
       await stopTasks();
-      preparing.close();
-      composing.close();
+      for (const thread of Object.values(threads)) thread.close();
     },
   };
 }
 
-/** Contents go before their records do. */
-function createPurges(deps: WalkingPurgeDeps, { contents, retention }: EmailStores, { email, records }: Config) {
+/** Contents go before their records do, and files after all that refers to them. */
+function createPurges(
+  deps: WalkingPurgeDeps,
+  { attachments, contents, retention }: EmailStores,
+  { email, records }: Config,
+) {
   const ago = (ms: number) => deps.clock.now() - ms;
   return [
     createWalkingPurge(deps, "email contents", contents, () => ago(email.contentRetentionMs)),
+    createWalkingPurge(deps, "email attachments", attachments.kept, () => ago(email.attachmentRetentionMs)),
     createWalkingPurge(deps, "email records", retention, () => ago(records.retentionMs)),
+    createAttachmentSweep(deps, attachments),
   ];
 }
 
@@ -158,7 +177,13 @@ function openThreads(open: OpenThread, log: Log) {
   const report = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
   return {
     preparing: new ThreadClient<GivenContent, StoredBody>({ open, report }),
-    composing: new ThreadClient<ComposeInput, Composed>({ open, report }),
+    // It has a thread of its own: an attachment of megabytes would keep the contents of others waiting.
+    packing: new ThreadClient<GivenAttachment, PackedAttachment | NotBase64>({
+      open,
+      report,
+      findLarge: ({ base64 }) => [base64.buffer],
+    }),
+    composing: new ThreadClient<ComposeInput, Composed>({ open, report, findLarge: findLargeBuffers }),
   };
 }
 
@@ -166,6 +191,7 @@ function toAcceptSettings({ email, idempotency }: Config, keyring: Keyring): Ema
   return {
     bounceHost: email.bounceHost,
     lifetimeMs: email.lifetimeMs,
+    maxMessageBytes: email.maxMessageBytes,
     keepAnswersMs: idempotency.retentionMs,
     returnPathKey: keyring.hmacKey("return-path"),
   };

@@ -10,6 +10,9 @@ interface Body {
 /** Members that hold words: what was sent, and what servers answered. */
 const WORDS = ["subject", "body", "failedReason", "lastReply"];
 
+/** An email's members that tell of the recipient in the sender's words. */
+const OWN = ["toName", "metadata", "unsubscribe"];
+
 /** `body` as it is stored, and sent. */
 export function eraseEventBody(body: string): string {
   const { type, data, ...rest } = JSON.parse(body) as Body;
@@ -19,6 +22,7 @@ export function eraseEventBody(body: string): string {
   const person = type === "sms.received" ? "from" : type.startsWith("suppression.") ? "address" : "to";
   erased[person] = ERASED_RECIPIENT[channel];
   for (const name of WORDS) if (typeof data[name] === "string") erased[name] = ERASED;
+  for (const name of OWN) if (name in data) erased[name] = null;
   // In the order of the members as they were recorded.
   return JSON.stringify({ type, ...rest, data: erased });
 }

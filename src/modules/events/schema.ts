@@ -6,6 +6,7 @@ import { dateTime, identifier } from "../../platform/http/answer-schemas.ts";
 /** By the names that a webhook subscribes to. */
 export const EVENT_TYPES = [
   "email.queued",
+  "email.scheduled",
   "email.sent",
   "email.delivered",
   "email.delivery_delayed",

@@ -1,3 +1,4 @@
+import { and, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { matches, prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { idempotency } from "../../platform/db/schema/schema.ts";
@@ -35,6 +36,17 @@ export function openIdempotencyStore(db: Db) {
   );
   const remove = prepare(orm.delete(idempotency).where(isKey));
   const insert = prepare(orm.insert(idempotency).values(toPlaceholders(idempotency)));
+  const replace = prepare(
+    orm
+      .update(idempotency)
+      .set({ response: sql`REPLACE(${idempotency.response}, ${sql.placeholder("from")}, ${sql.placeholder("to")})` })
+      .where(
+        and(
+          matches(idempotency, "createdAt", "workspaceId"),
+          sql`INSTR(${idempotency.response}, ${sql.placeholder("from")}) > 0`,
+        ),
+      ),
+  );
 
   return {
     /** The answer first given under this key after `notBefore`; an older one is forgotten. Inside a transaction. */
@@ -47,6 +59,10 @@ export function openIdempotencyStore(db: Db) {
     },
     insert(scope: IdempotencyScope, answer: StoredAnswer, createdAt: number): void {
       insert.run({ ...scope, ...answer, createdAt });
+    },
+    /** Replaces words in the answers of one moment. Inside a transaction. */
+    replaceInAnswers(at: { workspaceId: number; createdAt: number }, from: string, to: string): void {
+      replace.run({ ...at, from, to });
     },
     /** Removes a batch of what is older than `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean => removeOldest(orm, idempotency, notBefore),

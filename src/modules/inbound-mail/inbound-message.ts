@@ -5,6 +5,8 @@
 export type Destination =
   /** A signed return path, verified: the email whose id it carries. */
   | { kind: "bounce"; emailUid: string }
+  /** u+<token>@<bounce host>, verified: its sender wants no more mail of the list of the email with this id. */
+  | { kind: "unsubscribe"; emailUid: string }
   /** fbl@<bounce host>: reports of complaints. Which email one is about stands inside it. */
   | { kind: "complaint" }
   /** Mail for people: `mailbox` is what stood before the @, in lower case. */

@@ -18,6 +18,7 @@ import { createReceiver, type ReceiveDeps } from "./receive.ts";
 import { openCertificate } from "./server/certificate.ts";
 import type { KnownReporters } from "./server/known-reporters.ts";
 import type { InboundCounts } from "./server/refusals.ts";
+import type { RouteDeps } from "./server/recipients.ts";
 import { type Inbound, startInbound } from "./server/server.ts";
 
 /** Messages for the operator are kept so long. */
@@ -26,7 +27,8 @@ const INBOX_RETENTION_MS = 30 * 86_400_000;
 /** The worst message that is known takes a third of a second; one that takes longer must not hold up the others. */
 const THREAD_LIMITS = { silenceMs: 5_000, pauseMs: 100, maxPauseMs: 1_000 };
 
-interface InboundMailDeps extends Pick<ReceiveDeps, "processReport"> {
+interface InboundMailDeps extends Pick<ReceiveDeps, "processReport" | "unsubscribe"> {
+  readUnsubscribe: RouteDeps["readUnsubscribe"];
   pages: ListPages;
   keyring: Keyring;
   openThread: OpenThread;

@@ -2,15 +2,16 @@
 // is written in one transaction; only when that is durable the client gets its 250. On an error nothing is written, and
 // the message comes again.
 //
-// A bounce changes only the email whose return path it came to; a complaint only the one whose token it contains. Nothing
-// here sends mail.
+// A bounce changes only the email whose return path it came to; a complaint only the one whose token it contains; mail
+// that unsubscribes only the list of the email whose token is in its address. Nothing here sends mail.
 
 import type { Context } from "../../platform/context.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Random } from "../../platform/random.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
-import { isGenuine, isLocalPart, readReturnPath } from "../../protocols/dsn/return-path.ts";
+import { isLocalPart, isReturnPathOver, readReturnPath } from "../../protocols/dsn/return-path.ts";
+import { isGenuine } from "../../protocols/dsn/signed-token.ts";
 import { decodeWords, readFields, findValue } from "../../protocols/dsn/fields.ts";
 import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process-report.ts";
@@ -28,6 +29,8 @@ export interface ReceiveDeps extends Pick<Context, "commit" | "clock" | "random"
   reports: Pick<ReportStore, "findDeliveredTo">;
   /** Inside a transaction: writes everything that follows from a report about the email `uid`. */
   processReport(uid: string, reported: Reported): ReportTaken;
+  /** Inside a transaction: the recipient of the email `uid` gets no more mail of its list. False: there is no such list. */
+  unsubscribe(uid: string): boolean;
   read: ReadReport;
   guard: Pick<DiskGuard, "failure" | "blockedReason">;
   /** For the keys of feedback providers. */
@@ -42,6 +45,8 @@ export interface ReceiveDeps extends Pick<Context, "commit" | "clock" | "random"
 
 export type InboundResult =
   | ReportTaken["outcome"]
+  /** Also when it was that before. */
+  | "unsubscribed"
   /** Nothing follows from it. */
   | "ignored"
   /** For the operator. */
@@ -90,6 +95,8 @@ function stepFor(destination: Destination, message: InboundMessage, deps: Receiv
       return bounceStep(destination.emailUid, message, deps);
     case "complaint":
       return complaintStep(message, deps);
+    case "unsubscribe":
+      return Promise.resolve(unsubscribeStep(destination.emailUid, message, deps));
     case "person":
       return keepStep(destination.mailbox, message, deps);
   }
@@ -128,14 +135,22 @@ async function complaintStep(message: InboundMessage, deps: ReceiveDeps): Promis
 function findGenuine(localParts: string[], { emails, returnPathKey, clock }: ReceiveDeps) {
   for (const localPart of localParts) {
     const token = readReturnPath(localPart);
-    if (token.kind !== "token" || token.expiresAt <= clock.now()) continue;
+    if (token.kind !== "token") continue;
     const email = emails.findStateByUid(token.id)?.email;
-    if (email === undefined) continue;
+    if (email === undefined || isReturnPathOver({ id: token.id, sendAt: email.sendAt }, clock.now())) continue;
     const { isErased, returnPath, recipientAddress } = email;
     const isOurs = isErased ? isLocalPart(localPart, returnPath) : isGenuine(token, recipientAddress, returnPathKey);
     if (isOurs) return email;
   }
   return null;
+}
+
+/** A message to an email's address for that, whatever it says (RFC 2369 §3.2). */
+function unsubscribeStep(uid: string, { clientAddress: from }: InboundMessage, deps: ReceiveDeps): Step {
+  return () => {
+    const result = deps.unsubscribe(uid) ? "unsubscribed" : "gone";
+    return { result, committed: () => deps.log.event("email.unsubscribed", { id: uid, outcome: result, from }) };
+  };
 }
 
 function isTrustedReport(report: Report): report is EmailReport {

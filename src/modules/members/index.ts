@@ -5,7 +5,6 @@ import type { Config } from "../../config/config.ts";
 import type { Context } from "../../platform/context.ts";
 import { createPurge } from "../../platform/db/purge.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
-import type { RecordAudit } from "../audit/record.ts";
 import { createEntryNote } from "./entry.ts";
 import { acceptInvitation, findInvitation, type InviteDeps } from "./invite.ts";
 import { createMailLimit } from "./mail-limit.ts";
@@ -24,12 +23,10 @@ interface MemberRouteDeps extends Pick<InviteDeps, "findPlan" | "sendSystemMail"
 export function createMembers(
   context: Context,
   stores: MemberStores,
-  config: Pick<Config, "dashboard" | "http" | "hostname">,
-  module: { recordAudit: RecordAudit },
+  config: Pick<Config, "dashboard" | "hostname">,
+  module: Pick<InviteDeps, "recordAudit" | "findPlace">,
 ) {
   const deps = { ...context, ...stores, ...module };
-  const { hostname, dashboard, http } = config;
-  const urls = { publicUrl: dashboard.url, baseUrl: `http://localhost:${http.listen.port}`, hostname };
   const purge = createPurge(context, "invitations", () => {
     stores.invitations.purge(context.clock.now() - KEPT_MS);
     return false;
@@ -48,7 +45,14 @@ export function createMembers(
     acceptInvitation: (accepted: { token: string; userId: number; request: Request }) =>
       acceptInvitation(accepted, deps),
     routes(routeDeps: MemberRouteDeps): AnyElysia[] {
-      const all = { ...deps, ...urls, ...routeDeps, mayMail: createMailLimit(context.clock) };
+      const { hostname, dashboard } = config;
+      const all = {
+        ...deps,
+        ...routeDeps,
+        hostname,
+        publicUrl: dashboard.url,
+        mayMail: createMailLimit(context.clock),
+      };
       return [memberRoutes(all), invitationRoutes(all)];
     },
     start: () => purge.start(),

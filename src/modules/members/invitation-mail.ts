@@ -24,9 +24,9 @@ If you did not expect this, ignore it: nothing happens.
 
 --
 
-${inviterName ?? hostname} convida-te para o espaço de trabalho "${workspaceName}" em ${hostname}.
-Abre a ligação acima para entrar. Funciona uma vez, até ${day}.
-Se não esperavas este convite, ignora-o: nada acontece.
+${inviterName ?? hostname} convida para o espaço de trabalho "${workspaceName}" em ${hostname}.
+Abra a ligação acima para entrar. Funciona uma vez, até ${day}.
+Se não esperava este convite, ignore-o: nada acontece.
 `;
   return { to: email, subject: `${workspaceName}: invitation / convite`, text, until: expiresAt };
 }

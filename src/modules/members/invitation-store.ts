@@ -91,6 +91,13 @@ export function openInvitationStore({ orm, changes }: Db) {
       changes.note(workspaceId, "members");
       orm.delete(invitations).where(eq(invitations.id, id)).run();
     },
+    /** The open ones to an address. */
+    openTo: (workspaceId: number, email: string, now: number) =>
+      orm
+        .select({ role: invitations.role })
+        .from(invitations)
+        .where(and(isPending(workspaceId), eq(invitations.email, email), gt(invitations.expiresAt, now)))
+        .all(),
     /** Those to an address that nobody has accepted. */
     deletePendingTo(workspaceId: number, email: string): void {
       orm

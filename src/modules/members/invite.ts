@@ -30,8 +30,8 @@ export interface InviteDeps extends Pick<Context, "commit" | "clock" | "random">
   findPlan: (workspaceId: number) => Plan;
   sendSystemMail: SendSystemMail;
   mayMail: MailLimit;
-  /** Where people open the dashboard, where the request does not say it; without a slash at its end. */
-  baseUrl: string;
+  /** Where people open the dashboard, where the request does not say it. */
+  findPlace: () => { origin: string };
   /** The configured one; null: the dashboard is on the machine of whoever asks. */
   publicUrl: string | null;
   hostname: string;
@@ -55,17 +55,20 @@ export interface Inviter {
   workspaceId: number;
 }
 
-/** One to the same address that is still open is replaced. Throws 402, 403 and 409. */
+/** One to the same address that is still open is replaced, as if it were withdrawn. Throws 402, 403 and 409. */
 export async function createInvitation(by: Inviter, { email, role }: Invitee, deps: InviteDeps): Promise<Invited> {
   const { request, workspaceId } = by;
   const { members, invitations } = deps;
-  if (!isFirstOwner(by, role, deps)) requireMayGive(request, role);
   const mayMail = deps.mayMail(workspaceId);
   return deps.commit(() => {
+    const now = deps.clock.now();
+    if (!isFirstOwner(by, role, deps)) {
+      requireMayGive(request, role);
+      for (const replaced of invitations.openTo(workspaceId, email, now)) requireAuthorityOver(request, replaced.role);
+    }
     if (members.hasEmail(workspaceId, email)) throw alreadyMember();
     invitations.deletePendingTo(workspaceId, email);
     requireRoom(workspaceId, deps);
-    const now = deps.clock.now();
     const uid = newId(now, deps.random);
     const { token, hash } = createToken(deps.random);
     const invitedBy = findInviter(request);
@@ -145,11 +148,11 @@ function tell(made: { by: Inviter; uid: string; token: string; mayMail: boolean 
   const { request, workspaceId } = by;
   const invitation = findPending(by, uid, deps);
   const caller = getCaller(request);
-  const base = deps.publicUrl ?? (caller.kind === "member" ? getArrival(request).origin : deps.baseUrl);
+  const base = deps.publicUrl ?? (caller.kind === "member" ? getArrival(request).origin : deps.findPlace().origin);
   const url = `${base}/dashboard/invite#${token}`;
   const workspace = deps.workspaces.byId(workspaceId);
   const mail = { invitation, url, workspaceName: workspace?.name ?? "", hostname: deps.hostname };
-  // Who may not send does not send so either.
+  // A blocked workspace mails no invitations either.
   const canSend = workspace?.blockedAt === null && workspace.rateBlockedAt === null;
   return { invitation, url, mailed: mayMail && canSend && deps.sendSystemMail(writeInvitation(mail)) };
 }

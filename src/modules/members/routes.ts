@@ -156,7 +156,7 @@ export function invitationRoutes(deps: InvitationDeps) {
           tag: TAG,
           summary: "Invite a person",
           description:
-            "Its link works once, for seven days, for whoever opens it. It is mailed if the server has an address to send it from. It replaces an open invitation to the same address. Members and open invitations count towards the plan's limit. Only an owner may invite owners, or a key while there are no members.",
+            "Its link works once, for seven days, for whoever opens it. It is mailed if the server has an address to send it from. It replaces an open invitation to the same address. Members and open invitations count towards the plan's limit. Only an owner may invite owners and replace such an invitation, or a key while there are no members.",
           responses: answers(201, InvitationWithLink, [400, 401, 402, 403, 409, 413, 415, 422, 503]),
         }),
       },

@@ -31,7 +31,7 @@ const kind = choice(KINDS, "The queue: emails, SMS, or webhook calls.");
 const FilterMembers = {
   to: Type.Optional(to),
   workspaceId: Type.Optional(uuid("Only of this workspace.")),
-  queuedBefore: Type.Optional(time("Accepted before this.")),
+  queuedBefore: Type.Optional(time("Accepted before this, and not scheduled for a time that has yet to come.")),
 };
 
 /** The messages to change. */
@@ -154,7 +154,7 @@ export const QueuedMessage = namedObject("QueuedMessage", {
   workspaceId: orNull(id),
   to: Type.String({ description: "The recipient, or the URL of the webhook." }),
   queuedAt: dateTime("When it was accepted."),
-  state: Type.String({ description: "queued, sending or delivery_delayed." }),
+  state: Type.String({ description: "scheduled, queued, sending or delivery_delayed." }),
   attempts: Type.Integer(),
   nextAttemptAt: MaybeTime,
   expiresAt: MaybeTime,
@@ -224,8 +224,9 @@ export const QueuePause = bodyObject("QueuePause", {
 
 export const QueueOverview = namedObject("QueueOverview", {
   paused: Paused,
-  waiting: Type.Integer({ description: "Emails, without those being delivered." }),
+  waiting: Type.Integer({ description: "Emails, without those being delivered or scheduled." }),
   running: Type.Integer({ description: "Emails being delivered." }),
+  scheduled: Type.Integer({ description: "Emails scheduled for a time that has yet to come." }),
   destinations: Type.Array(QueuedDestination, { description: "The destinations with the most emails first." }),
   others: Type.Object(
     { destinations: Type.Integer({ description: "Where messages wait." }), waiting: Type.Integer() },

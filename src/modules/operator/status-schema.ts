@@ -42,6 +42,7 @@ export const InstanceStatus = namedObject("InstanceStatus", {
       ...Waiting.properties,
       running: Type.Integer(),
       delayed: Type.Integer({ description: "How many of them wait for another attempt." }),
+      scheduled: Type.Integer({ description: "How many more wait for their `sendAt`." }),
     }),
     sms: Type.Object(Waiting.properties, { description: "Segments." }),
     webhooks: Waiting,

@@ -59,7 +59,7 @@ export interface StatusDeps {
 }
 
 export function buildStatus({ queues, workspaces, pause, clock, instance }: StatusDeps): Status {
-  const { waiting, isMinimum, oldestAt, running, delayed } = queues.email.depth();
+  const { waiting, isMinimum, oldestAt, running, delayed, scheduled } = queues.email.depth();
   const blockedSites = instance.blockedSites();
   const blocked = workspaces.blocked();
   const routes = groupByRoute(instance.links());
@@ -78,7 +78,7 @@ export function buildStatus({ queues, workspaces, pause, clock, instance }: Stat
     ],
     paused: showPause(pause.pause),
     queue: {
-      emails: { waiting, isMinimum, oldestAt, running, delayed },
+      emails: { waiting, isMinimum, oldestAt, running, delayed, scheduled },
       sms: queues.sms.depth(),
       webhooks: queues.webhook.depth(),
     },

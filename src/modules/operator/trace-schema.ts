@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { EmailRecord, TimelineEntry } from "../emails/api/schema.ts";
+import { EmailInEvent, TimelineEntry } from "../emails/api/schema.ts";
 import { text } from "../../platform/http/request-schemas.ts";
 import { SmsRecord } from "../sms/api/schema.ts";
 import { Suppression } from "../suppressions/schema.ts";
@@ -41,11 +41,10 @@ export const TraceCandidate = namedObject("TraceCandidate", {
   createdAt: Time,
 });
 
-const { html: _html, text: _text, ...emailMembers } = EmailRecord.properties;
 const { body: _body, ...smsMembers } = SmsRecord.properties;
 
 const TracedEmail = namedObject("TracedEmail", {
-  ...emailMembers,
+  ...EmailInEvent.properties,
   returnPath: Type.String({ description: "The address that receives reports about it." }),
   expiresAt: MaybeTime,
   timeline: Type.Array(

@@ -26,7 +26,7 @@ type Candidate = Static<typeof TraceCandidate>;
 
 export interface TraceDeps {
   queues: Queues;
-  suppressions: Pick<SuppressionStore, "find">;
+  suppressions: Pick<SuppressionStore, "listOfAddress">;
   workspaces: Pick<WorkspaceStore, "byId">;
 }
 
@@ -107,13 +107,12 @@ function trace(uid: string, { queues, workspaces, suppressions }: TraceDeps): Tr
   const { workspaceId, address } = message;
   const kind = email === null ? "sms" : "email";
   const workspace = workspaces.byId(workspaceId);
-  const suppression = suppressions.find({ workspaceId, channel: kind, address });
   return {
     kind,
     id: uid,
     workspaceId: workspace?.uid ?? null,
     workspaceName: workspaceId === SYSTEM_WORKSPACE_ID ? SYSTEM_NAME : (workspace?.name ?? null),
-    suppressions: suppression === undefined ? [] : [showSuppression(suppression)],
+    suppressions: suppressions.listOfAddress({ workspaceId, channel: kind, address }).map(showSuppression),
     events: queues.webhook.trace(uid),
     email: email?.record ?? null,
     sms: sms?.record ?? null,

@@ -2,7 +2,7 @@
 
 import type { Config, NamedPlan, Plan } from "../../config/config.ts";
 import type { Context } from "../../platform/context.ts";
-import { type UsageDeps, usageRoutes } from "./routes.ts";
+import { type BuildUsage, buildUsageReport, type UsageDeps, usageRoutes } from "./routes.ts";
 import { workspaceGone } from "./sending-refusal.ts";
 
 interface PlanStores extends Pick<UsageDeps, "usage" | "domains" | "keys" | "webhooks" | "members"> {
@@ -21,10 +21,13 @@ export function createPlans(context: Pick<Context, "clock">, stores: PlanStores,
     if (fallback === undefined) throw new Error("there is no default plan");
     return { name: defaultPlan, plan: fallback };
   };
+  const buildUsage: BuildUsage = (workspaceId) =>
+    buildUsageReport(workspaceId, { ...context, ...stores, findNamedPlan });
   return {
     findNamedPlan,
+    buildUsage,
     /** The plan of a workspace; throws 401 when that was deleted. */
     findPlan: (workspaceId: number): Plan => findNamedPlan(workspaceId).plan,
-    routes: () => usageRoutes({ ...context, ...stores, findNamedPlan }),
+    routes: () => usageRoutes(buildUsage),
   };
 }

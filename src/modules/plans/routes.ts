@@ -8,6 +8,9 @@ import { periodsAt } from "./quota.ts";
 import { UsageReport } from "./schema.ts";
 import type { UsageStore } from "./store.ts";
 
+/** How much of its plan a workspace uses. */
+export type BuildUsage = (workspaceId: number) => typeof UsageReport.static;
+
 interface Counting {
   countForWorkspace(workspaceId: number): number;
 }
@@ -23,11 +26,11 @@ export interface UsageDeps {
   clock: Pick<Clock, "now">;
 }
 
-/** How much of its plan a workspace uses. */
-export function usageRoutes(deps: UsageDeps) {
+/** `buildUsage`: the usage of a workspace. */
+export function usageRoutes(buildUsage: BuildUsage) {
   return new Elysia({ name: "usage", prefix: "/api/v1/workspace/usage" }).get(
     "",
-    ({ request }) => ({ data: buildReport(wholeWorkspaceCaller(request).workspaceId, deps) }),
+    ({ request }) => ({ data: buildUsage(wholeWorkspaceCaller(request).workspaceId) }),
     {
       query: Type.Object({}),
       detail: describe({
@@ -42,7 +45,7 @@ export function usageRoutes(deps: UsageDeps) {
 }
 
 /** Read in one turn, between two transactions: the numbers are of one moment. */
-function buildReport(workspaceId: number, deps: UsageDeps): typeof UsageReport.static {
+export function buildUsageReport(workspaceId: number, deps: UsageDeps): typeof UsageReport.static {
   const { usage, domains, keys, workspaces } = deps;
   const { name, plan } = deps.findNamedPlan(workspaceId);
   const { day, month } = periodsAt(deps.clock.now());

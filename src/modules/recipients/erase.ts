@@ -11,6 +11,7 @@ import { type EndDeps, endWaiting } from "../emails/events.ts";
 import type { QueueStore } from "../emails/queue/store.ts";
 import type { EmailRecipientStore } from "../emails/store/recipient-store.ts";
 import type { EventStore } from "../events/store.ts";
+import type { IdempotencyStore } from "../idempotency/store.ts";
 import { eraseInbox, type EraseInboxDeps } from "./erase-inbox.ts";
 import { NEWEST } from "../../platform/db/batches.ts";
 import { dropMessage } from "../sms/queue/admin.ts";
@@ -34,6 +35,7 @@ export interface EraseDeps extends Pick<Context, "commit" | "clock" | "steady" |
   workspaces: Pick<WorkspaceStore, "byId">;
   recipientEmails: EmailRecipientStore;
   queue: Pick<QueueStore, "removeWaiting">;
+  idempotency: Pick<IdempotencyStore, "replaceInAnswers">;
   sms: SmsStores;
   events: EventStore;
   suppressions: SuppressionStore;
@@ -135,7 +137,7 @@ function stepSuppressions(owned: WorkspaceRecipient, deps: EraseDeps): Step {
   const { workspaceId, channel, address } = owned;
   return {
     isNeeded: () =>
-      suppressions.find(owned)?.isErased === false ||
+      suppressions.listOfAddress(owned).some(({ isErased }) => !isErased) ||
       suppressions.findHeld(owned) !== undefined ||
       events.listAbout(workspaceId, address, 1).length > 0,
     run() {
@@ -154,9 +156,12 @@ function stepEmails({ workspaceId, address }: WorkspaceRecipient, deps: EraseDep
       const batch = list(BATCH);
       const end = { status: "canceled", endedAt: deps.clock.now() } as const;
       let canceledEmails = 0;
-      for (const { id, status } of batch) {
+      for (const { id, uid, recipient, status, createdAt } of batch) {
         if (status === "queued" && endWaiting(id, end, deps) !== null) canceledEmails += 1;
         deps.recipientEmails.erase({ id, workspaceId });
+        // The answer to a send names its recipients if there were several.
+        const shown = (person: string) => JSON.stringify({ id: uid, address: person }).slice(0, -1);
+        deps.idempotency.replaceInAnswers({ workspaceId, createdAt }, shown(recipient), shown(ERASED_RECIPIENT.email));
       }
       const inFlight = batch.filter(({ isRunning }) => isRunning).length;
       const uids = batch.map(({ uid }) => uid);

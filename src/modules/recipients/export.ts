@@ -30,7 +30,7 @@ export interface ExportDeps {
   reports: Pick<ReportStore, "list">;
   sms: SmsStores;
   events: Pick<EventStore, "listAbout">;
-  suppressions: Pick<SuppressionStore, "find" | "findHeld">;
+  suppressions: Pick<SuppressionStore, "listOfAddress" | "findHeld">;
 }
 
 type Item = typeof RecipientItem.static;
@@ -105,7 +105,8 @@ function emailSource({ workspaceId, address }: WorkspaceRecipient, deps: ExportD
             ...NO_MEMBERS,
             kind: "email",
             at: toIsoTime(createdAt),
-            email: showRecord(found),
+            // The addresses of others are theirs.
+            email: showRecord({ ...found, group: null }),
             emailTimeline,
             events,
           };
@@ -150,18 +151,17 @@ function inboundSource({ workspaceId, address }: WorkspaceRecipient, deps: Expor
   };
 }
 
-/** The one that blocks, and the one that is held for the operator; an erased one is shown with the requested address. */
+/** Those that block, and the one that is held for the operator; an erased one is shown with the requested address. */
 function suppressionSource(owned: WorkspaceRecipient, deps: ExportDeps): Source {
   const { suppressions } = deps;
   const { workspaceId, address } = owned;
   return {
     list(before) {
-      const found = suppressions.find(owned);
       const held = suppressions.findHeld(owned);
       const rows = [
-        ...(found === undefined ? [] : [{ row: found, isHeld: false }]),
+        ...suppressions.listOfAddress(owned).map((row) => ({ row, isHeld: false })),
         ...(held === undefined ? [] : [{ row: held, isHeld: true }]),
-      ].map((each, index) => ({ ...each, id: index }));
+      ].map((each) => ({ ...each, id: each.row.id * 2 + (each.isHeld ? 1 : 0) }));
       return rows
         .filter(
           ({ row, id }) => row.createdAt < before.createdAt || (row.createdAt === before.createdAt && id < before.id),

@@ -13,6 +13,7 @@ import type { PauseView } from "../../platform/queue/delivery-pause.ts";
 import type { DnsClient } from "../../protocols/dns/client.ts";
 import { RefusalWatch } from "../emails/delivery/refusal-watch.ts";
 import type { RecordEvent } from "../events/record.ts";
+import type { MayReadContent } from "../workspaces/read-content.ts";
 import type { AcceptStores } from "./api/accept.ts";
 import { createLinkOverview } from "./api/link-overview.ts";
 import { linkRoutes, linkTestRoutes } from "./api/operator-routes.ts";
@@ -51,6 +52,7 @@ export interface SmsContext extends Context {
   record: RecordEvent;
   findPlan: (workspaceId: number) => Plan;
   pages: ListPages;
+  mayReadContent: MayReadContent;
 }
 
 export type Sms = ReturnType<typeof createSms>;
@@ -104,7 +106,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
   return {
     ...component,
     numbering: engine.acceptDeps.numbering,
-    routes: () => smsRoutes({ ...engine.acceptDeps, pages: context.pages }),
+    routes: () => smsRoutes({ ...context, ...engine.acceptDeps }),
     operatorRoutes: () => [linkRoutes({ overview }), linkTestRoutes({ tests, numbering: engine.acceptDeps.numbering })],
     /** There is work for a route's links. */
     nudge: (work: ReadyWork) => dispatcher.nudge(work),

@@ -10,9 +10,11 @@ export type Reason = (typeof SUPPRESSION_REASONS)[number];
 
 /** Why an address of a channel can be suppressed. */
 export const REASONS_OF: Record<Channel, readonly Reason[]> = {
-  email: ["hard_bounce", "complaint", "manual"],
+  email: ["hard_bounce", "complaint", "manual", "unsubscribe"],
   sms: ["opt_out", "invalid_number", "manual"],
 };
+/** Why it can be suppressed for one list only. */
+export const REASONS_OF_LIST: readonly Reason[] = ["unsubscribe", "manual"];
 
 /** `address` in the form that is stored and compared. */
 export type ReadAddress =

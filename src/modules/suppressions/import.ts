@@ -10,6 +10,7 @@ export interface ImportItem {
   address: string;
   channel?: Channel;
   reason?: Reason;
+  list?: string | null;
   suppressedAt?: string;
 }
 
@@ -26,10 +27,10 @@ export async function importSuppressions(
   },
 ): Promise<typeof Imported.static> {
   const now = deps.clock.now();
-  const rows = items.map(({ address, reason = "manual", suppressedAt }) => {
+  const rows = items.map(({ address, reason = "manual", list, suppressedAt }) => {
     const createdAt = suppressedAt === undefined ? now : Date.parse(suppressedAt);
     const { channel, address: stored } = requireAddress(address);
-    return { channel, address: stored, reason, createdAt };
+    return { channel, address: stored, list: list ?? "", reason, createdAt };
   });
   const { uid, imported } = await deps.commit(() => {
     const workspace = findWorkspace(workspaceUid, deps);

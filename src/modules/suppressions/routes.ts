@@ -13,8 +13,8 @@ import { jsonBody } from "../../platform/http/body/validate.ts";
 import { type Channel, readAddress, requireAddress } from "./address.ts";
 import {
   AddressInPath,
-  ChannelQuery,
   DeletedSuppression,
+  LiftQuery,
   Suppression,
   SuppressionCreate,
   SuppressionQuery,
@@ -65,7 +65,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
         const { row, isNew } = await deps.commit(() => {
           // The workspace may have been deleted while the body came.
           if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("The workspace no longer exists");
-          const key = { workspaceId, channel, address };
+          const key = { workspaceId, channel, address, list: body.list ?? "" };
           const reason = body.reason ?? "manual";
           const isInserted = deps.suppressions.insert({ ...key, reason, createdAt: deps.clock.now() });
           const found = deps.suppressions.find(key);
@@ -81,7 +81,8 @@ export function suppressionRoutes(deps: SuppressionDeps) {
           id: "createSuppression",
           tag: TAG,
           summary: "Suppress an address",
-          description: "It gets no more messages, not even waiting ones. A suppressed address keeps its first reason.",
+          description:
+            "It gets no more messages, not even waiting ones; with `list` no more mail of that list. A suppressed address keeps its first reason.",
           responses: {
             ...answers(201, Suppression, [400, 401, 403, 413, 415, 422, 503]),
             200: limitedAnswer(200, "It was suppressed already; this is how", buildEnvelope(Suppression)),
@@ -93,33 +94,40 @@ export function suppressionRoutes(deps: SuppressionDeps) {
       "/:address",
       async ({ request, params, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const channel = query.channel ?? null;
+        const { channel = null, list } = query;
         const read = readAddress(params.address);
         // Lower case can be longer: what the list shows is found even where it is too long for an address.
         const address = read.kind === "address" ? read.address : params.address.toLowerCase().normalize("NFC");
-        const isLifted = await deps.commit(() => deps.suppressions.delete({ workspaceId, address, channel }));
+        const meant = { workspaceId, address, channel, ...(list === undefined ? {} : { list }) };
+        const isLifted = await deps.commit(() => deps.suppressions.delete(meant));
         if (isLifted) return { data: { address, deleted: true } };
         if (read.kind === "fault") throw validationError([{ path: ["address"], message: read.message }]);
-        throw noSuchSuppression(address, channel);
+        throw noSuchSuppression(address, { channel, list });
       },
       {
         params: AddressInPath,
-        query: ChannelQuery,
+        query: LiftQuery,
         detail: describe({
           id: "deleteSuppression",
           tag: TAG,
           summary: "Lift the suppression of an address",
-          description: "Without `channel`, on all channels. If it bounces again, it is suppressed again.",
+          description:
+            "Without `channel`, on all channels. The one for a list is lifted only with `list`, and then no other. If it bounces again, it is suppressed again.",
           responses: answers(200, DeletedSuppression, [401, 403, 404, 422, 503]),
         }),
       },
     );
 }
 
-function noSuchSuppression(address: string, channel: Channel | null): AppError {
-  const where = channel === null ? "" : ` on the channel ${channel}`;
+function noSuchSuppression(
+  address: string,
+  { channel, list }: { channel: Channel | null; list: string | undefined },
+): AppError {
+  const where =
+    (channel === null ? "" : ` on the channel ${channel}`) +
+    (list === undefined ? " for all messages" : ` for the list ${list}`);
   return notFound(
     `The address is not suppressed in this workspace${where}`,
-    `It was understood as ${address}; GET /api/v1/suppressions shows what is suppressed.`,
+    `It was understood as ${address}; GET /api/v1/suppressions shows what is suppressed, and for which list.`,
   );
 }

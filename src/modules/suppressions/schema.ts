@@ -1,12 +1,41 @@
 import { Type } from "@sinclair/typebox";
 import { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type FieldError, objectWith, ruled, text } from "../../platform/http/request-schemas.ts";
-import { type Channel, readAddress, REASONS_OF } from "./address.ts";
+import {
+  choice,
+  createChecker,
+  type FieldError,
+  findFieldErrors,
+  objectWith,
+  ruled,
+  text,
+} from "../../platform/http/request-schemas.ts";
+import { type Channel, readAddress, REASONS_OF, REASONS_OF_LIST } from "./address.ts";
 import { named, namedObject } from "../../platform/http/openapi.ts";
-import { dateTime, oneOf } from "../../platform/http/answer-schemas.ts";
+import { dateTime, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 
 const MAX_ADDRESS = 255;
+
+const LIST_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** The name of a list that people unsubscribe from. */
+export const listName = (description: string) =>
+  text({ minLength: 1, maxLength: 64, pattern: LIST_NAME.source, description, examples: ["newsletter"] }, (value) =>
+    LIST_NAME.test(value) ? null : "must consist of letters of a to z, digits, and _ . -",
+  );
+
+/** Null as answers show it, so that an export can be imported: all messages. */
+function listOrNull(description: string) {
+  const name = listName(description);
+  const checker = createChecker(name);
+  return ruled<string | null>(
+    { ...name, type: ["string", "null"] },
+    {
+      isValid: (value) => value === null || checker.Check(value),
+      findErrors: (value) => findFieldErrors(checker, value),
+    },
+  );
+}
 
 const channel = choice(SUPPRESSION_CHANNELS, "`email` or `sms`.");
 
@@ -18,8 +47,12 @@ export const Suppression = namedObject("Suppression", {
       "`erased@erased.invalid` or `+99900000000`: it still blocks, and is lifted by its own address.",
     examples: ["maria@example.com"],
   }),
-  reason: oneOf(SUPPRESSION_REASONS, "The reason: the result of an email or SMS to it, its opt-out, or `manual`."),
+  reason: oneOf(
+    SUPPRESSION_REASONS,
+    "The reason: the result of an email or SMS to it, its opt-out, that it unsubscribed, or `manual`.",
+  ),
   channel: oneOf(SUPPRESSION_CHANNELS, "The channel that is suppressed."),
+  list: orNull(Type.String(), "Only mail of this list is suppressed; null: all messages.", "newsletter"),
   suppressedAt: dateTime("When it was suppressed."),
 });
 
@@ -28,7 +61,11 @@ export const DeletedSuppression = namedObject("DeletedSuppression", {
   deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
 });
 
-export const ChannelQuery = Type.Object({ channel: Type.Optional(channel) });
+const ChannelQuery = Type.Object({ channel: Type.Optional(channel) });
+export const LiftQuery = Type.Object({
+  ...ChannelQuery.properties,
+  list: Type.Optional(listName("Lift the one for this list; without it, the one for all messages.")),
+});
 export const SuppressionQuery = Type.Object({ ...CursorQuery.properties, ...ChannelQuery.properties });
 
 /** The router hands on what it could decode, and null where it could not. */
@@ -67,9 +104,10 @@ export const SuppressionMembers = {
   reason: Type.Optional(
     choice(
       SUPPRESSION_REASONS,
-      "By default `manual`. Of email `hard_bounce`, `complaint` or `manual`; of SMS `opt_out`, `invalid_number` or `manual`.",
+      "By default `manual`. Of email `hard_bounce`, `complaint`, `manual` or `unsubscribe`; of SMS `opt_out`, `invalid_number` or `manual`. With `list` `unsubscribe` or `manual`.",
     ),
   ),
+  list: Type.Optional(listOrNull("Suppress only mail of this list; without it or null, all messages.")),
 };
 
 const Members = Type.Object(
@@ -89,7 +127,10 @@ export const SuppressionCreate = named(
  * Members of a request that contradict each other; members that are invalid by themselves are left out. `absent` is the
  * channel when none is given; null: as the address says.
  */
-export function misfits(value: { address?: unknown; channel?: unknown; reason?: unknown }, absent: Channel | null) {
+export function misfits(
+  value: { address?: unknown; channel?: unknown; reason?: unknown; list?: unknown },
+  absent: Channel | null,
+) {
   const read = typeof value.address === "string" ? readAddress(value.address) : null;
   const itsChannel = read?.kind === "address" ? read.channel : null;
   const given =
@@ -107,8 +148,13 @@ export function misfits(value: { address?: unknown; channel?: unknown; reason?: 
     });
   }
   const reason = SUPPRESSION_REASONS.find(isGiven(value.reason));
+  const isOfList = typeof value.list === "string";
   if (reason !== undefined && !REASONS_OF[given].includes(reason))
     faults.push({ path: ["reason"], message: `must be ${REASONS_OF[given].join(" or ")} on the channel ${given}` });
+  else if (isOfList && reason !== undefined && !REASONS_OF_LIST.includes(reason))
+    faults.push({ path: ["reason"], message: `must be ${REASONS_OF_LIST.join(" or ")} with a list` });
+  if (isOfList && given === "sms")
+    faults.push({ path: ["list"], message: "is only for email", hint: "An SMS belongs to no list." });
   return faults;
 }
 

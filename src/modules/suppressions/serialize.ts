@@ -5,7 +5,7 @@ import type { SuppressionChange } from "./store.ts";
 
 /** A row as the API shows it. */
 export function showSuppression(row: Omit<SuppressionChange["row"], "workspaceId">): typeof Suppression.static {
-  const { reason, channel, createdAt, isErased = false } = row;
+  const { reason, channel, list = "", createdAt, isErased = false } = row;
   const address = isErased ? ERASED_RECIPIENT[channel] : row.address;
-  return { address, reason, channel, suppressedAt: toIsoTime(createdAt) };
+  return { address, reason, channel, list: list === "" ? null : list, suppressedAt: toIsoTime(createdAt) };
 }

@@ -8,8 +8,11 @@ import type { Position } from "../../platform/http/pagination.ts";
 import type { Channel, Reason } from "./address.ts";
 
 export type SuppressionRow = typeof suppressions.$inferSelect;
-export type NewSuppression = Omit<SuppressionRow, "id" | "isErased">;
-type SuppressionKey = Pick<SuppressionRow, "workspaceId" | "channel" | "address">;
+type HeldRow = typeof heldSuppressions.$inferSelect;
+/** Without a list: of all mail. */
+export type NewSuppression = Omit<SuppressionRow, "id" | "isErased" | "list"> & { list?: string };
+type SuppressedAddress = Pick<SuppressionRow, "workspaceId" | "channel" | "address">;
+type SuppressionKey = SuppressedAddress & { list?: string };
 
 export interface SuppressionChange {
   type: "suppression.created" | "suppression.deleted";
@@ -29,12 +32,12 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
     orm
       .select()
       .from(suppressions)
-      .where(matches(suppressions, "workspaceId", "channel", "address")),
+      .where(matches(suppressions, "workspaceId", "channel", "address", "list")),
   );
   const insertRow = prepare(
     orm
       .insert(suppressions)
-      .values(toPlaceholders(suppressions, "workspaceId", "channel", "address", "reason", "createdAt"))
+      .values(toPlaceholders(suppressions, "workspaceId", "channel", "address", "list", "reason", "createdAt"))
       .onConflictDoNothing(),
   );
   const selectPage = (...filters: SQL[]) =>
@@ -62,12 +65,13 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
   let withErased: Set<number> | null = null;
   const listWithErased = () => (withErased ??= new Set(selectErased.all().map(({ id }) => id)));
   /** The same for one address, channel and workspace, and only there. */
-  const hash = ({ workspaceId, channel, address }: SuppressionKey) =>
+  const hash = ({ workspaceId, channel, address }: SuppressedAddress) =>
     createHmac("sha256", erasureKey).update(`${workspaceId} ${channel} ${address}`).digest("base64url");
   const find = (key: SuppressionKey): SuppressionRow | undefined => {
-    const row = select.get({ ...key });
+    const { list = "" } = key;
+    const row = select.get({ ...key, list });
     if (row !== undefined) return row;
-    return listWithErased().has(key.workspaceId) ? select.get({ ...key, address: hash(key) }) : undefined;
+    return listWithErased().has(key.workspaceId) ? select.get({ ...key, list, address: hash(key) }) : undefined;
   };
 
   /** Called for each change, inside its transaction. */
@@ -85,9 +89,12 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
       changed = run;
     },
 
-    /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */
-    reasonFor: (workspaceId: number, address: string): Reason | null =>
-      find({ workspaceId, channel: "email", address })?.reason ?? null,
+    /** Why the address (in its comparable form) gets no mail, or none of `list`, from this workspace; null when it does. */
+    reasonFor(workspaceId: number, address: string, list?: string): Reason | null {
+      const key = { workspaceId, channel: "email", address } as const;
+      const found = find(key) ?? (list === undefined ? undefined : find({ ...key, list }));
+      return found?.reason ?? null;
+    },
     /** The same for SMS to a phone number in E.164. */
     reasonForNumber: (workspaceId: number, address: string): Reason | null =>
       find({ workspaceId, channel: "sms", address })?.reason ?? null,
@@ -114,6 +121,16 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
 
     find,
 
+    /** Those of an address for all mail and for each list, also when it was erased; the newest first. */
+    listOfAddress(of: SuppressedAddress): SuppressionRow[] {
+      const { workspaceId, channel, address } = of;
+      const isOfAddress = inArray(suppressions.address, [address, hash(of)]);
+      const isIn = and(eq(suppressions.workspaceId, workspaceId), eq(suppressions.channel, channel));
+      // For an order SQLite would walk all of the workspace's.
+      const rows = orm.select().from(suppressions).where(and(isIn, isOfAddress)).all();
+      return rows.toSorted((a, b) => b.createdAt - a.createdAt || b.id - a.id);
+    },
+
     /** A page of a workspace's suppressions, newest first, and one row more when there are more. */
     list(of: { workspaceId: number; channel: Channel | null }, before: Position | null, limit: number) {
       const { workspaceId, channel } = of;
@@ -127,23 +144,24 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
     /** Suppresses; the first reason stays. False: it was suppressed already. */
     insert(row: NewSuppression): boolean {
       if (find(row) !== undefined) return false;
-      const isNew = insertRow.run({ ...row }).changes > 0;
+      const isNew = insertRow.run({ list: "", ...row }).changes > 0;
       if (isNew) changed?.({ type: "suppression.created", row });
       return isNew;
     },
 
-    /** Lifts the suppressions of an address, of one channel or of all. False: there was none. */
+    /** Lifts the suppressions of an address, of one channel or of all: for one list, or those of all mail. False: there was none. */
     delete(of: Omit<SuppressionKey, "channel"> & { channel: Channel | null }): boolean {
-      const { workspaceId, address } = of;
+      const { workspaceId, address, list = "" } = of;
       const channels = of.channel === null ? SUPPRESSION_CHANNELS : [of.channel];
       const hashes = channels.map((channel) => hash({ workspaceId, channel, address }));
-      return lift(workspaceId, [address, ...hashes], inArray(suppressions.channel, channels));
+      const isMeant = and(inArray(suppressions.channel, channels), eq(suppressions.list, list));
+      return lift(workspaceId, [address, ...hashes], isMeant);
     },
 
     /**
      * Replaces an address by its hash, and deletes its suppressions that are held for the operator. Returns their number.
      */
-    erase({ workspaceId, address }: Omit<SuppressionKey, "channel">): number {
+    erase({ workspaceId, address }: Omit<SuppressedAddress, "channel">): number {
       const isOfAddress = and(eq(suppressions.workspaceId, workspaceId), eq(suppressions.address, address));
       const rows = orm.select().from(suppressions).where(isOfAddress).all();
       for (const row of rows) {
@@ -164,7 +182,7 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
     },
 
     /** The suppression of an address that is held for the operator. */
-    findHeld: ({ workspaceId, channel, address }: SuppressionKey): NewSuppression | undefined =>
+    findHeld: ({ workspaceId, channel, address }: SuppressedAddress): HeldRow | undefined =>
       orm
         .select()
         .from(heldSuppressions)
@@ -178,7 +196,7 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
         .get(),
 
     /** Takes back a suppression for this reason, to be held instead. False: there is none. */
-    takeBack: (of: SuppressionKey & { reason: Reason }): boolean =>
+    takeBack: (of: SuppressedAddress & { reason: Reason }): boolean =>
       lift(of.workspaceId, [of.address], and(eq(suppressions.channel, of.channel), eq(suppressions.reason, of.reason))),
   };
 }

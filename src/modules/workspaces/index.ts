@@ -23,7 +23,7 @@ interface WorkspaceStores
 interface WorkspaceModuleDeps
   extends
     Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged" | "recordAudit">,
-    Pick<OwnWorkspaceDeps, "findNamedPlan"> {
+    Pick<OwnWorkspaceDeps, "findNamedPlan" | "buildUsage"> {
   pages: ListPages;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;

@@ -6,7 +6,9 @@ import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Db } from "../../platform/db/open.ts";
 import {
   attempts,
+  emailAttachments,
   emailBodies,
+  emailExtras,
   emailQueue,
   emailReports,
   emailTotals,
@@ -51,8 +53,14 @@ const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteCol
 
 export type WorkspacePurgeStore = ReturnType<typeof openWorkspacePurgeStore>;
 
-/** `messages.forget` is called for each SMS that is removed. */
-export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: number) => void }) {
+export interface WorkspacePurgeStores {
+  /** Called for each SMS that is removed. */
+  sms: { forget: (id: number) => void };
+  /** Removes a batch of a workspace's files, about a megabyte; how many pieces. */
+  attachments: { removeOfWorkspace: (workspaceId: number) => number };
+}
+
+export function openWorkspacePurgeStore({ orm }: Db, { sms, attachments }: WorkspacePurgeStores) {
   const p = sql.placeholder;
   const selectEmails = prepare(
     orm
@@ -66,8 +74,10 @@ export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: nu
   const byEmail = [
     orm.delete(emailQueue).where(eq(emailQueue.id, p("id"))),
     orm.delete(emailBodies).where(eq(emailBodies.emailId, p("id"))),
+    orm.delete(emailExtras).where(eq(emailExtras.emailId, p("id"))),
     orm.delete(attempts).where(eq(attempts.emailId, p("id"))),
     orm.delete(emailReports).where(eq(emailReports.emailId, p("id"))),
+    orm.delete(emailAttachments).where(eq(emailAttachments.emailId, p("id"))),
     orm.delete(emails).where(eq(emails.id, p("id"))),
   ].map((statement) => prepare(statement));
   const selectMessages = prepare(
@@ -122,9 +132,11 @@ export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: nu
       deleteLanes.all({ workspaceId, limit: BATCH_ROWS }).map(({ id }) => id),
     /** Removes a batch of everything else; how many rows. The response to an SMS that is being sent finds nothing. */
     removeRest(workspaceId: number): number {
+      const pieces = attachments.removeOfWorkspace(workspaceId);
+      if (pieces > 0) return pieces;
       const removed = selectMessages.all({ workspaceId });
       for (const { id } of removed) {
-        messages.forget(id);
+        sms.forget(id);
         for (const statement of byMessage) statement.run({ id });
       }
       let count = removed.length;

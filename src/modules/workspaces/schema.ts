@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { SMS_PRIORITIES } from "../../platform/db/schema/schema.ts";
-import { checkName, text } from "../../platform/http/request-schemas.ts";
+import { checkName, choice, text } from "../../platform/http/request-schemas.ts";
 import { CreatedKey } from "../api-keys/schema.ts";
+import { UsageReport } from "../plans/schema.ts";
 import { bodyObject, namedObject } from "../../platform/http/openapi.ts";
 import { dateTime, identifier, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 
@@ -40,6 +41,15 @@ export const OwnWorkspace = namedObject("OwnWorkspace", {
   name: Type.String(),
   plan: Type.String(),
   createdAt: dateTime(),
+  viewersSeeContent: Type.Boolean({
+    description: "Whether members with the role viewer see what messages say.",
+    examples: [false],
+  }),
+  operatorsSeeContent: Type.Boolean({
+    description:
+      "Whether operators of the server who are not members see what messages say; the audit notes each reading.",
+    examples: [false],
+  }),
   block: orNull(
     namedObject("SendingBlock", {
       kind: oneOf(["operator", "rates"], "Who blocked it: the operator, or its rates of bounces and complaints."),
@@ -67,7 +77,25 @@ export const OwnWorkspace = namedObject("OwnWorkspace", {
   }),
 });
 
-export const OwnWorkspaceChange = bodyObject("OwnWorkspaceChange", { name: workspaceName });
+export const OwnWorkspaceQuery = Type.Object({
+  include: Type.Optional(choice(["usage"], "`usage` adds what it has used and what its plan allows.")),
+});
+
+/** The same with `?include=usage`. */
+export const OwnWorkspaceWithUsage = namedObject("OwnWorkspaceWithUsage", {
+  ...OwnWorkspace.properties,
+  usage: Type.Optional(UsageReport),
+});
+
+export const OwnWorkspaceChange = bodyObject(
+  "OwnWorkspaceChange",
+  {
+    name: Type.Optional(workspaceName),
+    viewersSeeContent: Type.Optional(OwnWorkspace.properties.viewersSeeContent),
+    operatorsSeeContent: Type.Optional(OwnWorkspace.properties.operatorsSeeContent),
+  },
+  { minProperties: 1 },
+);
 
 export const CreatedWorkspace = namedObject("CreatedWorkspace", {
   workspaceId: identifier(),

@@ -13,6 +13,10 @@ import { CHECKPOINT_PAGES } from "./wal.ts";
 const LOOK_EVERY = 4;
 /** The first pass of the thread copies thousands of pages, the second what was committed during that. */
 const PASSES = 2;
+/** While large files are stored more than so many are left behind it: it copies these too, */
+const REST_PAGES = 500;
+/** unless they come as fast as it copies. */
+const CALLS = 10;
 /** If the thread is late, a COMMIT copies the pages itself. */
 const LATE_PAGES = 4 * CHECKPOINT_PAGES;
 /** A disk may be this slow. */
@@ -79,7 +83,11 @@ export class Checkpoints implements TransactionListener {
 
   async #checkpoint(): Promise<void> {
     try {
-      await this.#thread.call({ checkpointFile: this.#file });
+      for (let call = 0; call < CALLS; call++) {
+        await this.#thread.call({ checkpointFile: this.#file });
+        const { log = 0, checkpointed = 0 } = this.#state.get() ?? {};
+        if (log - checkpointed <= REST_PAGES) break;
+      }
       this.#sqlite.run("PRAGMA wal_checkpoint(PASSIVE)");
     } catch {
       // No thread, or a full disk: the log grows, and a COMMIT copies its pages. What fails then is reported there.

@@ -118,6 +118,10 @@ export function missingKey(): AppError {
   });
 }
 
+export function notSignedIn(): AppError {
+  return new AppError("NOT_SIGNED_IN", "You are not signed in, or your session has ended", { hint: "Sign in again." });
+}
+
 function invalidKey(): AppError {
   return new AppError("INVALID_API_KEY", "The API key is not valid", {
     hint: "Check that it was copied completely and without spaces. A deleted key is not valid.",
@@ -204,12 +208,6 @@ function forPeople(): AppError {
   return new AppError("API_KEY_RESTRICTED", "This is for people who are signed in, not for API keys", {
     hint: "Sign in to the dashboard.",
   });
-}
-
-/** False: a member who may know of messages and not read them. Every key may. */
-export function mayReadContent(request: Request): boolean {
-  const caller = getCaller(request);
-  return caller.kind !== "member" || (caller.role !== "viewer" && caller.role !== "operator");
 }
 
 /** Throws 403 when a person who asks for something dangerous has not proved lately who they are. Keys are not asked. */

@@ -43,9 +43,12 @@ export function errorResponse(error: AppError): Response {
  */
 export function errorsPlugin(log: Log, methodsOf: (path: string) => string[], refused?: OnRefused) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {
-    const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(getPath(request)) : [];
+    const allow = code === "NOT_FOUND" ? methodsOf(getPath(request)) : [];
+    // Our own word is about a thing where the path knows the method, and about the path where a session has no right to it.
+    const isOwnWord = error instanceof AppError && allow.includes(request.method);
     const report = (found: unknown) => log.error("http", found, { requestId: String(set.headers["x-request-id"]) });
-    const answer = allow.length > 0 ? methodNotAllowed(request.method, allow) : toAppError(code, error, report);
+    const answer =
+      allow.length > 0 && !isOwnWord ? methodNotAllowed(request.method, allow) : toAppError(code, error, report);
     const response = errorResponse(answer);
     refused?.(request, response.status, answer);
     return response;

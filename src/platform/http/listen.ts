@@ -16,6 +16,8 @@ export const IDLE_TIMEOUT_S = 60;
 
 export interface Listener {
   url: string;
+  /** The one that was chosen, where the configuration has 0. */
+  port: number;
   /** Takes no more requests and resolves when the running ones are answered. */
   stop(graceMs: number): Promise<void>;
 }
@@ -70,7 +72,8 @@ export function bind(place: Place, fetch: (request: Request, peers: Peers) => Pr
       fetch,
     });
     const host = address.includes(":") ? `[${address}]` : address;
-    return { url: `http://${host}:${server.port}`, stop: (graceMs) => endWithin(server, graceMs) };
+    const taken = server.port ?? port;
+    return { url: `http://${host}:${taken}`, port: taken, stop: (graceMs) => endWithin(server, graceMs) };
   } catch (error) {
     const code = (error as { code?: string }).code;
     if (code === "EADDRINUSE") {

@@ -104,7 +104,10 @@ interface Answer {
   description: string;
   headers: Record<string, { $ref: string }>;
   content: Partial<
-    Record<"application/json" | "text/html" | "text/event-stream", { schema: TSchema; example?: unknown }>
+    Record<
+      "application/json" | "application/octet-stream" | "*/*" | "text/html" | "text/event-stream",
+      { schema: TSchema; example?: unknown }
+    >
   >;
 }
 
@@ -171,6 +174,13 @@ export function htmlAnswer(description: string): Answer {
 export function streamAnswer(description: string): Answer {
   const { headers } = limitedAnswer(200, description, Type.String());
   return { description, headers, content: { "text/event-stream": { schema: Type.String() } } };
+}
+
+/** An answer that is a file; its type is that of the file. Generators of clients know the first as bytes. */
+export function fileAnswer(description: string): Answer {
+  const { headers } = limitedAnswer(200, description, Type.String());
+  const file = { schema: Type.String({ format: "binary" }) };
+  return { description, headers, content: { "application/octet-stream": file, "*/*": file } };
 }
 
 interface Description {

@@ -4,6 +4,7 @@ import { Kind, type Static, Type, TypeRegistry, type TObject, type TSchema, type
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { isId } from "../uuid.ts";
+import { LargeText } from "./body/large-text.ts";
 
 // A `ruled` schema shows its JSON Schema in the API docs and checks by its own function, in the same pass as everything
 // else, so that one answer names every error. findFieldErrors() turns a failed check into sentences.
@@ -73,12 +74,14 @@ const NAME =
  */
 export function text(options: TextOptions, check?: (value: string) => string | null): TUnsafe<string> {
   const { minLength = 0, maxLength } = options;
+  const tooLong = `must have at most ${maxLength.toLocaleString("en")} characters`;
   const faultIn = (value: unknown): string | null => {
+    if (value instanceof LargeText) return value.length > maxLength ? tooLong : null;
     if (typeof value !== "string") return `must be a string, not ${describeKind(value)}`;
     if (!value.isWellFormed()) return "must be valid Unicode: it holds half of a surrogate pair";
     const length = countCodePoints(value, minLength, maxLength);
     if (length < minLength) return minLength === 1 ? "must not be empty" : `must have at least ${minLength} characters`;
-    if (length > maxLength) return `must have at most ${maxLength.toLocaleString("en")} characters`;
+    if (length > maxLength) return tooLong;
     return check?.(value) ?? null;
   };
   const line = check === checkLine ? { pattern: ONE_LINE } : check === checkName ? { pattern: NAME } : {};
@@ -87,6 +90,9 @@ export function text(options: TextOptions, check?: (value: string) => string | n
     createLeafRule(faultIn),
   );
 }
+
+/** Text that may be large, which is then left as it came: who reads it checks what it holds. */
+export const largeText = text as (options: TextOptions) => TUnsafe<string | LargeText>;
 
 /** Overrides and isolates of direction (UAX #9): the text reads as what it is not. */
 const TURNS_DIRECTION = /[\u202a-\u202e\u2066-\u2069]/;
@@ -176,6 +182,56 @@ export function hinted<T extends TSchema>(schema: T, hintFor: (value: unknown) =
       return rule.findErrors(value).map((fault) => (hint === null ? fault : { hint, ...fault }));
     },
   });
+}
+
+/** A value of `schema` (ruled), or an array of 1 to `maxItems` of them. */
+export function oneOrMore<T extends TSchema>(
+  schema: T,
+  { maxItems, ...words }: { maxItems: number; description: string; examples: unknown[] },
+): TUnsafe<T["static"] | T["static"][]> {
+  const rule = getRule(schema);
+  if (rule === undefined) throw new Error("only a ruled schema can be given one or more times");
+  const findLengthFault = ({ length }: unknown[]): string | null => {
+    if (length === 0) return "must hold at least 1 item";
+    return length > maxItems ? `must hold at most ${maxItems} items` : null;
+  };
+  return ruled<T["static"] | T["static"][]>(
+    { anyOf: [schema, { type: "array", items: schema, minItems: 1, maxItems }], ...words },
+    {
+      isValid: (value) =>
+        Array.isArray(value)
+          ? findLengthFault(value) === null && value.every((item) => rule.isValid(item))
+          : rule.isValid(value),
+      findErrors(value) {
+        if (!Array.isArray(value)) return rule.findErrors(value);
+        const message = findLengthFault(value);
+        if (message !== null) return [{ path: [], message }];
+        const faulty = [...value.entries()].filter(([, item]) => !rule.isValid(item));
+        return faulty.flatMap(([index, item]) =>
+          rule.findErrors(item).map((fault) => ({ ...fault, path: [index, ...fault.path] })),
+        );
+      },
+    },
+  );
+}
+
+/** An object of any member names, checked as a whole; no errors: it is as it must be. */
+export function stringMap(
+  jsonSchema: Record<string, unknown>,
+  findErrors: (members: [name: string, value: unknown][]) => FieldError[],
+): TUnsafe<Record<string, string>> {
+  const toMember = ([name, value]: [string, unknown]): [string, unknown] => [
+    name,
+    value instanceof LargeText ? value.slice(0, value.length) : value,
+  ];
+  const findAll = (value: unknown): FieldError[] =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? findErrors(Object.entries(value).map(toMember))
+      : [{ path: [], message: `must be an object, not ${describeKind(value)}` }];
+  return ruled<Record<string, string>>(
+    { type: "object", ...jsonSchema },
+    { isValid: (value) => findAll(value).length === 0, findErrors: findAll },
+  );
 }
 
 /** An object with a rule over several of its members, besides the members' own; null or no errors: it holds. */

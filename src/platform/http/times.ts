@@ -15,11 +15,20 @@ export function toIsoTimeOrNull(at: number | null): string | null {
   return at === null ? null : toIsoTime(at);
 }
 
+/** Whether the month has the day: for Date.parse November 31 is December 1. */
+function isDay(value: string): boolean {
+  return new Date(`${value.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(value.slice(8, 10));
+}
+
 /** A member that holds a time; `check` says what is wrong with it beside. */
-export function time(description: string, check: (at: number) => string | null = () => null) {
-  const options = { maxLength: MAX_TIME, format: "date-time", description, examples: ["2026-11-21T12:00:00Z"] };
+export function time(
+  description: string,
+  check: (at: number) => string | null = () => null,
+  example = "2026-11-21T12:00:00Z",
+) {
+  const options = { maxLength: MAX_TIME, format: "date-time", description, examples: [example] };
   return text(options, (value) => {
-    const at = DATE_TIME.test(value) ? Date.parse(value) : Number.NaN;
+    const at = DATE_TIME.test(value) && isDay(value) ? Date.parse(value) : Number.NaN;
     return at >= 0 ? check(at) : "must be a time since 1970 in ISO 8601 with its offset, like 2026-11-21T12:00:00Z";
   });
 }

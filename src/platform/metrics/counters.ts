@@ -12,7 +12,18 @@ const LAG_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 
 const ATTEMPT_OUTCOMES = ["delivered", "deferred", "bounced", "failed", "unknown"];
 /** See src/modules/inbound-mail/receive.ts. */
-const INBOUND_RESULTS = ["bounced", "complained", "noted", "repeated", "full", "gone", "ignored", "kept", "deferred"];
+const INBOUND_RESULTS = [
+  "bounced",
+  "complained",
+  "unsubscribed",
+  "noted",
+  "repeated",
+  "full",
+  "gone",
+  "ignored",
+  "kept",
+  "deferred",
+];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /** Final statuses of emails; those of the second list have a category. */
 const FINAL_STATUSES = ["sent", "delivered", "suppressed", "canceled", "complained"];
@@ -134,7 +145,7 @@ function inboundCounters(registry: Registry) {
   return {
     message: counter("messages", "Messages taken on the inbound port, by what they are addressed to.", {
       label: "kind",
-      values: ["bounce", "complaint", "person"],
+      values: ["bounce", "complaint", "unsubscribe", "person"],
     }),
     processed: counter("results", "What became of inbound messages, for each recipient; deferred: refused for now.", {
       label: "result",

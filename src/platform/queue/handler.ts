@@ -8,8 +8,8 @@ export interface JobResult<State = unknown> {
     | { kind: "complete" }
     /** `at` null: as the schedule says. */
     | { kind: "retry"; at: number | null; state: State }
-    /** The attempt was not begun: as if the row had never been claimed. */
-    | { kind: "release" };
+    /** The attempt was not begun: as if the row had never been claimed; but it is not due before `at`. */
+    | { kind: "release"; at?: number | undefined };
   /** The attempt may have had its effect, and only `record` says so: unless that is written, the row must not be retried. */
   isUncertain?: boolean;
   /**

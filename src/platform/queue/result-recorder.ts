@@ -121,7 +121,7 @@ export class ResultRecorder<State> {
       }
       case "release": {
         // It was due when it was claimed; where the clock was set back since, that time lies ahead.
-        const dueAt = Math.min(job.dueAt, clock.now());
+        const dueAt = action.at ?? Math.min(job.dueAt, clock.now());
         queue.release({ ...job, dueAt });
         return dueAt;
       }

@@ -21,7 +21,7 @@ export type Answer = { kind: "done"; output: unknown } | { kind: "threw"; messag
 
 /** The part of a Worker that is used here. */
 export interface ThreadPort {
-  postMessage(message: Calls): void;
+  postMessage(message: Calls, transfer: ArrayBuffer[]): void;
   addEventListener(type: "message", listener: (event: MessageEvent<Answers>) => void): void;
   addEventListener(type: "error" | "close", listener: (event: Event) => void): void;
   terminate(): void;
@@ -56,10 +56,12 @@ const SILENCE_MS = 20_000;
 const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
-export interface ThreadLineOptions {
+export interface ThreadClientOptions<I> {
   open: OpenThread;
   /** Hears of a thread that died, and why. */
   report: (why: string) => void;
+  /** The large buffers of an input, which go over without being copied; they are empty here from then on. */
+  findLarge?: (input: I) => ArrayBuffer[];
   /** For work of another kind than the usual, and for tests. */
   silenceMs?: number;
   pauseMs?: number;
@@ -68,7 +70,7 @@ export interface ThreadLineOptions {
 
 /** One thread, started when it is first needed. `I` and `O` must be values that structuredClone can copy. */
 export class ThreadClient<I, O> {
-  readonly #options: ThreadLineOptions;
+  readonly #options: ThreadClientOptions<I>;
   readonly #waiting = new Map<number, Waiting>();
   #port: ThreadPort | null = null;
   #unsent: I[] = [];
@@ -79,7 +81,7 @@ export class ThreadClient<I, O> {
   #isPaused = false;
   #watch: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(options: ThreadLineOptions) {
+  constructor(options: ThreadClientOptions<I>) {
     this.#options = options;
   }
 
@@ -116,9 +118,10 @@ export class ThreadClient<I, O> {
     this.#unsent = [];
     if (inputs.length === 0) return;
     try {
-      // A thread's, which has no origin.
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin
-      this.#started().postMessage({ first: this.#next - inputs.length, inputs });
+      const { findLarge } = this.#options;
+      // Each once: a buffer that two attachments share goes over as one.
+      const large = findLarge === undefined ? [] : [...new Set(inputs.flatMap(findLarge))];
+      this.#started().postMessage({ first: this.#next - inputs.length, inputs }, large);
       this.#watch ??= this.#watchSilence();
     } catch (error) {
       this.#lose(getErrorMessage(error));
@@ -187,6 +190,14 @@ export class ThreadClient<I, O> {
     for (const { reject } of lost) reject(new ThreadGone(why, !this.#isClosed));
     port?.terminate();
   }
+}
+
+/** Smaller ones are copied sooner than handed over. */
+const LARGE_BYTES = 65_536;
+
+/** The buffer behind `octets` where it is large, and theirs only: nobody else then misses it. */
+export function findLargeBuffer({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return byteLength >= LARGE_BYTES && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer ? [buffer] : [];
 }
 
 /** The thread's side: answers a message. */

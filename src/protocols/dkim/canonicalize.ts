@@ -20,6 +20,8 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const CRLF = Buffer.from("\r\n", "latin1");
+/** Octets that are looked at together in a body. */
+const BLOCK = 4_096;
 
 /** Fields in order, and the body after the empty line (empty when there is none). Never throws. */
 export function splitMessage(message: Uint8Array): { fields: HeaderField[]; body: Uint8Array } {
@@ -83,6 +85,7 @@ function relaxedBody(body: Uint8Array): Uint8Array {
   let length = 0;
   let heldLineEnds = 0;
   let isSpaceHeld = false;
+  let lookAt = 0;
   const end = body.length;
   for (let i = 0; i < end; i++) {
     const octet = body[i] ?? 0;
@@ -92,11 +95,18 @@ function relaxedBody(body: Uint8Array): Uint8Array {
       isSpaceHeld = false;
       heldLineEnds++;
       i++;
+      if (i < lookAt) continue;
+      lookAt = i + BLOCK;
+      const blockEnd = findBlockEnd(body, i + 1);
+      if (blockEnd === i + 1) continue;
+      length = writeLineEnds(out, length, heldLineEnds);
+      heldLineEnds = 0;
+      out.set(body.subarray(i + 1, blockEnd), length);
+      length += blockEnd - i - 1;
+      i = blockEnd - 1;
     } else {
-      for (; heldLineEnds > 0; heldLineEnds--) {
-        out[length++] = CR;
-        out[length++] = LF;
-      }
+      if (heldLineEnds > 0) length = writeLineEnds(out, length, heldLineEnds);
+      heldLineEnds = 0;
       if (isSpaceHeld) out[length++] = SPACE;
       isSpaceHeld = false;
       out[length++] = octet;
@@ -106,6 +116,27 @@ function relaxedBody(body: Uint8Array): Uint8Array {
   out[length++] = CR;
   out[length++] = LF;
   return out.subarray(0, length);
+}
+
+function writeLineEnds(out: Uint8Array, at: number, count: number): number {
+  for (let n = 0; n < count; n++) {
+    out[at++] = CR;
+    out[at++] = LF;
+  }
+  return at;
+}
+
+/**
+ * The end of a block without white space, which stays as it is, as those of base64 do: `from` where there is none. It
+ * does not end in a line end, which may be the body's last.
+ */
+function findBlockEnd(body: Uint8Array, from: number): number {
+  if (from + BLOCK > body.length) return from;
+  const block = body.subarray(from, from + BLOCK);
+  if (block.includes(SPACE) || block.includes(TAB)) return from;
+  let end = from + BLOCK;
+  while (end > from && (body[end - 1] === CR || body[end - 1] === LF)) end--;
+  return end;
 }
 
 function readField(raw: string): HeaderField {

@@ -5,6 +5,7 @@
  * stay in the queue.
  */
 import { createHash, type KeyObject, sign } from "node:crypto";
+import { freeOctets } from "../../platform/free-octets.ts";
 import { canonicalBody, canonicalField, type HeaderField, selectFields, splitMessage } from "./canonicalize.ts";
 import { MIN_RSA_BITS } from "./record.ts";
 import { MAX_NAME_OCTETS } from "./signature.ts";
@@ -43,8 +44,24 @@ export const OVERSIGNED_FIELDS = [
   "X-Pombo-Trace",
 ];
 
-/** Listed as often as present: relays may lawfully add one to a multipart message, which has none. */
-const SIGNED_FIELDS = ["Content-Transfer-Encoding"];
+/** The same, where there is one: most messages have none. */
+const OVERSIGNED_WHERE_PRESENT = ["Cc"];
+
+/**
+ * Listed as often as present. Relays may lawfully add a Content-Transfer-Encoding to a multipart message, which has
+ * none; the others are those of RFC 6376 §5.4.1 that a sender may give.
+ */
+const SIGNED_FIELDS = [
+  "Content-Transfer-Encoding",
+  "In-Reply-To",
+  "References",
+  "List-Id",
+  "List-Help",
+  "List-Subscribe",
+  "List-Post",
+  "List-Owner",
+  "List-Archive",
+];
 
 /** Signatures on one message; two are in use. */
 const MAX_KEYS = 8;
@@ -69,7 +86,9 @@ export async function signMessage(
   const { fields, body } = splitMessage(message);
   assertSignable(fields);
   const names = signedNames(fields);
-  const bodyHash = createHash("sha256").update(canonicalBody(body, "relaxed")).digest("base64");
+  const canonical = canonicalBody(body, "relaxed");
+  const bodyHash = createHash("sha256").update(canonical).digest("base64");
+  if (canonical.buffer !== message.buffer) freeOctets(new Uint8Array(canonical.buffer));
   const covered = selectFields(fields, names, "relaxed");
   const lines = await Promise.all(
     keys.map(async (key) => {
@@ -118,7 +137,9 @@ function signedNames(fields: HeaderField[]): string[] {
   for (const { name } of fields) counts.set(name, (counts.get(name) ?? 0) + 1);
   const present = (name: string) => counts.get(name.toLowerCase()) ?? 0;
   return [
-    ...OVERSIGNED_FIELDS.flatMap((name) => Array<string>(present(name) + 1).fill(name)),
+    ...[...OVERSIGNED_FIELDS, ...OVERSIGNED_WHERE_PRESENT.filter(present)].flatMap((name) =>
+      Array<string>(present(name) + 1).fill(name),
+    ),
     ...SIGNED_FIELDS.flatMap((name) => Array<string>(present(name)).fill(name)),
   ];
 }

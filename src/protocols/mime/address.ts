@@ -128,6 +128,13 @@ export function requireMailbox(parsed: ParsedMailbox): Mailbox {
   throw new Error(`an address that was accepted cannot be read: ${parsed.message}`);
 }
 
+/** A mailbox as text that reads back as the same. */
+export function formatMailbox(address: string, displayName: string | null): string {
+  if (displayName === null) return address;
+  const name = NAME_SPECIAL.test(displayName) ? `"${displayName.replace(/["\\]/g, "\\$&")}"` : displayName;
+  return `${name} <${address}>`;
+}
+
 /** The form in which addresses are compared for suppressions: lower case, NFC, domain as A-labels. */
 export function comparableAddress(mailbox: Mailbox): string {
   return mailbox.address.toLowerCase().normalize("NFC");

@@ -13,6 +13,13 @@ export interface EncodedText {
 
 /** RFC 2045 §6.7 (5) and §6.8. */
 const ENCODED_LINE = 76;
+const LINE_OCTETS = (ENCODED_LINE / 4) * 3;
+const BASE64 = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", "latin1");
+/** The two characters for twelve bits. */
+const PAIRS = Uint16Array.from(
+  { length: 4_096 },
+  (_, bits) => BASE64.readUInt8(bits >> 6) * 256 + BASE64.readUInt8(bits & 63),
+);
 const HEX = Buffer.from("0123456789ABCDEF", "latin1");
 const TAB = 0x09;
 const LF = 0x0a;
@@ -99,9 +106,37 @@ function isLiteralAt(octets: Uint8Array, i: number, column: number): boolean {
   return octet > SPACE && octet <= 0x7e && octet !== EQUALS;
 }
 
+/** Octets of `octets` octets in base64, in lines. */
+export function base64Length(octets: number): number {
+  const characters = Math.ceil(octets / 3) * 4;
+  return characters + Math.max(0, Math.ceil(characters / ENCODED_LINE) - 1) * 2;
+}
+
+/** Writes `octets` in base64 into `out` from `at`, in lines, the last without CRLF; the index after it. */
+export function writeBase64(octets: Uint8Array, out: Uint8Array, at: number): number {
+  const { length } = octets;
+  let i = 0;
+  // All lines but the last.
+  while (i + LINE_OCTETS < length) {
+    for (const end = i + LINE_OCTETS; i < end; i += 3) {
+      const group = ((octets[i] ?? 0) << 16) | ((octets[i + 1] ?? 0) << 8) | (octets[i + 2] ?? 0);
+      const first = PAIRS[group >> 12] ?? 0;
+      const second = PAIRS[group & 0xfff] ?? 0;
+      out[at] = first >> 8;
+      out[at + 1] = first;
+      out[at + 2] = second >> 8;
+      out[at + 3] = second;
+      at += 4;
+    }
+    out[at++] = CR;
+    out[at++] = LF;
+  }
+  const last = Buffer.from(octets.subarray(i)).toString("base64");
+  return at + Buffer.from(out.buffer, out.byteOffset, out.byteLength).write(last, at, "latin1");
+}
+
 function base64Lines(octets: Uint8Array): Uint8Array {
-  const base64 = Buffer.from(octets.buffer, octets.byteOffset, octets.byteLength).toString("base64");
-  const lines: string[] = [];
-  for (let i = 0; i < base64.length; i += ENCODED_LINE) lines.push(base64.slice(i, i + ENCODED_LINE));
-  return Buffer.from(lines.join("\r\n"), "latin1");
+  const out = Buffer.allocUnsafe(base64Length(octets.length));
+  writeBase64(octets, out, 0);
+  return out;
 }

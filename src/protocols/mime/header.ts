@@ -14,6 +14,8 @@ const FOLD_AT = 76;
 const MAX_ENCODED_WORD = 75;
 /** `=?utf-8?Q?` and `?=`. */
 const ENCODED_WORD_FRAME = 12;
+/** After a longer name no encoded-word of a character fits on the line. */
+const MAX_NAME_BESIDE_WORD = 40;
 /** A longer word or quoted name is encoded, so that it can be folded. */
 const MAX_PLAIN_WORD = 60;
 
@@ -53,17 +55,52 @@ export function subjectLine(subject: string): string {
 }
 
 /**
- * An address field (From, To, Reply-To). Its bytes are ASCII unless the local part is not: then
- * RFC 6532 §3.2 wants UTF-8 here, and such a message goes over SMTPUTF8 only. Returned as a byte
+ * A field of any text. ASCII stands as it is, since the value may have a syntax of its own; only text that a reader would
+ * not get back is encoded. @throws on CR, LF or NUL.
+ */
+export function textLine(name: string, text: string): string {
+  if (/[\r\n\0]/.test(text)) throw new Error(`the value of ${safeName(name)} contains a line break or NUL`);
+  const roomForWord = MAX_LINE_OCTETS - name.length - 2;
+  const isRaw =
+    isFoldable(text) && !/=\?.*\?=/.test(text) && text.split(" ").every((word) => word.length <= roomForWord);
+  if (isRaw) return headerLine(name, text);
+  // RFC 2047 §2: a line with an encoded-word has 76 characters, so that after a long name it begins on the next line.
+  const isBeside = name.length <= MAX_NAME_BESIDE_WORD;
+  const words = encodedWords(text, isBeside ? name.length + 2 : 1);
+  return isBeside ? headerLine(name, words.join(" ")) : `${fold(name, "").trimEnd()}\r\n ${words.join("\r\n ")}\r\n`;
+}
+
+/**
+ * An address field (From, To, Cc, Reply-To), broken after a comma where it can be; nothing without a mailbox. Its bytes are ASCII unless a local
+ * part is not: then RFC 6532 §3.2 wants UTF-8 here, and such a message goes over SMTPUTF8 only. Returned as a byte
  * string (one character per octet).
  */
-export function mailboxLine(name: string, mailbox: Mailbox): string {
-  const { displayName, address } = mailbox;
+export function mailboxLine(name: string, [first, ...others]: Mailbox[]): string {
+  if (first === undefined) return "";
+  const start = writeMailbox(name, first, name.length + 2);
+  if (others.length === 0) return fold(name, start);
+  const pieces = [start, ...others.map((mailbox) => ` ${writeMailbox(name, mailbox, 1)}`)].map((piece, i) =>
+    i === others.length ? piece : `${piece},`,
+  );
+  const broken = pieces.flatMap((piece, i) => (i > 0 && piece.length <= FOLD_AT ? [piece] : splitAtSpaces(piece)));
+  return fold(name, pieces.join(""), broken);
+}
+
+function writeMailbox(name: string, { displayName, address }: Mailbox, column: number): string {
   if (/\p{Cc}/u.test(address)) throw new Error(`the address in ${safeName(name)} contains a control character`);
   const wire = Buffer.from(address, "utf8").toString("latin1");
-  if (displayName === null) return fold(name, wire);
+  if (displayName === null) return wire;
   if (/[\r\n\0]/.test(displayName)) throw new Error(`the name in ${safeName(name)} contains a line break or NUL`);
-  return fold(name, `${phrase(displayName, name.length + 2)} <${wire}>`);
+  return `${phrase(displayName, column)} <${wire}>`;
+}
+
+/** A field of a value and its parameters (RFC 2045 §5.1, RFC 2183), broken between them only. `parameters`: as they are written. */
+export function parameterLine(name: string, value: string, parameters: string[]): string {
+  const pieces = [value, ...parameters.map((parameter) => ` ${parameter}`)];
+  const ended = pieces.map((piece, i) => (i === parameters.length ? piece : `${piece};`));
+  const whole = ended.join("");
+  if (!PRINTABLE_ASCII.test(whole)) throw new Error(`the value of ${safeName(name)} is not printable ASCII`);
+  return fold(name, whole, ended);
 }
 
 /** RFC 5322 §3.3 date-time in UTC, with the numeric zone that R47 asks for. `at`: Unix ms. */
@@ -73,9 +110,14 @@ export function dateValue(at: number): string {
   return `${written.slice(0, -3)}+0000`;
 }
 
+/** Folding keeps single spaces only for sure. */
+function isFoldable(text: string): boolean {
+  return PRINTABLE_ASCII.test(text) && !/^ | $| {2}/.test(text);
+}
+
 function isPlainSubject(subject: string): boolean {
-  // Folding keeps single spaces only for sure; "=?" would be decoded by the reader.
-  if (!PRINTABLE_ASCII.test(subject) || /^ | $| {2}|=\?/.test(subject)) return false;
+  // "=?" would be decoded by the reader.
+  if (!isFoldable(subject) || subject.includes("=?")) return false;
   return subject.length <= MAX_PLAIN_WORD || subject.split(" ").every((word) => word.length <= MAX_PLAIN_WORD);
 }
 
@@ -128,16 +170,20 @@ function qEncode(point: string): string {
   return encoded;
 }
 
-/** Breaks before spaces, never inside a word and never before the first one. */
-function fold(name: string, value: string): string {
+function splitAtSpaces(value: string): string[] {
+  return value.split(/(?<=[^ ])(?= )/);
+}
+
+/** Breaks before pieces, never before the first one. They are the words unless told; all but the first begin with a space. */
+function fold(name: string, value: string, pieces?: string[]): string {
   if (!FIELD_NAME.test(name)) throw new Error(`not a header field name: ${safeName(name)}`);
   if (value.startsWith(" ") || value.endsWith(" ")) throw new Error(`the value of ${name} begins or ends with a space`);
   const whole = value === "" ? `${name}:` : `${name}: ${value}`;
   if (whole.length <= FOLD_AT) return `${whole}\r\n`;
-  const [first = "", ...pieces] = value.split(/(?<=[^ ])(?= )/);
+  const [first = "", ...others] = pieces ?? splitAtSpaces(value);
   const lines: string[] = [];
   let line = `${name}: ${first}`;
-  for (const piece of pieces) {
+  for (const piece of others) {
     if (line.length + piece.length > FOLD_AT) {
       lines.push(line);
       line = "";

@@ -13,6 +13,7 @@ import { removeEcho, type OwnReply, type SentMessage } from "./replies/remove-ec
 import { formatReply, type Reply, shorten } from "./replies/reply.ts";
 import type { ExpiringNames } from "./expiring-names.ts";
 import type { Access, SessionPool } from "./session-pool.ts";
+import type { PreparedContent } from "./session/content.ts";
 import type { Envelope, SendResult, SmtpSession } from "./session/session.ts";
 import type { TlsMode, Unopened } from "./session/greeting.ts";
 import { explainMissingTls, type TlsFailure, type TlsPolicy, WITHOUT_TLS_MS } from "./tls-policy.ts";
@@ -37,8 +38,8 @@ export interface Mail {
   envelope: Envelope;
   /** The parts of the header that somebody has chosen. */
   header: SentMessage["header"];
-  /** CRLF lines, not dot-stuffed. */
-  content: Uint8Array;
+  /** CRLF lines, not dot-stuffed; or prepared elsewhere. */
+  content: Uint8Array | PreparedContent;
   /** Records durably that the dot will be sent. May run again for a later host, if the first broke before its dot. */
   beforeDot: () => Promise<void>;
   /** Ends the attempt at once; a message after its dot ends as an unknown outcome. */
@@ -231,7 +232,8 @@ function isFinal(result: SendResult): boolean {
     case "accepted":
       return true;
     case "broken":
-      return result.isDotSent;
+      // One that takes it slowly has it deferred: another address would take as long.
+      return result.isDotSent || result.isSlow === true;
     case "unfit":
       // R21: another MX may offer SMTPUTF8. The size limit is final (R19).
       return result.enhanced !== "5.6.7";

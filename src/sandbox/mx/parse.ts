@@ -5,7 +5,7 @@
  * source can always be read.
  */
 import { isUtf8 } from "node:buffer";
-import { simpleParser } from "mailparser";
+import { type AddressObject, type EmailAddress, simpleParser } from "mailparser";
 import { getErrorMessage } from "../../platform/errors.ts";
 
 /** Bytes of the header block that are read for the list; a longer one is cut. */
@@ -24,7 +24,12 @@ interface ReadableMessage {
   text: string | null;
   /** Header fields in order, unfolded, values as on the wire. */
   headers: { name: string; value: string }[];
-  attachments: { filename: string | null; contentType: string; sizeBytes: number }[];
+  /** In their order. `contentId`: without brackets, of those that the html shows; null: it is none of them. */
+  attachments: { filename: string | null; contentType: string; contentId: string | null; sizeBytes: number }[];
+  /** `Name <address>` or bare, as its header names them. */
+  addressees: { to: string[]; cc: string[]; replyTo: string[] };
+  /** The addresses in List-Unsubscribe (RFC 2369 §3.2), in order. */
+  unsubscribe: string[];
   /** http, https and mailto links of the html, in order, each once. */
   links: string[];
   /** Images of the html that would come from the network, and are not loaded here. */
@@ -53,6 +58,16 @@ export async function readAuthorAndSubject(raw: Uint8Array): Promise<{ author: s
   }
 }
 
+const NOTHING_READ = {
+  html: null,
+  text: null,
+  attachments: [],
+  addressees: { to: [], cc: [], replyTo: [] },
+  unsubscribe: [],
+  links: [],
+  remoteImages: 0,
+};
+
 /** Takes a message apart. Never throws: see `fault`. */
 export async function readMessage(raw: Uint8Array): Promise<ReadableMessage> {
   const headers = readHeaderFields(raw);
@@ -64,17 +79,39 @@ export async function readMessage(raw: Uint8Array): Promise<ReadableMessage> {
       // mailparser says "" for a message of html only.
       text: parsed.text || null,
       headers,
-      attachments: parsed.attachments.map(({ filename = null, contentType, size: sizeBytes }) => ({
-        filename,
+      attachments: parsed.attachments.map(({ filename, contentType, cid, related, size: sizeBytes }) => ({
+        filename: filename ?? null,
         contentType,
+        contentId: related && cid !== undefined ? cid : null,
         sizeBytes,
       })),
+      addressees: {
+        to: listAddressees(parsed.to),
+        cc: listAddressees(parsed.cc),
+        replyTo: listAddressees(parsed.replyTo),
+      },
+      unsubscribe: listUnsubscribe(headers),
       ...(await findReferences(html ?? "")),
       fault: null,
     };
   } catch (error) {
     const fault = getErrorMessage(error);
-    return { html: null, text: null, headers, attachments: [], links: [], remoteImages: 0, fault };
+    return { ...NOTHING_READ, headers, fault };
+  }
+}
+
+/** The nth attachment in the order of readMessage; null: there is none. */
+export async function readAttachment(
+  raw: Uint8Array,
+  n: number,
+): Promise<{ filename: string; content: Uint8Array<ArrayBuffer> } | null> {
+  try {
+    const { attachments } = await simpleParser(Buffer.from(raw), PARSER_OPTIONS);
+    const found = attachments[n];
+    if (found === undefined) return null;
+    return { filename: found.filename ?? `attachment-${n + 1}`, content: new Uint8Array(found.content) };
+  } catch {
+    return null;
   }
 }
 
@@ -118,6 +155,23 @@ function parseLink(href: string | null): string | null {
   const url = URL.parse((href ?? "").trim().replaceAll("&amp;", "&"));
   if (url === null || !/^(https?|mailto):$/.test(url.protocol)) return null;
   return url.href.length > MAX_LINK_CHARACTERS ? null : url.href;
+}
+
+/** The header field may be there twice; the members of a group stand for it. */
+function listAddressees(field: AddressObject | AddressObject[] | undefined): string[] {
+  const list = (addresses: EmailAddress[]): string[] =>
+    addresses.flatMap(({ name, address = "", group }) =>
+      group === undefined ? [name === "" ? address : `${name} <${address}>`] : list(group),
+    );
+  return [field ?? []].flat().flatMap(({ value }) => list(value));
+}
+
+function listUnsubscribe(headers: { name: string; value: string }[]): string[] {
+  const values = headers.filter(({ name }) => name.toLowerCase() === "list-unsubscribe").map(({ value }) => value);
+  const places = values.flatMap((value) =>
+    [...value.matchAll(/<([^<>]+)>/g)].map(([, place = ""]) => parseLink(place)),
+  );
+  return places.filter((place) => place !== null).slice(0, MAX_LINKS);
 }
 
 function readHeaderFields(raw: Uint8Array): { name: string; value: string }[] {

@@ -1,6 +1,7 @@
 // The sandbox's page, its style and its scripts. It works offline and asks no other server.
 
 import css from "./page.css" with { type: "text" };
+import reset from "../../platform/web/reset.css" with { type: "text" };
 import tokens from "../../platform/web/tokens.css" with { type: "text" };
 import dom from "./dom.js" with { type: "text" };
 import markup from "./page.html" with { type: "text" };
@@ -12,7 +13,7 @@ import { findEnd, MAGIC_NUMBERS, type MagicNumber, buildNumber } from "../smsc/m
 
 /** What the page loads, by name under /sandbox/. */
 const FILES = new Map([
-  ["page.css", tokens + css],
+  ["page.css", tokens + reset + css],
   ["dom.js", dom],
   ["mail.js", mail],
   ["page.js", page],

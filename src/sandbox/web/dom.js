@@ -74,8 +74,11 @@ export function formatSize(bytes) {
 
 /** A definition list of [term, description] pairs. */
 export function makePairs(rows) {
-  const list = make("dl", "pairs");
-  for (const [term, description] of rows) list.append(make("dt", "", term), make("dd", "", description));
+  return fillPairs(make("dl", "pairs"), rows);
+}
+
+export function fillPairs(list, rows) {
+  list.replaceChildren(...rows.flatMap(([term, description]) => [make("dt", "", term), make("dd", "", description)]));
   return list;
 }
 

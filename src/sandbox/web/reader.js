@@ -3,6 +3,7 @@
 import {
   byId,
   fetchText,
+  fillPairs,
   formatDateAndTime,
   formatSize,
   formatTime,
@@ -13,7 +14,9 @@ import {
 } from "./dom.js";
 
 const SHOWN_CHARACTERS = 500_000;
-const TABS = ["html", "text", "source", "details"];
+const TABS = ["html", "text", "attachments", "headers", "source", "details"];
+/** Of a message to many; all are among the header fields. */
+const SHOWN_ADDRESSEES = 5;
 const WIDTHS = ["full", "phone"];
 
 let tab = "html";
@@ -50,8 +53,9 @@ function setWidth(name) {
 
 /** The tab to the left (-1) or to the right (1) of the open one; gets the focus. */
 export function moveTab(step) {
-  const place = TABS.findIndex((name) => byId(`tab-${name}`).getAttribute("aria-selected") === "true");
-  const next = TABS[(place + step + TABS.length) % TABS.length];
+  const tabs = TABS.filter((name) => !byId(`tab-${name}`).hidden);
+  const place = tabs.findIndex((name) => byId(`tab-${name}`).getAttribute("aria-selected") === "true");
+  const next = tabs[(place + step + tabs.length) % tabs.length];
   openTab(next);
   byId(`tab-${next}`).focus();
 }
@@ -68,7 +72,7 @@ export async function showMessage({ message: listed, sent, isShown }) {
   if (id === null) return openTab("details", { isChosen: false });
   try {
     const message = JSON.parse(await fetchText(`/sandbox/messages/${id}?raw=false`));
-    if (isShown()) drawMessage(message);
+    if (isShown()) drawMessage(message, sent);
   } catch {
     if (isShown()) drawFault("The message could not be fetched. It may have been removed.");
   }
@@ -83,21 +87,39 @@ export function updateRecord(sent) {
   const reason = sent === null ? null : findReason(sent);
   byId("reason").hidden = reason === null;
   byId("reason").textContent = reason ?? "";
-  byId("record").replaceChildren(...(sent === null ? [] : [makeSection("Record", makePairs(describeRecord(sent)))]));
+  byId("record").replaceChildren(...(sent === null ? [] : drawRecord(sent)));
 }
+
+const KIND_WORDS = { to: "To", cc: "Cc", bcc: "no header field: a blind copy (Bcc)" };
+const NEXT_WORDS = { scheduled: "not before", delivery_delayed: "next attempt at" };
 
 /** Why it is not delivered, in one line; null: it is, or nothing is known. */
 function findReason({ status, failedReason, lastReply, nextAttemptAt }) {
   const reason = failedReason ?? lastReply;
-  const next = status === "delivery_delayed" && nextAttemptAt ? `next attempt at ${formatTime(nextAttemptAt)}` : null;
+  const what = NEXT_WORDS[status];
+  const next = what && nextAttemptAt ? `${what} ${formatTime(nextAttemptAt)}` : null;
   return [reason, next].filter((words) => words !== null).join(" · ") || null;
+}
+
+function drawRecord(sent) {
+  const entries = Object.entries(sent.metadata ?? {});
+  return [
+    makeSection("Record", makePairs(describeRecord(sent))),
+    ...(entries.length === 0 ? [] : [makeSection("Metadata", makePairs(entries))]),
+  ];
 }
 
 function describeRecord(sent) {
   const time = (iso) => iso && formatDateAndTime(iso);
+  const { kind, groupId, unsubscribe } = sent;
   const rows = [
     ["Id", sent.id],
+    ["Group", groupId === sent.id ? `${groupId} (this is its first email)` : groupId],
+    ["Recipient stands in", groupId === null && kind === "to" ? null : KIND_WORDS[kind]],
+    ["Tag", sent.tag],
+    ["Unsubscribes from", unsubscribe && (unsubscribe.list ? `the list ${unsubscribe.list}` : unsubscribe.url)],
     ["Accepted", time(sent.createdAt)],
+    ["Scheduled for", time(sent.sendAt)],
     ["Attempts", String(sent.attempts)],
     ["Next attempt", time(sent.nextAttemptAt)],
     ["Delivered", time(sent.deliveredAt)],
@@ -144,9 +166,56 @@ function drawHead(message) {
   byId("marks").replaceChildren(...(message.dkim === undefined ? [] : drawMarks(message)));
 }
 
+/** Who else got it, as its header says, and who got a blind copy, which its header does not say. */
+function drawAddressees({ addressees: { to, cc, replyTo }, to: recipient }, sent) {
+  const isBlind = sent?.kind === "bcc";
+  const isPlain = !isBlind && to.length + cc.length < 2 && replyTo.length === 0;
+  const rows = [
+    ["To", listSome(to)],
+    ["Cc", listSome(cc)],
+    ["Bcc", isBlind ? `${recipient} (this copy; no header field names it)` : ""],
+    ["Reply to", listSome(replyTo)],
+  ];
+  byId("addressees").hidden = isPlain;
+  fillPairs(byId("addressees"), isPlain ? [] : rows.filter(([, words]) => words !== ""));
+}
+
+function listSome(addresses) {
+  const more = addresses.length - SHOWN_ADDRESSEES;
+  const shown = addresses.slice(0, SHOWN_ADDRESSEES).join(", ");
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
+/** As mail programs do: beside the sender, whatever the message itself says. */
+function drawUnsubscribe(places) {
+  const page = places.find((place) => /^https?:/.test(place));
+  byId("unsubscribe").hidden = page === undefined;
+  if (page !== undefined) byId("unsubscribe").href = page;
+}
+
+function drawAttachments({ id, attachments }) {
+  const count = attachments.length;
+  byId("tab-attachments").hidden = count === 0;
+  byId("tab-attachments").textContent = count === 1 ? "1 attachment" : `${count} attachments`;
+  byId("attachments").replaceChildren(...attachments.map((attachment, nth) => makeAttachment(id, attachment, nth)));
+}
+
+function makeAttachment(id, { filename, contentType, contentId, sizeBytes }, nth) {
+  const item = make("li");
+  const inline = contentId === null ? "" : `, shown in the html as cid:${contentId}`;
+  const name = make("bdi", "name", filename ?? "(no name)");
+  const download = make("a", "", "Download");
+  download.href = `/sandbox/messages/${id}/attachments/${nth}`;
+  download.setAttribute("aria-label", `Download ${filename ?? `attachment ${nth + 1}`}`);
+  download.download = "";
+  item.append(name, download, make("span", "facts", `${contentType}, ${formatSize(sizeBytes)}${inline}`));
+  return item;
+}
+
 function clearPanels() {
-  for (const id of ["fault", "frame", "links", "images", "no-html"]) byId(id).hidden = true;
-  for (const id of ["text", "source", "details", "source-note"]) byId(id).textContent = "";
+  for (const id of ["fault", "frame", "links", "images", "no-html", "addressees", "unsubscribe", "tab-attachments"])
+    byId(id).hidden = true;
+  for (const id of ["text", "source", "details", "headers", "attachments", "source-note"]) byId(id).textContent = "";
 }
 
 function drawFault(words) {
@@ -154,8 +223,11 @@ function drawFault(words) {
   byId("fault").hidden = false;
 }
 
-function drawMessage(message) {
+function drawMessage(message, sent) {
   drawHead(message);
+  drawAddressees(message, sent);
+  drawUnsubscribe(message.unsubscribe);
+  drawAttachments(message);
   if (message.fault) drawFault(`This message could not be parsed (${message.fault}). Its source is complete.`);
   const hasHtml = message.html !== null;
   byId("frame").hidden = !hasHtml;
@@ -170,8 +242,15 @@ function drawMessage(message) {
   drawDetails(message);
   byId("source-link").href = `/sandbox/messages/${message.id}/raw`;
   byId("source").dataset.of = "";
-  const instead = message.text === null ? "source" : "text";
-  openTab(tab === "html" && !hasHtml ? instead : tab, { isChosen: false });
+  openTab(findTab(message), { isChosen: false });
+}
+
+/** The chosen tab, or one in its place that this message has. */
+function findTab({ html, text, attachments }) {
+  const isThere = { html: html !== null, attachments: attachments.length > 0 }[tab] ?? true;
+  if (isThere) return tab;
+  if (tab === "attachments" && html !== null) return "html";
+  return text === null ? "source" : "text";
 }
 
 function showFrame(id) {
@@ -232,16 +311,10 @@ function drawDetails(message) {
     ),
     makeSection("DKIM", makePairs(describeDkim(message.dkimSignatures))),
   ];
-  if (message.attachments.length > 0) {
-    const rows = message.attachments.map(({ filename, contentType, sizeBytes }) => [
-      filename || "(no name)",
-      `${contentType}, ${formatSize(sizeBytes)}`,
-    ]);
-    sections.push(makeSection("Attachments", makePairs(rows)));
-  }
   const fields = makePairs(message.headers.map(({ name, value }) => [name, value]));
   fields.classList.add("wire");
-  byId("details").replaceChildren(...sections, makeSection("Header fields", fields));
+  byId("details").replaceChildren(...sections);
+  byId("headers").replaceChildren(makeSection("Header fields", fields));
 }
 
 function describeDkim(signatures) {

@@ -9,7 +9,8 @@ import { DEFAULT_LIST_LIMIT } from "../mx/inbox.ts";
 import type { Inbox, StoredMessage } from "../mx/inbox.ts";
 import { buildPage, findPageFile, PAGE_POLICY } from "./assets.ts";
 import { phoneRoutes, type PhoneDeps } from "./phone-routes.ts";
-import { readMessage, sourceText, withoutHints } from "../mx/parse.ts";
+import { readAttachment, readMessage, sourceText, withoutHints } from "../mx/parse.ts";
+import { formatDisposition } from "../../modules/emails/api/attachment.ts";
 import { openFeed } from "./feed.ts";
 import type { SentStore } from "./sent-store.ts";
 import { showInbox } from "./views.ts";
@@ -93,6 +94,9 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
         return answer(await withoutHints(html), "text/html; charset=utf-8", MESSAGE_POLICY);
       }),
     )
+    .get("/sandbox/messages/:id/attachments/:n", ({ params }) =>
+      withMessage(inbox, params.id, async (_message, raw) => answerAttachment(raw, params.n)),
+    )
     .get("/sandbox/messages/:id/raw", ({ params }) =>
       withMessage(inbox, params.id, async (_message, raw) => answer(raw, "text/plain; charset=utf-8", MESSAGE_POLICY)),
     )
@@ -134,6 +138,20 @@ async function withMessage(
     return faultAnswer(404, { code: "NOT_FOUND", message: "No message with this id is in the inbox." });
   }
   return work(message, raw);
+}
+
+/** Always as a file to be saved, whatever it says that it is: nothing of a message is shown but its html and text. */
+async function answerAttachment(raw: Uint8Array, n: string): Promise<Response> {
+  const found = /^\d{1,4}$/.test(n) ? await readAttachment(raw, Number(n)) : null;
+  if (found === null) {
+    return faultAnswer(404, {
+      code: "NOT_FOUND",
+      message: "The message has no such attachment; they are counted from 0.",
+    });
+  }
+  const answered = answer(found.content, "application/octet-stream", MESSAGE_POLICY);
+  answered.headers.set("content-disposition", formatDisposition(found.filename.toWellFormed()));
+  return answered;
 }
 
 function listMessages(inbox: Inbox, url: URL): Response {

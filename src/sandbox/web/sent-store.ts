@@ -1,10 +1,11 @@
 // The newest emails and SMS of all workspaces, from pombo's own database, for the sandbox's page.
 
 import { and, desc, eq, sql } from "drizzle-orm";
-import type { EmailState } from "../../modules/emails/store/store.ts";
+import { contentId, groupUid } from "../../modules/emails/store/group-store.ts";
+import type { EmailDetails } from "../../modules/emails/store/store.ts";
 import type { MessageRow } from "../../modules/sms/queue/message-store.ts";
 import type { Db } from "../../platform/db/open.ts";
-import { emailQueue, emails } from "../../platform/db/schema/schema.ts";
+import { emailExtras, emailQueue, emails } from "../../platform/db/schema/schema.ts";
 import { smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
 
 export interface SentSms {
@@ -15,7 +16,7 @@ export interface SentSms {
 
 export interface SentStore {
   /** Newest first. */
-  listEmails(limit: number): EmailState[];
+  listEmails(limit: number): EmailDetails[];
   /** Newest first. */
   listSms(limit: number): SentSms[];
   /** Rows that were written since the start: while it stays the same, so do the others. */
@@ -26,9 +27,10 @@ export function openSentStore({ orm }: Pick<Db, "orm">): SentStore {
   return {
     listEmails: (limit) =>
       orm
-        .select({ email: emails, queue: emailQueue })
+        .select({ email: emails, queue: emailQueue, extra: emailExtras, groupUid })
         .from(emails)
         .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+        .leftJoin(emailExtras, eq(emailExtras.emailId, contentId))
         .orderBy(desc(emails.id))
         .limit(limit)
         .all(),

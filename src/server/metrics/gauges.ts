@@ -12,6 +12,8 @@ export interface Sources {
   build: { version: string; commit: string };
   /** Null: not counted yet. */
   backlog: () => SiteDepth[] | null;
+  /** Emails scheduled for a time ahead; null: not counted yet. */
+  scheduled: () => number | null;
   runningAttempts: () => number;
   sessions: () => { busy: number; idle: number };
   inboundConnections: () => number;
@@ -39,16 +41,17 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     sources.backlog()?.map((site) => ({ labels: [site.site], value: value(site) })) ?? null;
   gauge(
     "pombo_queue_depth",
-    "Emails in the queue, by site; the smaller sites together are other.",
+    "Emails in the queue, by site, without those scheduled for later; the smaller sites together are other.",
     bySite(({ depth }) => depth),
     "site",
   );
   gauge(
     "pombo_queue_oldest_message_age_seconds",
-    "Time since the oldest email in the queue was accepted, by site.",
+    "Time since the oldest email in the queue was accepted, or since its sendAt, by site.",
     bySite(({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, sources.now() - oldestAt) / 1_000)),
     "site",
   );
+  gauge("pombo_emails_scheduled", "Emails that wait for their sendAt.", () => sources.scheduled());
   registerSms(registry, sources.sms, sources.now);
   gauge("pombo_email_attempts_in_progress", "Delivery attempts under way.", () => sources.runningAttempts());
   gauge(

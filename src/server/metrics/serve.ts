@@ -55,6 +55,7 @@ export function serveMetrics({ config, environment, core, modules, isReady }: Me
     now: () => clock.now(),
     build: BUILD,
     backlog: () => census.sites,
+    scheduled: () => census.scheduled,
     files: () => readFileSizes(databaseFile(config.dataDir)),
     process: readProcess,
     startedAt: clock.now(),

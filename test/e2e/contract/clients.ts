@@ -1,5 +1,6 @@
 // Clients that generators make of the document, and what people use to judge such documents. Each client is compiled
-// and does the same against a sandbox: a send, a batch, a read, both kinds of pages, webhooks, an SMS and an error.
+// and does the same against a sandbox: a send, a batch, a read, both kinds of pages, an email with all
+// that it may have, webhooks, an SMS and an error.
 // What it did is looked up in the sandbox afterwards. And the docs' own code to verify a webhook's call is run.
 
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -14,7 +15,23 @@ import { generatorJar, javaLibraries, npmPackages, npmTool, oapiCodegen, python,
 // oxlint-disable-next-line no-explicit-any
 type Json = any;
 
-const STEPS = ["send", "batch", "read", "pages", "cursor", "webhook", "sms", "error"];
+const STEPS = [
+  "send",
+  "batch",
+  "read",
+  "pages",
+  "group",
+  "change",
+  "record",
+  "file",
+  "filters",
+  "list",
+  "cancel",
+  "cursor",
+  "webhook",
+  "sms",
+  "error",
+];
 
 interface Place {
   /** An empty folder. */

@@ -42,6 +42,22 @@ const waitingEmail: Seed = async (world) => {
   throw new Error(`an email to a domain that does not exist is not delivery_delayed after ${WAIT_MS} ms`);
 };
 
+const scheduledEmail: Seed = async (world) => {
+  const body = {
+    ...emailTo(`maria@${uniqueName()}.example`, world),
+    sendAt: new Date(Date.now() + 86_400_000).toISOString(),
+  };
+  const { id } = await made(world.workspace, "/api/v1/emails", body);
+  return { id };
+};
+
+const emailWithAttachment: Seed = async (world) => {
+  const attachments = [{ filename: "seed", content: Buffer.from("Seed").toString("base64") }];
+  const body = { ...emailTo(`maria@${uniqueName()}.example`, world), attachments };
+  const { id } = await made(world.workspace, "/api/v1/emails", body);
+  return { id, n: "0" };
+};
+
 const sms: Seed = async (world) => {
   const { id } = await made(world.workspace, "/api/v1/sms", { to: "+258841234567", body: "Seed" });
   return { id };
@@ -124,6 +140,8 @@ const SEEDS: Record<string, Seed> = {
   "DELETE /api/v1/operator/users/{id}": member,
   "GET /api/v1/emails/{id}": email,
   "GET /api/v1/emails/{id}/events": email,
+  "PATCH /api/v1/emails/{id}": scheduledEmail,
+  "GET /api/v1/emails/{id}/attachments/{n}": emailWithAttachment,
   "POST /api/v1/emails/{id}/cancel": waitingEmail,
   "POST /api/v1/emails/{id}/retry": waitingEmail,
   "GET /api/v1/sms/{id}": sms,

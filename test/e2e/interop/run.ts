@@ -1,7 +1,7 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
-// read back and compared. Texts go to SMSCs of others (sms.ts), the peers are checked by themselves, and the
+// read back and compared, those with copies, files and all other members (member-checks.ts) too. Texts go to SMSCs of others (sms.ts), the peers are checked by themselves, and the
 // sandbox's mail server by swaks. One line per check; the last line is the sum. Exit code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long
 // tail of samples and sinks, `--sms` all but the texts.
 
@@ -15,8 +15,10 @@ import { Checks } from "./checks.ts";
 import { checkDelivery } from "./delivery.ts";
 import { checkInbound } from "./inbound-checks.ts";
 import { GREYLISTED_USER, LATE_DOMAIN, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
+import { checkMembers, MEMBER_USERS, PUBLIC_URL } from "./member-checks.ts";
 import { checkPeers, PEER_USERS, signedMessage } from "./peer-checks.ts";
 import { checkRefusals } from "./refusals.ts";
+import { checkReaders, SHAPES_USER } from "./reader-checks.ts";
 import { startRelay } from "./relay.ts";
 import { checkRelay, RELAY_ADDRESSES, RELAY_USERS, relayWays } from "./relay-checks.ts";
 import { moreSamples, SAMPLES, type Sample } from "./samples.ts";
@@ -75,7 +77,8 @@ async function runChecks(options: {
   const zone = withKeyFile(names, keyFile);
   const dns = await serveZone(zone);
   cleanup.add(() => dns.close());
-  const users = [...PEER_USERS, ...RELAY_USERS, COMPLAINING_USER, ...samples.map((sample) => sample.name)];
+  const others = [SHAPES_USER, ...MEMBER_USERS, ...RELAY_USERS, COMPLAINING_USER];
+  const users = [...PEER_USERS, ...others, ...samples.map((sample) => sample.name)];
   const inboundPort = await freePort();
   const reports = { hosts: [POMBO_HOST, `bounce.${SENDER_DOMAIN}`], port: inboundPort };
   const variants = { others: VARIANT_USERS, otherDomains: VARIANT_DOMAINS, services: variantServices };
@@ -83,6 +86,7 @@ async function runChecks(options: {
   await checks.group("peers", async () => {
     const signed = await signedMessage(zone);
     await checkPeers({ folder, mx, signed, zone, checks });
+    await checkReaders({ folder, mx, zone, checks, isSmoke: options.isSmoke });
     await checkSandbox({ folder, message: signed, zone, checks, cleanup });
   });
   if (!options.isPombo) return;
@@ -97,6 +101,7 @@ async function runChecks(options: {
     hostname: POMBO_HOST,
     cleanup,
     settings: {
+      http: { public_url: PUBLIC_URL },
       dns: { servers: [`127.0.0.1:${dns.port}`] },
       // The greylisted mail comes back after seconds instead of the usual minute.
       email: { destination_port: mx.port, allow_private_ranges: ["127.0.0.0/8"], retry_schedule: ["2s", "5s"] },
@@ -107,6 +112,7 @@ async function runChecks(options: {
   await checks.group("pombo", async () => {
     const api = await createWorkspace(app, "interop");
     await checkPombo({ api, mx, zone, checks, samples });
+    await checkMembers({ api, mx, zone, checks, sender: SENDER, folder, isSmoke: options.isSmoke });
     const inbound = { folder, port: inboundPort, host: POMBO_HOST, user: COMPLAINING_USER };
     await checkInbound({ api, mx, checks, sender: SENDER, ...inbound });
     // Both wait for retries.

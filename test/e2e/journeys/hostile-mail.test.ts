@@ -49,7 +49,8 @@ journey("a hostile email is shown as text: no request, no breach, the page unmov
     await page.goto(url);
     await page.getByText("<img src=x").first().waitFor();
     for (const summary of await page.locator("summary").all()) await summary.click();
-    await Bun.sleep(500);
+    // What a message begins by itself it has begun when two frames are drawn.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     expect(new URL(page.url()).pathname).toBe(url);
     expect(await page.evaluate("globalThis.owned ?? null")).toBeNull();
     expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);

@@ -71,7 +71,7 @@ journey("a password with a code of an app, and a recovery code when the phone is
   await ana.page.keyboard.press("Enter");
   const secret = Secret.fromBase32((await dialog.locator("details code").innerText()).trim());
   const app = new TOTP({ secret });
-  await keys.fill("Code of the app", app.generate());
+  await keys.fill("Code from the app", app.generate());
   await keys.press("Continue");
   await ana.page.getByRole("dialog", { name: "Recovery codes" }).waitFor();
   const codes = (await ana.page.getByRole("dialog").locator("code").innerText()).trim().split(/\s+/);

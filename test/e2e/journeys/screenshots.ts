@@ -10,6 +10,13 @@ import { Visitor } from "../../support/browser/visitor.ts";
 import { makeFolder, runProgram } from "../../support/peers/process.ts";
 import { startSandbox } from "../../support/peers/sandbox.ts";
 
+/** On a phone the content scrolls between its bars. */
+const PAGE_HEIGHT = `(() => {
+  const { scrollHeight } = document.documentElement;
+  const content = document.getElementById("content");
+  return scrollHeight + (content === null ? 0 : content.scrollHeight - content.clientHeight);
+})()`;
+
 await runProgram(async (cleanup) => {
   const [folder, ...names] = process.argv.slice(2);
   if (folder === undefined) {
@@ -21,19 +28,17 @@ await runProgram(async (cleanup) => {
   const browser = await launchChromium();
   cleanup.add(() => browser.close());
   const open = () => Visitor.open(browser, sandbox.origin);
-  const owner = await open();
-  const world = await populate(sandbox, owner, [await open(), await open()]);
-  const storageState = await owner.context.storageState();
+  const world = await populate(sandbox, open);
   for (const language of LANGUAGES) {
     for (const page of PAGES.filter(({ name }) => names.length === 0 || names.includes(name))) {
-      const state = page.isSignedIn ? { storageState } : {};
-      const visitor = await Visitor.open(browser, sandbox.origin, { language, ...state });
+      const look = { language, storageState: world.cookies[page.who] };
+      const visitor = await Visitor.open(browser, sandbox.origin, look);
       await openPage(visitor, page, world);
       for (const { scheme, width, height } of LOOKS) {
         await visitor.page.emulateMedia({ colorScheme: scheme });
         await visitor.page.setViewportSize({ width, height });
         // A window as high as the page: what sticks to its edge stands there once.
-        const whole = Number(await visitor.page.evaluate("document.documentElement.scrollHeight"));
+        const whole = Number(await visitor.page.evaluate(PAGE_HEIGHT));
         await visitor.page.setViewportSize({ width, height: whole });
         const path = join(folder, `${page.name}-${language}-${scheme}-${width}.png`);
         await visitor.page.screenshot({ path, animations: "disabled" });

@@ -44,9 +44,23 @@ journey("a proxy that cuts the stream costs nothing but another stream", async (
   await ana.page.goto(`/dashboard/w/${sandbox.workspaceId}`);
   await ana.page.locator("main#content h1").waitFor();
   for (let streams = 1; streams <= 3; streams += 1) {
-    await ana.untilCount(LIVE, streams);
-    // Once it is answered.
-    await Bun.sleep(300);
-    proxy.cut();
+    await ana.untilAnswered(LIVE, streams);
+    proxy.cutStreams();
   }
+});
+
+journey("a server that is still starting is asked again, and the page comes", async ({ visit, cleanup }) => {
+  const sandbox = await startSandbox(join(makeFolder("starting", cleanup), "sandbox.log"), cleanup);
+  const ana = await visit(sandbox.origin);
+  ana.allow(/^answer: GET \/api\/v1\/auth\/me 503$/);
+  await signInToSandbox(ana, sandbox);
+  const errors = [{ code: "UNAVAILABLE", message: "pombo is starting: nobody can sign in yet" }];
+  await ana.context.route(
+    "**/api/v1/auth/me",
+    (route) => route.fulfill({ status: 503, headers: { "retry-after": "1" }, json: { errors } }),
+    { times: 2 },
+  );
+  await ana.page.goto(`/dashboard/w/${sandbox.workspaceId}`);
+  await ana.page.locator("main .flow").waitFor();
+  expect(ana.count(/^GET \/api\/v1\/auth\/me$/)).toBe(3);
 });

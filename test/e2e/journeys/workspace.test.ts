@@ -93,6 +93,32 @@ journey("an invitation is accepted in another browser, and the role says what ma
   }
 });
 
+journey("a viewer sees what an email says once an owner lets viewers, by keyboard", async ({ visit }) => {
+  const { origin, workspaceId, domain } = sandbox();
+  const [ana, rui] = [await visit(origin), await visit(origin)];
+  await signInToSandbox(ana, sandbox());
+  await join(ana, workspaceId, { visitor: rui, email: "rui+views@example.com", role: "viewer" });
+  const body = { from: `a@${domain}`, to: "rui@example.com", subject: "Olá", text: "O código é 4711." };
+  const { id } = await mustAsk(ana, "POST /api/v1/emails", { body, workspaceId });
+  const email = `/dashboard/w/${workspaceId}/emails/${id}`;
+  await rui.page.goto(email);
+  await rui.page.getByText("With your role you do not see what messages say").waitFor();
+  expect(await rui.page.content()).not.toContain("4711");
+
+  const keys = new Keyboard(ana.page);
+  await ana.page.goto(`/dashboard/w/${workspaceId}/members`);
+  await keys.reach(ana.page.getByLabel("Viewers too"));
+  await ana.page.keyboard.press("Space");
+  await keys.press("Save");
+  await ana.page.getByText("Saved").first().waitFor();
+  await rui.page.goto(email);
+  await rui.page.getByRole("textbox", { name: "Text" }).waitFor();
+  expect(await rui.page.getByRole("textbox", { name: "Text" }).inputValue()).toBe("O código é 4711.");
+  await rui.page.goto(`/dashboard/w/${workspaceId}/members`);
+  await rui.page.getByRole("heading", { level: 1, name: "Members" }).waitFor();
+  expect(await rui.page.getByLabel("Viewers too").count()).toBe(0);
+});
+
 journey(
   "a role that is lowered while the page is open takes its buttons, and the next act is refused",
   async ({ visit }) => {
@@ -116,3 +142,25 @@ journey(
     expect((await ask(rui, "GET /api/v1/emails", { workspaceId })).status).toBeGreaterThanOrEqual(403);
   },
 );
+
+journey("a workspace that is deleted under an open page says so, and leads to the start", async ({ visit }) => {
+  const { url } = place();
+  const [ana, rui] = [await visit(url), await visit(url)];
+  await signUpOperator(ana, place(), "ana+deletes@example.com");
+  const workspaceId = await createWorkspace(ana, "Loja que fecha");
+  await join(ana, workspaceId, { visitor: rui, email: "rui+deleted@example.com", role: "admin" });
+  rui.allow(/^answer: GET \/api\/v1\/\S+ 40[34]$/, /^answer: POST \/api\/v1\/auth\/keys 40[34]$/);
+  const { page } = rui;
+  const keys = new Keyboard(page);
+  await page.goto(`/dashboard/w/${workspaceId}/keys`);
+  await keys.press("Create a key");
+  await keys.fill("Name", "Loja online");
+  await rui.until("it listens", "navigator.locks.query().then(({ held }) => held.length === 1)");
+
+  await mustAsk(ana, `DELETE /api/v1/operator/workspaces/${workspaceId}`);
+  await page.getByText("You are not a member of this workspace").waitFor({ timeout: 3000 });
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  expect((await ask(rui, "GET /api/v1/workspace", { workspaceId })).status).toBeGreaterThanOrEqual(403);
+  await keys.press("To the start", "link");
+  await page.getByText("You are in no workspace").first().waitFor();
+});

@@ -27,9 +27,9 @@ cd "$BRINGS"
 is "a file that is no executable is refused" refuses ./install.sh ./install.sh
 is "another checksum is refused" refuses ./install.sh ./pombo --sha256 0000000000000000000000000000000000000000000000000000000000000000
 is "nothing was installed by that" refuses test -e /usr/local/bin/pombo
-says "installs, sets up and starts" "workspace create" ./install.sh ./pombo --hostname mail.example.net
+says "installs, sets up and starts" "dashboard/setup#" ./install.sh ./pombo --hostname mail.example.net
 cp /tmp/said /tmp/printed
-is "it says once how to go on, on a plan" test "$(grep -c "workspace create .* --plan starter$" /tmp/printed)" = 1
+is "it says once how to go on" test "$(grep -c "^  sudo -u pombo pombo dashboard link$" /tmp/printed)" = 1
 is "and not to start what it has started" refuses grep -q "Start it" /tmp/printed
 is "it runs" systemctl is-active --quiet pombo.service
 is "it answers" until_answers
@@ -43,6 +43,7 @@ says "in a folder that it cannot write to" "^750 root pombo$" stat -c "%a %U %G"
 says "a command of root's" "no workspaces" pombo workspace list --config /etc/pombo/config.toml
 is "leaves nothing of root's in the data" test -z "$(find /var/lib/pombo ! -user pombo)"
 says "port 25 is open" ":0019 " cat /proc/net/tcp /proc/net/tcp6
+says "the printed next step" "dashboard/setup#" runuser -u pombo -- pombo dashboard link
 says "a command by the service's user" "api\|key\|svc_" runuser -u pombo -- pombo workspace create First --plan starter --config /etc/pombo/config.toml
 says "it starts at boot" "enabled" systemctl is-enabled pombo.service
 

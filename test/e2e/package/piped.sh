@@ -102,7 +102,7 @@ says "uninstalled" "is uninstalled" pipe good --uninstall --purge
 
 useradd --create-home ana && echo "ana ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/ana
 by_sudo() { runuser -u ana -- sh -c "curl -fsS $SITE/good/install.sh | sudo sh -s -- --hostname mail.example.net"; }
-says "curl … | sudo sh of a user sets it up and starts it" "workspace create" by_sudo
+says "curl … | sudo sh of a user sets it up and starts it" "dashboard link" by_sudo
 is "the service runs" systemctl is-active --quiet pombo.service
 healthy() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do pombo health && return 0; sleep 0.5; done; return 1; }
 is "and is healthy" healthy

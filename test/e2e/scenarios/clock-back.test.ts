@@ -19,9 +19,9 @@ function settableClock() {
   const steady = fakeClock();
   let backMs = 0;
   const clock = { now: () => steady.now() - backMs, after: steady.after };
-  const advance = async (ms: number) => {
-    for (let passed = 0; passed < ms; passed += 1_000) {
-      steady.advance(1_000);
+  const advance = async (ms: number, stepMs = 1_000) => {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      steady.advance(stepMs);
       await Bun.sleep(1);
     }
   };
@@ -95,3 +95,42 @@ for (const backMs of [HOUR, 24 * HOUR]) {
     });
   }
 }
+
+test("set on and back again: scheduled mail that the step brought early is not sent twice, and the other waits for its time", async () => {
+  const { clock, steady, advance, setBack } = settableClock();
+  await using pombo = await startInstance({ clock, steady });
+  const schedule = async (to: string, inMs: number): Promise<string> => {
+    const sendAt = new Date(clock.now() + inMs).toISOString();
+    const sent = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email({ to, sendAt }) });
+    expect(sent.status).toBe(202);
+    return sent.body.data.id;
+  };
+  const taken = await schedule("taken@example.com", HOUR);
+  const refused = await schedule("refused@example.com", HOUR);
+  const later = await schedule("later@example.com", 30 * HOUR);
+  pombo.mx.script.rcpt = (command: string) => (command.includes("refused@") ? "451 4.3.0 Later" : "250 2.1.5 Ok");
+  const statuses = async () => {
+    const records = await Promise.all([taken, refused, later].map((id) => record(pombo, id)));
+    return records.map(({ status, attempts }) => `${status} ${attempts}`);
+  };
+  setBack(-2 * HOUR);
+  await advance(2 * MINUTE);
+  await waitUntil("the step brings them", LIMIT_MS, () => pombo.mx.messages.length === 1);
+  await pombo.app.worker.idle();
+  const early = await statuses();
+  expect([early[0], early[2]]).toEqual(["delivered 1", "scheduled 0"]);
+  expect(early[1]).toStartWith("delivery_delayed ");
+  delete pombo.mx.script.rcpt;
+  setBack(2 * HOUR);
+  await advance(50 * MINUTE, 10_000);
+  await pombo.app.worker.idle();
+  expect(await statuses()).toEqual(early);
+  await advance(15 * MINUTE, 10_000);
+  await waitUntil("the refused one goes", LIMIT_MS, () => pombo.mx.messages.length === 2);
+  await pombo.app.worker.idle();
+  expect((await statuses())[2]).toBe("scheduled 0");
+  steady.advance(29 * HOUR);
+  await waitUntil("the last one goes", LIMIT_MS, () => pombo.mx.messages.length === 3);
+  expect(pombo.mx.messages).toHaveLength(3);
+  expect(pombo.bugs).toEqual([]);
+});

@@ -33,7 +33,11 @@ export interface CountingMx {
 
 const END_OF_CONTENT = "\r\n.\r\n";
 
-export async function startCountingMx(answerDot: CountingMx["answerDot"] = () => "250 2.0.0 Ok"): Promise<CountingMx> {
+/** `read` is given each message's content, dots stuffed, before its arrival counts. */
+export async function startCountingMx(
+  answerDot: CountingMx["answerDot"] = () => "250 2.0.0 Ok",
+  read: (arrival: Arrival, content: string) => void = () => undefined,
+): Promise<CountingMx> {
   const watchers = new Set<() => void>();
   const open = new Set<Socket>();
   const look = () => {
@@ -42,7 +46,7 @@ export async function startCountingMx(answerDot: CountingMx["answerDot"] = () =>
   const server = createServer((socket) => {
     connections += 1;
     open.add(socket);
-    converse(socket, mx, look);
+    converse(socket, mx, { look, read });
     socket.once("close", () => {
       open.delete(socket);
       look();
@@ -89,7 +93,11 @@ export async function startCountingMx(answerDot: CountingMx["answerDot"] = () =>
 }
 
 /** Latin-1 throughout: one character a byte, and nothing here is read beyond ASCII. */
-function converse(socket: Socket, mx: CountingMx, look: () => void): void {
+function converse(
+  socket: Socket,
+  mx: CountingMx,
+  { look, read }: { look: () => void; read: (arrival: Arrival, content: string) => void },
+): void {
   const envelope = { from: "", to: "" };
   let waiting = "";
   let isContent = false;
@@ -105,6 +113,7 @@ function converse(socket: Socket, mx: CountingMx, look: () => void): void {
       arrivedAt: Date.now(),
       answeredAt: null,
     };
+    read(arrival, content);
     mx.arrivals.push(arrival);
     look();
     const answer = await mx.answerDot(arrival);

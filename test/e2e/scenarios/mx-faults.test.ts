@@ -223,3 +223,32 @@ test("a server that stalls is waited for as long as R13 says at that stage, and 
     ]);
   }
 });
+
+test("a large message that its server takes too slowly is put off after two minutes, and goes with the next attempt", async () => {
+  await using pombo = await startStill({ mx: { isContentUnread: true }, retryMs: NEVER });
+  // More than the sockets between them hold.
+  const content = Buffer.alloc(12 * 1024 * 1024, 1).toString("base64");
+  const id = await send(pombo, "ana@example.com", { attachments: [{ filename: "film.bin", content }] });
+  const startedAt = pombo.clock.now();
+  await within(
+    LIMIT_MS,
+    "its content",
+    pombo.mx.until(() => pombo.mx.connections.some(({ commands }) => commands.includes("DATA"))),
+  );
+  const isOver = async () => (await record(pombo, id)).status === "delivery_delayed";
+  while (!(await isOver())) {
+    expect(pombo.clock.now() - startedAt).toBeLessThan(3 * MINUTE_MS);
+    pombo.clock.advance(1_000);
+    await Bun.sleep(5);
+  }
+  expect(pombo.clock.now() - startedAt).toBeGreaterThan(119_000);
+  expect(await record(pombo, id)).toMatchObject({
+    attempts: 1,
+    possibleDuplicate: false,
+    lastReply: expect.stringContaining("it took less than 16 KiB a second for 120 s"),
+  });
+  delete pombo.mx.script.isContentUnread;
+  expect((await pombo.workspace.call("POST", `/api/v1/emails/${id}/retry`)).status).toBe(202);
+  await pombo.app.worker.idle();
+  expect((await record(pombo, id)).status).toBe("delivered");
+});

@@ -117,7 +117,7 @@ async function suppress(world: World, id: string): Promise<void> {
   );
   expect((await said(world, ["suppression", "list", id])).trimEnd().split("\n")).toHaveLength(2);
   const csv = await said(world, ["suppression", "export", id, "--channel", "email"]);
-  expect(csv).toMatch(/^address,channel,reason,suppressedAt\r\n(.+,email,.+Z\r\n){2}$/);
+  expect(csv).toMatch(/^address,channel,reason,suppressedAt,list\r\n(.+,email,.+Z,\r\n){2}$/);
   expect(csv).toContain("\r\na@x.test,email,complaint,");
   const faulty = await pombo(world, ["suppression", "import", id, "-"], "c@x.test\nnobody\n");
   expect([faulty.code, faulty.stdout]).toEqual([1, ""]);
@@ -314,9 +314,15 @@ test.skipIf(!IS_ROOT)("root may work on a directory of pombo's user, and leaves 
 function longList(): string {
   const lines = Array.from({ length: 100_000 }, (_, number) => {
     const address = number % 1_000 === 0 ? `"""odd, ${number}""@x.test"` : `a${number}@x${number % 97}.test`;
-    return `${address},email,${["hard_bounce", "complaint", "manual"][number % 3]},2026-01-31T08:15:00.000Z\r\n`;
+    const [reason, list] =
+      [
+        ["hard_bounce", ""],
+        ["complaint", ""],
+        ["unsubscribe", "news"],
+      ][number % 3] ?? [];
+    return `${address},email,${reason},2026-01-31T08:15:00.000Z,${list}\r\n`;
   });
-  return `address,channel,reason,suppressedAt\r\n${lines.join("")}`;
+  return `address,channel,reason,suppressedAt,list\r\n${lines.join("")}`;
 }
 
 test("a hundred thousand suppressions go in and come out again as they were", () =>
@@ -343,7 +349,7 @@ test("a hundred thousand suppressions go in and come out again as they were", ()
       through: ["sh", "-c", '"$@" | head -1', "sh"],
     });
     await brief.ended;
-    expect([brief.stdout(), brief.stderr()]).toEqual(["address,channel,reason,suppressedAt\r\n", ""]);
+    expect([brief.stdout(), brief.stderr()]).toEqual(["address,channel,reason,suppressedAt,list\r\n", ""]);
     expect(bugsOf(served)).toEqual([]);
     served.signal("SIGTERM");
     await served.ended;

@@ -11,13 +11,15 @@ import { startCountingMx } from "./counting-mx.ts";
 import { startLoad } from "./load.ts";
 import { daemonPid, findDaemon, lastStep, stopInOrder } from "./replicated.ts";
 import { returnTo } from "./returning.ts";
-import { readEmails } from "./stored.ts";
+import { queueDepth, readEmails } from "./stored.ts";
 import { bugsOf, call, createWorld, emailTo, type Served, type World } from "./world.ts";
 
 const EMAILS = 2_000;
 const LIMIT_MS = 60_000;
 /** What was accepted in the last seconds before the end may be missing. */
 const LOST_MS = 5_000;
+/** A scheduled email is due so long after it was accepted, and after its instance has ended. */
+const DUE_IN_MS = 5_000;
 /** A step is a second's. */
 const SECONDS = 4;
 
@@ -157,9 +159,16 @@ test.skipIf(!hasDaemon)(
     const replica = join(place, "copies");
     await using mx = await startCountingMx();
     await using world = await createWorld({ mxPort: mx.port, settings: { replication: { url: replica } } });
+    let dueAt: number;
     {
       await using first = await world.serve();
       for (let index = 0; index < 20; index += 1) await accept(first, world, `Email ${index}`);
+      // And recorded: a copy that is behind would send it once more.
+      await waitUntil("all are delivered", LIMIT_MS, () => queueDepth(world.dataDir) === 0);
+      dueAt = Date.now() + DUE_IN_MS;
+      const body = { ...emailTo("maria@one.test", "Scheduled"), sendAt: new Date(dueAt).toISOString() };
+      const sent = await call(first.url, world.key, { method: "POST", path: "/api/v1/emails", body });
+      expect([sent.status, sent.body.data?.status]).toEqual([202, "scheduled"]);
       first.signal("SIGTERM");
       await first.ended;
     }
@@ -192,7 +201,21 @@ test.skipIf(!hasDaemon)(
     // What the cut ones left is in nobody's way.
     if (!existsSync(join(dataDir, "pombo.db"))) expect((await runPombo(words)).code).toBe(0);
     expect(readdirSync(dataDir).filter((name) => name.startsWith("restoring-"))).toEqual([]);
-    expect([readEmails(dataDir).size, mx.arrivals.length]).toEqual([20, arrived]);
+    expect([readEmails(dataDir).size, mx.arrivals.length]).toEqual([21, arrived]);
+    // An email that fell due meanwhile waits with all others.
+    await Bun.sleep(Math.max(0, dueAt - Date.now()));
+    await using restored = await world.serve({ config });
+    await Bun.sleep(500);
+    expect(await operatorCommand(config, "queue", "--json")).toContain(`"waiting":1,"running":0`);
+    expect(mx.arrivals).toHaveLength(arrived);
+    await operatorCommand(config, "queue", "resume");
+    await within(
+      LIMIT_MS,
+      "the scheduled email",
+      mx.until(() => mx.arrivals.length > arrived),
+    );
+    expect(mx.arrivals.slice(arrived).map(({ subject }) => subject)).toEqual(["Scheduled"]);
+    await stopInOrder(restored);
     console.log(`restore: ${cut} of ${ROUNDS} were cut off before the last step`);
   },
 );

@@ -1,5 +1,5 @@
 /** A small file system for a data directory, in a mount namespace that only the scenario's processes see, and its filling to the last byte. */
-import { closeSync, cpSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, cpSync, fstatSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type Child, spawnCommand } from "./child.ts";
 import { canUnshare } from "./namespace.ts";
@@ -12,8 +12,10 @@ export const hasSmallDisks = namespace !== null;
 export interface SmallDisk {
   /** Put before a command, which then sees the disk in its place. */
   enter: string[];
-  /** Takes all the space that is free. */
-  fill(): void;
+  /** The directory on it, as others reach it; SQLite opens no file by this name. */
+  directory: string;
+  /** Takes the space that is free, but so many bytes. */
+  fill(leftBytes?: number): void;
   /** Gives it back. */
   clear(): void;
   [Symbol.asyncDispose](): Promise<void>;
@@ -29,19 +31,22 @@ export async function mountSmallDisk(directory: string, mebibytes: number): Prom
   const holder: Child = spawnCommand([...(namespace ?? []), "sh", "-c", `${mount} && echo mounted && exec sleep 3600`]);
   await holder.until("the disk is mounted", () => holder.stdout().includes("mounted"));
   const isOwnUser = namespace?.includes("-rm") === true;
-  const ballast = join(`/proc/${holder.pid}/root${directory}`, "ballast");
+  const seen = `/proc/${holder.pid}/root${directory}`;
+  const ballast = join(seen, "ballast");
   return {
     enter: ["nsenter", "-t", String(holder.pid), "-m", ...(isOwnUser ? ["-U", "--preserve-credentials"] : [])],
-    fill: () => fill(ballast),
+    directory: seen,
+    fill: (leftBytes = 0) => fill(ballast, leftBytes),
     clear: () => rmSync(ballast, { force: true }),
     [Symbol.asyncDispose]: () => holder[Symbol.asyncDispose](),
   };
 }
 
-function fill(file: string): void {
+function fill(file: string, leftBytes: number): void {
   const descriptor = openSync(file, "a");
   try {
     for (const size of [1024 * 1024, 64 * 1024, 4096, 1]) writeUntilFull(descriptor, size);
+    if (leftBytes > 0) ftruncateSync(descriptor, Math.max(0, fstatSync(descriptor).size - leftBytes));
   } finally {
     closeSync(descriptor);
   }

@@ -3,6 +3,9 @@ import { Database } from "bun:sqlite";
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { unpackPiece } from "../../../src/modules/emails/attachments/pack.ts";
+import { openAttachmentStore } from "../../../src/modules/emails/attachments/store.ts";
+import { openDatabase } from "../../../src/platform/db/open.ts";
 
 export interface StoredEmail {
   uid: string;
@@ -13,6 +16,9 @@ export interface StoredEmail {
   /** Null when it is final. */
   queue: { attempts: number; isInFlight: boolean; dotAt: number | null; nextAt: number } | null;
 }
+
+/** src/modules/emails/attachments/sweep.ts */
+const STAGED_MS = 3_600_000;
 
 interface Row {
   uid: string;
@@ -63,8 +69,57 @@ export function readUsage(dataDir: string): Record<string, number> {
   });
 }
 
+/** The files of attachments, as a sweep at `at` leaves them. */
+export interface StoredFiles {
+  removed: number;
+  /** SHA-256 of each one's content, as its pieces give it. */
+  kept: string[];
+  pieces: number;
+  piecesOfKept: number;
+  /** Of contents and files, as the workspaces' counters have them, */
+  countedBytes: number;
+  /** and as they are. */
+  storedBytes: number;
+}
+
+/** As above, the process must be gone. */
+export function readFiles(dataDir: string, at: number): StoredFiles {
+  return withCopy(dataDir, ({ filename }) => {
+    const db = openDatabase(filename);
+    let [removed, givenBack] = [0, 0];
+    const store = openAttachmentStore(db, (_, bytes) => {
+      removed += 1;
+      givenBack += bytes;
+    });
+    const count = (query: string) => db.sqlite.query<{ n: number }, []>(`SELECT ${query}`).get()?.n ?? 0;
+    try {
+      for (let after: number | null = 0; after !== null;) after = store.sweep(after, at - STAGED_MS);
+      const rows = db.sqlite
+        .query<{ id: number; encoding: "plain" | "zstd" }, []>("SELECT id, encoding FROM attachment")
+        .all();
+      let piecesOfKept = 0;
+      const kept = rows.map(({ id, encoding }) => {
+        const sum = new Bun.CryptoHasher("sha256");
+        for (let number = 0; ; number += 1) {
+          const piece = store.readPiece(id, number);
+          if (piece === undefined) return sum.digest("hex");
+          sum.update(unpackPiece(piece, encoding));
+          piecesOfKept += 1;
+        }
+      });
+      const pieces = count("COUNT(*) AS n FROM attachment_piece");
+      const countedBytes = count("SUM(count) AS n FROM usage WHERE name = 'stored_bytes'") - givenBack;
+      const storedBytes =
+        count("SUM(LENGTH(content)) AS n FROM email_body") + count("SUM(LENGTH(content)) AS n FROM attachment_piece");
+      return { removed, kept, pieces, piecesOfKept, countedBytes, storedBytes };
+    } finally {
+      db.close();
+    }
+  });
+}
+
 /** Also checks that the file is whole. */
-function withCopy<T>(dataDir: string, read: (database: Database) => T): T {
+export function withCopy<T>(dataDir: string, read: (database: Database) => T): T {
   const folder = mkdtempSync(join(tmpdir(), "pombo-copy-"));
   try {
     for (const file of ["pombo.db", "pombo.db-wal"]) {
@@ -83,4 +138,10 @@ function withCopy<T>(dataDir: string, read: (database: Database) => T): T {
 export function queueDepth(dataDir: string): number {
   using database = new Database(join(dataDir, "pombo.db"), { readonly: true });
   return database.query<{ depth: number }, []>("SELECT COUNT(*) AS depth FROM email_queue").get()?.depth ?? 0;
+}
+
+/** The same of files of attachments that are not whole. */
+export function countHalfFiles(dataDir: string): number {
+  using database = new Database(join(dataDir, "pombo.db"), { readonly: true });
+  return database.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM attachment WHERE sha256 IS NULL").get()?.n ?? 0;
 }

@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { attach } from "../../support/api/attachments.ts";
 import type { Client, Instance, Workspace } from "../../support/fakes/instance.ts";
 import { drop } from "../../support/fakes/mx.ts";
 import { until } from "../../support/queue/kit.ts";
@@ -21,6 +23,7 @@ function count(pombo: Instance, table: string): number {
 
 const TABLES = [
   ...["workspace", "domain", "dkim_key", "api_key", "email", "email_body", "lane", "email_queue", "attempt"],
+  ...["email_extra", "email_attachment", "attachment", "attachment_piece"],
   ...["idempotency", "usage", "email_total", "suppression", "suppression_held", "sender_id", "sms_credit"],
 ];
 
@@ -45,7 +48,8 @@ async function furnish(pombo: Instance): Promise<void> {
   await operator.call("POST", `${own}/credits`, { body: { amount: 5 } });
   await operator.call("POST", `${own}/sender-ids`, { body: { name: "Loja" } });
   await attempted(pombo, { to: "gone@example.com" });
-  await attempted(pombo, { to: "later@example.com" });
+  const attachments = attach({ filename: "a.bin", content: randomBytes(2_500_000) });
+  await attempted(pombo, { to: "later@example.com", attachments });
   const headers = { "idempotency-key": "one" };
   await workspace.call("POST", EMAILS, { body: pombo.email({ to: "maria@example.com" }), headers });
   await pombo.app.worker.idle();

@@ -41,7 +41,7 @@ test("status shows the emails of one status, and counts them", async () => {
   expect(await list(workspace, "status=bounced")).toMatchObject({ to: ["gone@example.com"], meta: meta(1) });
   const delayed = await list(workspace, "status=delivery_delayed");
   expect(delayed).toMatchObject({ to: ["later.too@example.com", "later@example.com"], meta: meta(2) });
-  for (const status of ["queued", "sending", "sent", "failed", "complained", "suppressed", "canceled"])
+  for (const status of ["scheduled", "queued", "sending", "sent", "failed", "complained", "suppressed", "canceled"])
     expect([status, await list(workspace, `status=${status}`)]).toEqual([
       status,
       { to: [], meta: meta(0), statuses: [] },
@@ -186,7 +186,7 @@ test("a filter that cannot be is 422, every one with its field", async () => {
   const refused = (query: string) => pombo.workspace.call("GET", `${EMAILS}?${query}`);
   for (const status of ["", "Delivered", "delivered,bounced", "delayed", "x"]) {
     expectErrors(await refused(`status=${status}`), 422, [
-      { field: "status", message: /^status must be queued or sending or delivery_delayed or / },
+      { field: "status", message: /^status must be scheduled or queued or sending or delivery_delayed or / },
     ]);
   }
   const noAddresses = [

@@ -72,8 +72,8 @@ const FIELD_RULES: [what: string, changes: Record<string, unknown>, ...faults: E
   ["to is an object", { to: {} }, { field: "to", message: "to must be a string, not an object" }],
   ["to is empty", { to: "" }, { field: "to", message: "to must not be empty" }],
   [
-    "to has a display name",
-    { to: "Maria <maria@example.com>" },
+    "to has a display name with a comma",
+    { to: "Silva, Maria <maria@example.com>" },
     { field: "to", message: /^to is not a usable address/ },
   ],
   ["to is two addresses", { to: "a@example.com,b@example.com" }, { field: "to", message: "exactly one address" }],
@@ -136,8 +136,8 @@ const FIELD_RULES: [what: string, changes: Record<string, unknown>, ...faults: E
   ["replyTo is null", { replyTo: null }, { field: "replyTo", message: "replyTo must be a string, not null" }],
   ["replyTo is empty", { replyTo: "" }, { field: "replyTo", message: "replyTo must not be empty" }],
   [
-    "replyTo has a display name",
-    { replyTo: "Ana <ana@example.com>" },
+    "replyTo has a display name with a comma",
+    { replyTo: "Silva, Ana <ana@example.com>" },
     { field: "replyTo", message: /^replyTo is not a usable/ },
   ],
   ["replyTo is an address", { replyTo: "ana@example.com" }],
@@ -160,8 +160,8 @@ const FIELD_RULES: [what: string, changes: Record<string, unknown>, ...faults: E
   ],
   [
     "there is an unknown member",
-    { cc: "x@example.com" },
-    { field: "cc", message: "cc is not a member of this request" },
+    { carbonCopy: "x@example.com" },
+    { field: "carbonCopy", message: "carbonCopy is not a member of this request" },
   ],
   [
     "there are members named like indexes",
@@ -207,17 +207,14 @@ test("each rule of a field holds on both sides of its bound, and every fault is 
 test("the hints of a refused send say what to do", async () => {
   await using pombo = await startInstance();
   const unknown = await send(pombo, { reply_to: "x@example.com" });
-  expect(errorItems(unknown)[0]?.hint).toBe("Known here: from, to, subject, html, text, replyTo.");
+  expect(errorItems(unknown)[0]?.hint).toBe(
+    "Known here: from, to, cc, bcc, subject, html, text, replyTo, headers, tag, metadata, unsubscribe, sendAt, attachments.",
+  );
   const empty = await send(pombo, { text: "" });
   expect(errorItems(empty)[0]?.hint).toContain("empty string counts as absent");
-  const several = await send(pombo, { to: ["a@example.com", "b@example.com"] });
-  expect(errorItems(several)[0]?.message).toBe("to must be a string, not an array");
-  expect(errorItems(several)[0]?.hint).toContain("/api/v1/emails/batch");
-  for (const field of ["to", "replyTo"]) {
-    const named = errorItems(await send(pombo, { [field]: "Maria <m@example.com>" }))[0];
-    expect(named).toMatchObject({ field, hint: expect.stringContaining("write m@example.com alone.") });
-    expect(errorItems(await send(pombo, { [field]: "m@" }))[0]?.hint).toBeUndefined();
-  }
+  const several = await send(pombo, { to: "a@example.com, b@example.com" });
+  expect(errorItems(several)[0]?.hint).toBe("Give several addresses as an array.");
+  expect(errorItems(await send(pombo, { to: "m@" }))[0]?.hint).toBeUndefined();
   const cursor = errorItems(await pombo.workspace.call("GET", `${EMAILS}?cursor=x`))[0];
   expect(cursor?.hint).toStartWith("This list has pages: page and limit. Known here: page, limit,");
   const page = errorItems(await pombo.workspace.call("GET", "/api/v1/sms?page=2"))[0];
@@ -235,9 +232,20 @@ const RECORD_MEMBERS = [
     "replyTo",
     "attempts",
     "nextAttemptAt",
+    "sendAt",
     "lastReply",
     "possibleDuplicate",
     "bounce",
+    "kind",
+    "toName",
+    "replyToAll",
+    "groupId",
+    "recipients",
+    "headers",
+    "tag",
+    "metadata",
+    "unsubscribe",
+    "attachments",
   ],
 ];
 

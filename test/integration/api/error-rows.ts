@@ -1,44 +1,9 @@
 // What the table of errors needs to know of each route: one line of ROWS makes a new route part of every
 // test in error-table.test.ts. All else is read from the API's own document.
 
-import { type Client, type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
-import { signUpOperator } from "../../support/people/browser.ts";
-import { mail } from "../../support/dsn/mails.ts";
-import { inboundMessage } from "../../support/inbound/messages.ts";
-import { addPerson } from "../../support/people/member.ts";
+import type { Instance, Json } from "../../support/fakes/instance.ts";
 import { isForPeople } from "./documented-routes.ts";
-import type { InstanceOptions } from "../../support/fakes/instance.ts";
-
-/** A workspace that has one of everything. */
-export interface Scene extends AsyncDisposable {
-  pombo: Instance;
-  owner: Client;
-  workspaceId: string;
-  /** A key restricted to the workspace's domain. */
-  domainKey: string;
-  domainId: string;
-  /** Delivered. */
-  emailId: string;
-  /** It waits. */
-  smsId: string;
-  /** Put off: it could be canceled and tried again. */
-  waitingId: string;
-  /** The only key for the whole workspace, and the one of the domain. */
-  lastKeyId: string;
-  /** Called once, in vain: nobody listens there. */
-  hookId: string;
-  deliveryId: string;
-  keyId: string;
-  memberId: string;
-  memberEmail: string;
-  /** A request of the only owner about themselves. */
-  asLastOwner: Pick<Conflict, "path" | "key" | "headers">;
-  invitationId: string;
-  /** Of a person. */
-  userId: string;
-  /** Came for the operator. */
-  mailId: string;
-}
+import { type Scene, TEXT, tomorrow } from "./error-scene.ts";
 
 interface Conflict {
   path?: string;
@@ -58,10 +23,10 @@ interface Row {
   caller?: "operator" | "nobody";
   /** It is for a domain's key too. */
   isForDomainKeys?: true;
-  /** A POST that changes nothing. */
+  /** It stores nothing for its caller, also where it may answer 503 to another. */
   isRead?: true;
-  /** 404 where the path has no id: what names a thing that is not there. */
-  missing?: (scene: Scene) => { path?: string; body?: unknown };
+  /** 404 where the path has no id: what names a thing that is not there; "never": only where the dashboard is turned off. */
+  missing?: ((scene: Scene) => { path?: string; body?: unknown }) | "never";
   /** 409. */
   conflict?: (scene: Scene) => Conflict;
 }
@@ -71,8 +36,6 @@ const reused = (body: unknown): Conflict => ({
   headers: { "Idempotency-Key": "used", "Idempotency-Strict": "true" },
   code: "IDEMPOTENCY_KEY_REUSED",
 });
-
-const TEXT = { to: "+258841234567", body: "Olá" };
 
 /** What nothing has. */
 const NO_ID = "0198a5a0-0000-7000-8000-000000000000";
@@ -98,6 +61,10 @@ function ofHook(rest: string, body?: unknown): Row {
   };
 }
 
+function ofEmail(rest: string): Row {
+  return { path: ({ emailId }) => `/api/v1/emails/${emailId}${rest}`, isForDomainKeys: true };
+}
+
 /** Every route of the document; one that is missing here, or here and not there, fails the first test. */
 export const ROWS: Record<string, Row> = {
   "POST /api/v1/emails": {
@@ -111,10 +78,13 @@ export const ROWS: Record<string, Row> = {
     conflict: ({ pombo }) => reused({ emails: [pombo.email({ subject: "another" })] }),
   },
   "GET /api/v1/emails": { isForDomainKeys: true },
-  "GET /api/v1/emails/{id}": { path: ({ emailId }) => `/api/v1/emails/${emailId}`, isForDomainKeys: true },
-  "GET /api/v1/emails/{id}/events": {
-    path: ({ emailId }) => `/api/v1/emails/${emailId}/events`,
-    isForDomainKeys: true,
+  "GET /api/v1/emails/{id}": { ...ofEmail(""), isRead: true },
+  "GET /api/v1/emails/{id}/events": ofEmail("/events"),
+  "GET /api/v1/emails/{id}/attachments/{n}": { ...ofEmail("/attachments/0"), isRead: true },
+  "PATCH /api/v1/emails/{id}": {
+    path: ({ scheduledId }) => `/api/v1/emails/${scheduledId}`,
+    body: tomorrow,
+    conflict: ({ emailId }) => ({ path: `/api/v1/emails/${emailId}`, body: tomorrow(), code: "NOT_SCHEDULED" }),
   },
   "POST /api/v1/emails/{id}/cancel": {
     path: ({ waitingId }) => `/api/v1/emails/${waitingId}/cancel`,
@@ -129,10 +99,10 @@ export const ROWS: Record<string, Row> = {
     conflict: () => reused({ ...TEXT, body: "another" }),
   },
   "POST /api/v1/sms/preview": { body: () => TEXT, isRead: true },
-  "GET /api/v1/sms": {},
-  "GET /api/v1/sms/{id}": { path: ({ smsId }) => `/api/v1/sms/${smsId}` },
+  "GET /api/v1/sms": { isRead: true },
+  "GET /api/v1/sms/{id}": { path: ({ smsId }) => `/api/v1/sms/${smsId}`, isRead: true },
   "GET /api/v1/sms/{id}/events": { path: ({ smsId }) => `/api/v1/sms/${smsId}/events` },
-  "GET /api/v1/sms/inbound": {},
+  "GET /api/v1/sms/inbound": { isRead: true },
   "POST /api/v1/domains": {
     body: () => ({ domain: "new.test" }),
     conflict: () => ({ body: { domain: "loja.test" }, code: "DOMAIN_ALREADY_EXISTS" }),
@@ -190,7 +160,7 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ path: `/api/v1/operator/recipients/listed%40example.com?workspace=${NO_ID}` }),
   },
-  "POST /api/v1/operator/dashboard-link": { caller: "operator" },
+  "POST /api/v1/operator/dashboard-link": { caller: "operator", missing: "never" },
   "GET /api/v1/operator/users": { caller: "operator" },
   "POST /api/v1/operator/users/{id}/reset": ofUser("/reset"),
   "DELETE /api/v1/operator/users/{id}": ofUser(""),
@@ -324,72 +294,4 @@ export async function routesOf(pombo: Instance): Promise<Route[]> {
       };
     }),
   );
-}
-
-export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Promise<Scene> {
-  const pombo = await startInstance({
-    ...options,
-    configure(config) {
-      config.webhooks.allowHttp = true;
-      config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
-      options.configure?.(config);
-    },
-    mx: { rcpt: (command) => (command.includes("later") ? "450 4.2.0 Later" : "250 Ok") },
-  });
-  const owner = pombo.workspace;
-  const headers = { "Idempotency-Key": "used" };
-  const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email(), headers });
-  await owner.call("POST", "/api/v1/emails/batch", { body: { emails: [pombo.email()] }, headers });
-  await pombo.enableSms(pombo.workspace);
-  const text = await owner.call("POST", "/api/v1/sms", { body: TEXT, headers });
-  const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
-  const domains = await owner.call("GET", "/api/v1/domains");
-  const domainId = domains.body.data[0].id;
-  const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "one domain", domainId } });
-  const keys = await owner.call("GET", "/api/v1/auth/keys");
-  await owner.call("POST", "/api/v1/suppressions", { body: { address: "listed@example.com" } });
-  const hook = await owner.call("POST", "/api/v1/webhooks", {
-    body: { url: "http://127.0.0.1:9/", events: ["webhook.disabled"] },
-  });
-  const hookId = hook.body.data.id;
-  await owner.call("POST", `/api/v1/webhooks/${hookId}/test`);
-  await pombo.app.webhooks.worker.idle();
-  const deliveries = await owner.call("GET", `/api/v1/webhooks/${hookId}/deliveries`);
-  await pombo.mx.until(() => pombo.mx.messages.length === 2);
-  await pombo.app.worker.idle();
-  await pombo.app.receive(inboundMessage(mail({ text: "Hello" })));
-  const lastOwner = addPerson(pombo, { role: "owner" });
-  const member = addPerson(pombo, { role: "member" });
-  // Its time is over, so that a new link counts towards the plan.
-  const invitation = await owner.call("POST", "/api/v1/workspace/invitations", {
-    body: { email: "rui@example.com", role: "viewer" },
-  });
-  pombo.app.db.sqlite.run("UPDATE invitation SET expires_at = 1");
-  const { me } = await signUpOperator(pombo);
-  const inbox = await pombo.operator.call("GET", "/api/v1/operator/inbox");
-  return {
-    ...{
-      pombo,
-      owner,
-      workspaceId: pombo.workspace.id,
-      domainId,
-      emailId: sent.body.data.id,
-      smsId: text.body.data.id,
-      waitingId: waiting.body.data.id,
-    },
-    ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },
-    asLastOwner: {
-      path: `/api/v1/workspace/members/${lastOwner.id}`,
-      key: null,
-      headers: {
-        cookie: `pombo-session=${lastOwner.cookies.get("pombo-session")}`,
-        "sec-fetch-site": "same-origin",
-        "pombo-workspace": pombo.workspace.id,
-      },
-    },
-    ...{ memberId: member.id, memberEmail: member.email, invitationId: invitation.body.data.id },
-    ...{ hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
-    ...{ userId: me.user.id, hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
-    [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
-  };
 }

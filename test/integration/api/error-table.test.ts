@@ -4,7 +4,8 @@
 import { expect, test } from "bun:test";
 import { NO_RATE_LIMITS } from "../../../src/config/config.ts";
 import type { Answer, RequestOptions } from "../../support/fakes/instance.ts";
-import { type Route, ROWS, routesOf, type Scene, startScene } from "./error-rows.ts";
+import { type Route, ROWS, routesOf } from "./error-rows.ts";
+import { type Scene, startScene } from "./error-scene.ts";
 import { errorItems, UNKNOWN_ID } from "../../support/api/kit.ts";
 
 const QUOTA_CODES = ["DAILY_QUOTA_EXCEEDED", "MONTHLY_QUOTA_EXCEEDED"];
@@ -165,7 +166,10 @@ test("404: what is not there, and what is another workspace's", async () => {
   await using scene = await startScene();
   const { key } = await scene.pombo.newWorkspace();
   await expectOnEvery(scene, documents(404), async (route) => {
-    const changes = route.missing?.(scene) ?? { path: route.documented.replaceAll(/\{\w+\}/g, UNKNOWN_ID) };
+    if (route.missing === "never") return;
+    const changes = route.missing?.(scene) ?? {
+      path: route.documented.replace("{n}", "0").replaceAll(/\{\w+\}/g, UNKNOWN_ID),
+    };
     expectError(route, await ask(route, scene, changes), 404, { code: "NOT_FOUND" });
     if (route.path !== undefined && route.caller === undefined)
       expectError(route, await ask(route, scene, { key }), 404, { code: "NOT_FOUND" });
@@ -260,7 +264,10 @@ test("422: unknown members, unknown parameters, ids that are none", async () => 
     if (route.hasQuery || (route.method === "GET" && !route.documented.includes("{")))
       await refuses({ path: `${route.path?.(scene) ?? route.documented}?unknown=1` }, "unknown");
     if (route.documented.includes("{id}"))
-      await refuses({ path: route.documented.replace("{id}", "x").replace("{deliveryId}", UNKNOWN_ID) }, "id");
+      await refuses(
+        { path: route.documented.replace("{id}", "x").replace("{deliveryId}", UNKNOWN_ID).replace("{n}", "0") },
+        "id",
+      );
     if (route.documented.endsWith("/recipients/{address}"))
       await refuses({ path: route.documented.replace("{address}", "x") }, "address");
     expect([route.name, checks]).not.toEqual([route.name, 0]);

@@ -5,6 +5,7 @@ import { type Client, type Instance, type Json, SENDING_DOMAIN, startInstance } 
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
 import { addPerson } from "../../support/people/member.ts";
+import { withPublicUrl } from "../../support/unsubscribe/kit.ts";
 import { isForPeople } from "./documented-routes.ts";
 import { faultsAgainst } from "./json-schema.ts";
 
@@ -76,8 +77,9 @@ test("the example of every operation works as it stands, and is answered as docu
       answer.text,
       expect.arrayContaining([String(answer.status)]),
     ]);
-    const { "application/json": json, "text/html": html } = value.responses[answer.status].content;
-    const faults = faultsAgainst((json ?? html).schema, json === undefined ? answer.text : answer.body);
+    const { "application/json": json, ...others } = value.responses[answer.status].content;
+    const { schema } = json ?? Object.values<Json>(others)[0];
+    const faults = faultsAgainst(schema, json === undefined ? answer.text : answer.body);
     expect([route, faults]).toEqual([route, []]);
     // What is shown as the answer is like the one that came: the same members, and for a POST the same outcome.
     if (json === undefined || route === "GET /api/v1/openapi.json") continue;
@@ -128,4 +130,26 @@ test("every answer of JSON has an example, and examples fit the schemas beside t
     }
   }
   expect(found).toBeGreaterThan(20);
+});
+
+test("each example of a member of an email works as it stands, beside those that it needs", async () => {
+  await using pombo = await startInstance({ exampleDomain: SENDING_DOMAIN, configure: withPublicUrl });
+  const operations = await operationsOf(pombo);
+  const content = operations.find(({ route }) => route === "POST /api/v1/emails")?.value.requestBody.content;
+  const { schema, example } = content["application/json"];
+  const tried: string[] = [];
+  const send = async (name: string, value: unknown) => {
+    const { status, text } = await pombo.workspace.call("POST", "/api/v1/emails", {
+      body: { ...example, [name]: value },
+    });
+    expect([name, value, status, text]).toEqual([name, value, 202, expect.any(String)]);
+    tried.push(name);
+  };
+  for (const [name, member] of Object.entries<Json>(schema.properties))
+    for (const value of member.examples ?? []) await send(name, value);
+  const file = Object.entries<Json>(schema.properties.attachments.items.properties);
+  await send("attachments", [Object.fromEntries(file.map(([name, member]) => [name, member.examples[0]]))]);
+  expect(tried).toEqual(
+    expect.arrayContaining(["to", "cc", "bcc", "replyTo", "headers", "tag", "metadata", "unsubscribe", "sendAt"]),
+  );
 });

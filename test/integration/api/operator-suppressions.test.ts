@@ -64,11 +64,29 @@ test("what one instance lists another takes over, times and reasons included", a
   const answer = await takeOver(pombo, items);
   expect([answer.status, answer.body]).toEqual([200, { data: { imported: 4, alreadyThere: 0 } }]);
   const expected = [
-    { address: "rui+loja@example.com", reason: "manual", channel: "email", suppressedAt: "2026-11-21T12:00:00.000Z" },
-    { address: "+258841234567", reason: "opt_out", channel: "sms", suppressedAt: "2026-11-21T11:00:00.000Z" },
-    { address: "maria@example.com", reason: "hard_bounce", channel: "email", suppressedAt: "2026-01-02T03:04:05.678Z" },
     {
-      ...{ address: "joão@xn--bcher-kva.test", reason: "complaint", channel: "email" },
+      address: "rui+loja@example.com",
+      reason: "manual",
+      channel: "email",
+      list: null,
+      suppressedAt: "2026-11-21T12:00:00.000Z",
+    },
+    {
+      address: "+258841234567",
+      reason: "opt_out",
+      channel: "sms",
+      list: null,
+      suppressedAt: "2026-11-21T11:00:00.000Z",
+    },
+    {
+      address: "maria@example.com",
+      reason: "hard_bounce",
+      channel: "email",
+      list: null,
+      suppressedAt: "2026-01-02T03:04:05.678Z",
+    },
+    {
+      ...{ address: "joão@xn--bcher-kva.test", reason: "complaint", channel: "email", list: null },
       suppressedAt: "2025-05-31T22:00:00.000Z",
     },
   ];

@@ -22,7 +22,7 @@ test("a hard bounce is on the list with its reason, the next send is 422 and say
   await attempted(pombo, { to: "Gone+Loja@Example.com" });
   expect(await listOf(pombo.workspace)).toEqual([
     {
-      ...{ address: "gone+loja@example.com", reason: "hard_bounce", channel: "email" },
+      ...{ address: "gone+loja@example.com", reason: "hard_bounce", channel: "email", list: null },
       suppressedAt: new Date(held.clock.now()).toISOString(),
     } as never,
   ]);

@@ -15,12 +15,12 @@ async function addressesOf(client: Client, query = ""): Promise<string[]> {
   return body.data.map(({ address }: { address: string }) => address);
 }
 
-test("a suppression has the interface's four members and no others, in every answer", async () => {
+test("a suppression has the interface's five members and no others, in every answer", async () => {
   await using pombo = await startInstance();
   const made = await add(pombo.workspace, { address: "Maria@Example.com" });
   expect(made.status).toBe(201);
   const suppression = {
-    ...{ address: "maria@example.com", reason: "manual", channel: "email" },
+    ...{ address: "maria@example.com", reason: "manual", channel: "email", list: null },
     suppressedAt: expect.stringMatching(TIMESTAMP),
   };
   expect(made.body).toEqual({ data: suppression });
@@ -77,7 +77,7 @@ test("every fault of a suppression is named at once", async () => {
     [{ address: `${"x".repeat(250)}@example.com` }, { field: "address", message: "at most 255 characters" }],
     [
       { address: "maria@example.com", reason: "opt_out" },
-      { field: "reason", message: "must be hard_bounce or complaint or manual on the channel email" },
+      { field: "reason", message: "must be hard_bounce or complaint or manual or unsubscribe on the channel email" },
     ],
     [
       { address: "+258841234567", reason: "hard_bounce" },

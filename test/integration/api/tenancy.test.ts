@@ -39,6 +39,11 @@ type Case =
 
 const TEXT = { to: "+258841234567", body: "Olá" };
 
+function ofWaiting(rest: string, body?: unknown): Case {
+  const path = ({ waitingId }: Scene) => `/api/v1/emails/${waitingId}${rest}`;
+  return { kind: "by_id", path, status: 404, ...(body === undefined ? {} : { body: () => body }) };
+}
+
 /** Nobody but the operator gets in. */
 function operators(rest: string, body?: unknown): Case {
   const path = ({ pombo }: Scene) => `/api/v1/operator/${rest.replace("{id}", pombo.workspace.id)}`;
@@ -51,27 +56,21 @@ function operatorsEach(...routes: `${string} ${string}`[]): Record<string, Case>
   );
 }
 
+function ofEmail(rest: string): Case {
+  return { kind: "by_id", path: ({ emailId }) => `/api/v1/emails/${emailId}${rest}`, status: 404 };
+}
+
 /** Every route of the API; one that is missing here fails the first test. */
 const CASES: Record<string, Case> = {
   "POST /api/v1/emails": { kind: "by_body", body: ({ pombo }) => pombo.email(), status: 422 },
   "POST /api/v1/emails/batch": { kind: "by_body", body: ({ pombo }) => ({ emails: [pombo.email()] }), status: 422 },
   "GET /api/v1/emails": { kind: "list" },
-  "GET /api/v1/emails/{id}": { kind: "by_id", path: ({ emailId }) => `/api/v1/emails/${emailId}`, status: 404 },
-  "GET /api/v1/emails/{id}/events": {
-    kind: "by_id",
-    path: ({ emailId }) => `/api/v1/emails/${emailId}/events`,
-    status: 404,
-  },
-  "POST /api/v1/emails/{id}/cancel": {
-    kind: "by_id",
-    path: ({ waitingId }) => `/api/v1/emails/${waitingId}/cancel`,
-    status: 404,
-  },
-  "POST /api/v1/emails/{id}/retry": {
-    kind: "by_id",
-    path: ({ waitingId }) => `/api/v1/emails/${waitingId}/retry`,
-    status: 404,
-  },
+  "GET /api/v1/emails/{id}": ofEmail(""),
+  "GET /api/v1/emails/{id}/events": ofEmail("/events"),
+  "GET /api/v1/emails/{id}/attachments/{n}": ofEmail("/attachments/0"),
+  "PATCH /api/v1/emails/{id}": ofWaiting("", { sendAt: "2026-11-22T08:00:00Z" }),
+  "POST /api/v1/emails/{id}/cancel": ofWaiting("/cancel"),
+  "POST /api/v1/emails/{id}/retry": ofWaiting("/retry"),
   "POST /api/v1/sms": { kind: "by_body", body: () => ({ ...TEXT, from: "Loja" }), status: 422 },
   "POST /api/v1/sms/preview": { kind: "nobodys" },
   "GET /api/v1/sms": { kind: "list" },

@@ -49,6 +49,16 @@ test("the report of a new workspace has exactly the interface's members, in its 
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
 });
 
+test("GET /workspace?include=usage has the same report, and without it there is none", async () => {
+  await using pombo = await startInstance();
+  const workspace = await pombo.newWorkspace("launch");
+  const { body } = await workspace.call("GET", "/api/v1/workspace?include=usage");
+  expect(body.data.usage).toEqual(await reportOf(workspace));
+  expect(body.data.plan).toBe("launch");
+  expect(Object.keys((await workspace.call("GET", "/api/v1/workspace")).body.data)).not.toContain("usage");
+  expectErrors(await workspace.call("GET", "/api/v1/workspace?include=members"), 422, [{ field: "include" }]);
+});
+
 test.each([
   ["starter", [50_000, 5_000, 10, -1, 5, 5, 2 ** 31]],
   ["growth", [250_000, 25_000, 50, -1, 20, 20, 10 * 2 ** 30]],

@@ -26,14 +26,14 @@ const hasDaemon = getDaemonVersion() !== null;
 if (!hasDaemon) console.warn("SKIPPED: replication needs Litestream: script/litestream brings it.");
 
 /** A data directory with a database of its own, replicated to folders beside it. */
-async function makeDirectory(syncIntervalMs = 100) {
+async function makeDirectory({ syncIntervalMs = 100, snapshotIntervalMs = 86_400_000 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "pombo-goes-on-"));
   const dataDir = join(folder, "data");
   mkdirSync(join(dataDir, "litestream"), { recursive: true });
   const replication = {
     ...{ url: join(folder, "A"), endpoint: null, region: "", sftpKeyFile: null, sftpHostKey: null },
     ...{ accessKeyId: null, secretAccessKeyFile: null },
-    ...{ syncIntervalMs, snapshotIntervalMs: 86_400_000, retentionMs: 3 * 86_400_000 },
+    ...{ syncIntervalMs, snapshotIntervalMs, retentionMs: 3 * 86_400_000 },
   };
   const tools = await openTools(replication, { dataDir, database: join(dataDir, "pombo.db") });
   const { places } = tools;
@@ -113,6 +113,8 @@ async function makeDirectory(syncIntervalMs = 100) {
         await waitUntil("it is copied", LIMIT_MS, async () => {
           await supervisor.look();
           return (supervisor.status.lastSyncAt ?? 0) > wanted;
+        }).catch((error: unknown) => {
+          throw new Error(`${String(error)}: ${JSON.stringify(supervisor.status)}\n${events.slice(-30).join("\n")}`);
         });
       };
       try {
@@ -162,25 +164,25 @@ test.skipIf(!hasDaemon)(
   },
 );
 
-test.skipIf(!hasDaemon)(
-  "a step that is lost before it was copied costs a whole copy, and not the replica",
-  async () => {
-    using at = await makeDirectory(2_500);
-    await at.running(async ({ copied, write }) => {
-      await copied();
-      // Put down here each second, and copied each two and a half: the first of those that wait is lost.
-      const waiting = () => at.steps().filter((name) => !at.stepsCopied().includes(name));
-      await waitUntil("some wait", LIMIT_MS, () => {
-        write();
-        return waiting().length >= 2;
-      });
-      at.removeStep(waiting()[0] ?? "");
-      for (let step = 0; step < 2; step += 1) await copied();
+test.skipIf(!hasDaemon).each([
+  ["costs a whole copy, and not the replica", {}],
+  ["costs one too where a snapshot holds it", { snapshotIntervalMs: 1_000 }],
+])("a step that is lost before it was copied %s", async (_, snapshots) => {
+  using at = await makeDirectory({ syncIntervalMs: 2_500, ...snapshots });
+  await at.running(async ({ copied, write }) => {
+    await copied();
+    // Put down here each second, and copied each two and a half: the first of those that wait is lost.
+    const waiting = () => at.steps().filter((name) => !at.stepsCopied().includes(name));
+    await waitUntil("some wait", LIMIT_MS, () => {
+      write();
+      return waiting().length >= 2;
     });
-    expect(at.begun()).toBe(2);
-    expect(await at.restored()).toEqual(at.content(at.places.database));
-  },
-);
+    at.removeStep(waiting()[0] ?? "");
+    for (let step = 0; step < 2; step += 1) await copied();
+  });
+  expect(at.begun()).toBe(2);
+  expect(await at.restored()).toEqual(at.content(at.places.database));
+});
 
 test.skipIf(!hasDaemon)(
   "a data directory that was put back with its log is copied whole, and nothing of two states is mixed",

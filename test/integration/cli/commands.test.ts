@@ -250,9 +250,9 @@ const LISTS: ListCase[] = [
   {
     args: ["suppression", "list", W, "--channel", "email"],
     asks: `GET /operator/workspaces/${W}/suppressions?channel=email&`,
-    rows: [{ address: "a@x.test", reason: "manual", channel: "email", suppressedAt: TIME }],
-    screen: ["ADDRESS   CHANNEL  REASON  SUPPRESSED (UTC)", "a@x.test  email    manual  2026-01-31 08:15:00"],
-    piped: [`a@x.test\temail\tmanual\t${TIME}`],
+    rows: [{ address: "a@x.t", reason: "manual", channel: "email", list: "l", suppressedAt: TIME }],
+    screen: ["ADDRESS  CHANNEL  REASON  SUPPRESSED (UTC)     LIST", "a@x.t    email    manual  2026-01-31 08:15:00  l"],
+    piped: [`a@x.t\temail\tmanual\t${TIME}\tl`],
     empty: "Nobody is suppressed. Add a list with pombo suppression import WORKSPACE FILE.",
   },
   {

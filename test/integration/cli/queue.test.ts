@@ -22,7 +22,7 @@ const DESTINATION = {
   blockedUntil: TIME,
 };
 const OVERVIEW = {
-  ...{ paused: null, waiting: 1_203, running: 2, others: { destinations: 4, waiting: 9 } },
+  ...{ paused: null, waiting: 1_203, running: 2, scheduled: 0, others: { destinations: 4, waiting: 9 } },
   destinations: [DESTINATION, { ...DESTINATION, to: "b.test", state: "held", blockedUntil: null }],
   sms: [
     {

@@ -11,7 +11,7 @@ const TIME = "2026-01-31T08:15:00.000Z";
 const WELL: Json = {
   ...{ version: "1.2.3", commit: "abc1234", startedAt: TIME, ready: true, issues: [], paused: null },
   queue: {
-    emails: { waiting: 1_234, isMinimum: false, oldestAt: TIME, running: 3, delayed: 12 },
+    emails: { waiting: 1_234, isMinimum: false, oldestAt: TIME, running: 3, delayed: 12, scheduled: 0 },
     sms: { waiting: 0, isMinimum: false, oldestAt: null },
     webhooks: { waiting: 100_000, isMinimum: true, oldestAt: TIME },
   },

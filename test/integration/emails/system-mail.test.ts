@@ -55,6 +55,9 @@ test("it goes out from the configured address with a return path of its own, uns
   const text = message?.stuffed.toString() ?? "";
   expect(text).toContain("From: pombo <pombo@mail.pombo.test>\r\nTo: maria@example.com\r\n");
   expect(text).not.toMatch(/^DKIM-Signature/im);
+  expect(text).toMatch(/^Date: \w{3}, \d\d? \w{3} \d{4} [\d:]{8} \+0000\r$/m);
+  expect(text).toMatch(/^Message-ID: <[\w.-]+@[\w.-]+>\r$/m);
+  expect(text).toMatch(/^Auto-Submitted: auto-generated\r$/m);
   expect(pombo.bugs).toEqual([]);
 });
 
@@ -106,8 +109,10 @@ test("a refused recipient is suppressed nowhere: the next mail to it goes", asyn
   expect((await traceOfEnded(pombo)).email.status).toBe("delivered");
 });
 
-test("a bounce and a complaint that come by mail end it, and suppress nobody", async () => {
+test("a bounce and a complaint that come by mail end it, suppress nobody and count against no workspace", async () => {
   await using pombo = await start();
+  const ratesOf = async () => (await pombo.workspace.call("GET", "/api/v1/workspace")).body.data.rates;
+  const rates = await ratesOf();
   await mail(pombo);
   const { id } = await traceOfEnded(pombo);
   await pombo.app.receive(bounce(id));
@@ -118,6 +123,7 @@ test("a bounce and a complaint that come by mail end it, and suppress nobody", a
   await pombo.app.receive(complaintAbout(pombo, second.id));
   expect((await operator(pombo, `trace/${second.id}`)).email.status).toBe("complained");
   expect(rows(pombo, "SELECT * FROM suppression")).toEqual([]);
+  expect(await ratesOf()).toEqual(rates);
 });
 
 test("it waits like other mail: the queue shows it, a restart keeps it, a deleted domain or workspace does not take it along", async () => {

@@ -137,7 +137,12 @@ test("nobody gets the same words, whatever is wrong: foreign, unknown, forged or
   const gone = desk.sent();
   desk.emails.delete(gone.uid);
   const forged = desk.sent();
-  desk.emails.set(forged.uid, { recipientAddress: "other@example.com", isErased: false, returnPath: forged.address });
+  desk.emails.set(forged.uid, {
+    recipientAddress: "other@example.com",
+    isErased: false,
+    returnPath: forged.address,
+    sendAt: null,
+  });
   const moved = desk.sent({ host: "bounce.loja.example" });
   using talk = await desk.client();
   await talk.say("EHLO client.test");

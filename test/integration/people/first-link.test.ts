@@ -60,6 +60,17 @@ test("the link begins with [dashboard] url, and then needs no tunnel; programs r
   expect([said.includes("https://mail.example.net/dashboard/setup#"), said.includes("ssh -L")]).toEqual([true, false]);
 });
 
+test("where the port is chosen at each start there is no link before it, and the words say why", async () => {
+  using at = scratch();
+  const data = join(at.folder, "data");
+  writeFileSync(at.config, `hostname = "mail.example.net"\ndata_dir = "${data}"\n[http]\nlisten = "127.0.0.1:0"\n`);
+  const { out } = await at.init("--json");
+  expect([JSON.parse(out), at.links()]).toEqual([expect.objectContaining({ dashboardUrl: null }), []]);
+  const link = await runHere(["dashboard", "link", "--config", at.config]);
+  expect([link.code, link.out, at.links()]).toEqual([1, "", []]);
+  expect(link.err).toContain("[http] listen has port 0");
+});
+
 test("there is no link to a dashboard that is turned off, and none where init fails", async () => {
   using at = scratch();
   const data = join(at.folder, "data");

@@ -133,9 +133,12 @@ describe("an invitation", () => {
       await pombo.workspace.call("POST", INVITATIONS, { body: { email: "x@example.com", role: "owner" } }),
       // Its link would come to the admin.
       await admin.act("POST", `${INVITATIONS}/${id}/resend`),
+      // It would be replaced.
+      await invite(admin, "rui@example.com", "viewer"),
       await admin.act("DELETE", `${INVITATIONS}/${id}`),
     ])
       expectErrors(refused, 403, [{ code: "ROLE_REQUIRED" }]);
+    expect(await list(owner)).toMatchObject([{ id, role: "owner", state: "open" }]);
     for (const wrong of [
       { email: "x", role: "member" },
       { email: "x@example.com", role: "operator" },
@@ -148,7 +151,7 @@ describe("an invitation", () => {
     const wanted = { body: { email: "ana@example.com", role: "owner" } };
     const made = await pombo.workspace.call("POST", INVITATIONS, wanted);
     expect([made.status, made.body.data.invitedBy]).toEqual([201, null]);
-    expect(made.body.data.url).toStartWith("http://localhost:");
+    expect(made.body.data.url).toStartWith(`http://localhost:${new URL(pombo.app.url).port}/dashboard/invite#`);
     const person = addPerson(pombo, { role: null });
     expect((await person.call("POST", USE, { body: { token: tokenIn(made) } })).status).toBe(200);
     expect((await membersOf(pombo))[0].role).toBe("owner");

@@ -4,6 +4,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { fakeClock } from "../../support/fakes/clock.ts";
 import { type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
 import { signUpOperator } from "../../support/people/browser.ts";
+import { addPerson } from "../../support/people/member.ts";
 
 const LIVE = "/api/v1/workspace/live";
 
@@ -124,6 +125,24 @@ describe("the end of a live stream", () => {
     await browser.call("DELETE", "/api/v1/auth/session");
     expect(await stream.next(isOf("ended"))).toEqual({ type: "ended", data: {} });
     expect(await stream.next(isAny)).toBeNull();
+  });
+
+  test("comes when its workspace is deleted under it, where the next request finds nothing", async () => {
+    await using pombo = await startInstance();
+    const viewer = addPerson(pombo, { role: "viewer" });
+    const { cookies } = await signUpOperator(pombo);
+    const streams = [await listen(pombo, viewer.cookies), await listen(pombo, cookies)];
+    for (const { response } of streams) expect(response.status).toBe(200);
+    await pombo.operator.call("DELETE", `/api/v1/operator/workspaces/${pombo.workspace.id}`);
+    for (const stream of streams) {
+      expect(await stream.next(isOf("ended"))).toEqual({ type: "ended", data: {} });
+      expect(await stream.next(isAny)).toBeNull();
+    }
+    const gone = await viewer.act("GET", "/api/v1/workspace");
+    expect([gone.status, gone.body.errors[0].code]).toEqual([404, "NOT_FOUND"]);
+    expect((await listen(pombo, cookies)).response.status).toBe(404);
+    // They are signed in as before.
+    expect((await viewer.call("GET", "/api/v1/auth/me")).body.data.workspaces).toEqual([]);
   });
 
   test("comes first at a stop, which does not wait for it", async () => {

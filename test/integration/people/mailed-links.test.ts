@@ -31,7 +31,7 @@ async function readToken(pombo: Instance, count = 1): Promise<string> {
   for (const deadline = Date.now() + 10_000; pombo.mx.messages.length < count && Date.now() < deadline;)
     await new Promise((next) => setImmediate(next));
   const text = pombo.mx.messages.at(-1)?.stuffed.toString() ?? "";
-  return /\/dashboard\/signin#([A-Za-z0-9_-]{43})/.exec(text.replaceAll("=\r\n", ""))?.[1] ?? text;
+  return /\/dashboard\/link#([A-Za-z0-9_-]{43})/.exec(text.replaceAll("=\r\n", ""))?.[1] ?? text;
 }
 
 test("a mailed link signs in the browser that asked, once, and proves the address", async () => {

@@ -171,6 +171,8 @@ describe("the workspace itself", () => {
       name: "Test",
       plan: "scale",
       createdAt: expect.stringMatching(TIMESTAMP),
+      viewersSeeContent: false,
+      operatorsSeeContent: false,
       block: null,
       emailsDelayed: 0,
       senderIds: [{ name: "Loja", isDefault: true, priority: null }],

@@ -1,28 +1,25 @@
-// A proxy before an instance that can cut every connection, or let nothing through for a while.
+// A proxy before an instance that ends streams without a word, as proxies do.
 
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
 export interface CuttingProxy {
   readonly url: string;
-  /** Ends every connection, without a word. */
-  cut(): void;
-  /** From now on connections are refused, or are not. */
-  refuse(isRefusing: boolean): void;
+  /** Ends every connection whose last request was for a live stream. */
+  cutStreams(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+const LIVE = "GET /api/v1/workspace/live";
 
 export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const port = Number(new URL(target).port);
   const sockets = new Set<Socket>();
-  let isRefusing = false;
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
+  const streams = new Set<Socket>();
   const server = createServer((near) => {
-    if (isRefusing) {
-      near.destroy();
-      return;
-    }
+    near.on("data", (bytes) => {
+      if (bytes.toString("latin1").startsWith(LIVE)) streams.add(near);
+      else streams.delete(near);
+    });
     const far = connect(port, "127.0.0.1");
     for (const [socket, other] of [
       [near, far],
@@ -32,6 +29,7 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
       socket.on("error", () => other.destroy());
       socket.once("close", () => {
         sockets.delete(socket);
+        streams.delete(socket);
         other.destroy();
       });
       socket.pipe(other);
@@ -40,13 +38,11 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://localhost:${(server.address() as AddressInfo).port}`,
-    cut,
-    refuse(now) {
-      isRefusing = now;
-      if (now) cut();
+    cutStreams() {
+      for (const socket of streams) socket.destroy();
     },
     async [Symbol.asyncDispose]() {
-      cut();
+      for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => void server.close(() => resolve()));
     },
   };

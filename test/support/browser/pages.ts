@@ -1,48 +1,164 @@
-// Every page, for axe and for pictures.
+// Every page and every dialog, for axe and for pictures.
 
 import type { Populated } from "./populated.ts";
 import type { Visitor } from "./visitor.ts";
+
+/** Who looks: nobody who is signed in, the owner, or an owner whose proof is too old for what is dangerous. */
+export type Viewer = "nobody" | "owner" | "late";
 
 export interface PageCase {
   name: string;
   /** Path and fragment. */
   path: (world: Populated) => string;
-  /** False: nobody is signed in. */
-  isSignedIn: boolean;
-  /** What is done on the page before it is looked at. */
+  who: Viewer;
+  /** What is there once the page is; without it its heading. */
+  sign?: string;
+  /** What is done on the page before it is looked at; in any language. */
   act?: (visitor: Visitor) => Promise<void>;
 }
 
 const fragment = (link: string) => new URL(link).hash;
 const workspace = (page: string) => (world: Populated) => `/dashboard/w/${world.workspaceId}${page}`;
 
+/** The button that makes something new. */
+const CREATE = "main .page-head .primary";
+/** The one that does it, of the dialog that lies on top. */
+const SUBMIT = "dialog[open] [type=submit]";
+
+const click =
+  (...buttons: string[]) =>
+  async ({ page }: Visitor) => {
+    for (const button of buttons) await page.locator(button).last().click();
+    await page.locator("dialog[open]").last().waitFor();
+  };
+const press = (keys: string) => async (visitor: Visitor) => {
+  await visitor.page.keyboard.press(keys);
+  await visitor.page.locator("dialog[open]").waitFor();
+};
+const createKey = async (visitor: Visitor) => {
+  await click(CREATE)(visitor);
+  await visitor.page.locator("dialog[open] [name=name]").fill("Loja online");
+  await visitor.page.locator(SUBMIT).click();
+};
+
+/** A message of the sandbox's inbox, with one of its tabs open. */
+function message(name: string, find: (world: Populated) => string, tab: string): PageCase {
+  const act = ({ page }: Visitor) => page.locator(`#tab-${tab}`).click();
+  return { name, path: (world) => `/sandbox#${find(world)}`, who: "nobody", sign: "#frame:not([hidden])", act };
+}
+
+const DIALOGS: PageCase[] = [
+  {
+    name: "dialog-reschedule",
+    path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
+    who: "owner",
+    act: click("main .actions button:first-child"),
+  },
+  {
+    name: "dialog-cancel",
+    path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
+    who: "owner",
+    act: click("main .actions button:nth-child(2)"),
+  },
+  { name: "dialog-create-key", path: workspace("/keys"), who: "owner", act: click(CREATE) },
+  {
+    name: "dialog-secret",
+    path: workspace("/keys"),
+    who: "owner",
+    async act(visitor) {
+      await createKey(visitor);
+      await visitor.page.locator("dialog[open] pre").first().waitFor();
+    },
+  },
+  {
+    name: "dialog-delete",
+    path: workspace("/keys"),
+    who: "owner",
+    act: click("main tbody tr:last-child .row-actions button"),
+  },
+  { name: "dialog-invite", path: workspace("/members"), who: "owner", act: click(CREATE) },
+  {
+    name: "dialog-invitation",
+    path: workspace("/members"),
+    who: "owner",
+    async act(visitor) {
+      await click(CREATE)(visitor);
+      await visitor.page.locator("dialog[open] [name=email]").fill("telma.cossa@example.com");
+      await visitor.page.locator(SUBMIT).click();
+      await visitor.page.locator("dialog[open] pre").waitFor();
+    },
+  },
+  {
+    name: "dialog-proof",
+    path: workspace("/keys"),
+    who: "late",
+    async act(visitor) {
+      visitor.allow(/^answer: POST \/api\/v1\/auth\/keys 403$/);
+      await createKey(visitor);
+      await visitor.page.locator("dialog[open] [name=password]").waitFor();
+    },
+  },
+  {
+    name: "dialog-domain",
+    path: ({ pendingWorkspaceId }) => `/dashboard/w/${pendingWorkspaceId}`,
+    who: "owner",
+    async act(visitor) {
+      await click("main .steps .primary")(visitor);
+      await visitor.page.locator("dialog[open] .dns-records").waitFor();
+    },
+  },
+  { name: "dialog-palette", path: workspace(""), who: "owner", act: press("ControlOrMeta+K") },
+  { name: "dialog-keys", path: workspace(""), who: "owner", act: press("?") },
+];
+
 export const PAGES: PageCase[] = [
-  { name: "signin", path: () => "/dashboard/signin", isSignedIn: false },
-  { name: "setup", path: ({ setupLink }) => `/dashboard/setup${fragment(setupLink)}`, isSignedIn: false },
-  { name: "setup-used", path: () => "/dashboard/setup#not-a-link", isSignedIn: false },
-  { name: "invite", path: ({ invitationLink }) => `/dashboard/invite${fragment(invitationLink)}`, isSignedIn: false },
-  { name: "recover", path: () => "/dashboard/recover#not-a-link", isSignedIn: false },
-  { name: "home", path: workspace(""), isSignedIn: true },
-  { name: "home-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}`, isSignedIn: true },
-  { name: "emails", path: workspace("/emails"), isSignedIn: true },
-  { name: "emails-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/emails`, isSignedIn: true },
-  { name: "email-delivered", path: (world) => workspace(`/emails/${world.deliveredId}`)(world), isSignedIn: true },
-  { name: "email-bounced", path: (world) => workspace(`/emails/${world.bouncedId}`)(world), isSignedIn: true },
-  { name: "keys", path: workspace("/keys"), isSignedIn: true },
-  { name: "members", path: workspace("/members"), isSignedIn: true },
-  { name: "audit", path: workspace("/audit"), isSignedIn: true },
-  { name: "account", path: () => "/dashboard/account", isSignedIn: true },
-  { name: "not-found", path: workspace("/nothing"), isSignedIn: true },
+  { name: "signin", path: () => "/dashboard/signin", who: "nobody" },
+  { name: "setup", path: ({ setupLink }) => `/dashboard/setup${fragment(setupLink)}`, who: "nobody" },
+  { name: "setup-used", path: () => "/dashboard/setup#not-a-link", who: "nobody" },
+  { name: "invite", path: ({ invitationLink }) => `/dashboard/invite${fragment(invitationLink)}`, who: "nobody" },
+  { name: "recover", path: () => "/dashboard/recover#not-a-link", who: "nobody" },
+  { name: "home", path: workspace(""), who: "owner" },
+  { name: "home-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}`, who: "owner" },
+  { name: "emails", path: workspace("/emails"), who: "owner" },
+  { name: "emails-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/emails`, who: "owner" },
+  { name: "email-delivered", path: (world) => workspace(`/emails/${world.deliveredId}`)(world), who: "owner" },
+  { name: "email-bounced", path: (world) => workspace(`/emails/${world.bouncedId}`)(world), who: "owner" },
+  { name: "emails-tagged", path: workspace("/emails?tag=receipt"), who: "owner" },
+  { name: "email-group", path: (world) => workspace(`/emails/${world.group.to}`)(world), who: "owner" },
+  { name: "email-blind", path: (world) => workspace(`/emails/${world.group.bcc}`)(world), who: "owner" },
+  { name: "email-scheduled", path: (world) => workspace(`/emails/${world.scheduledId}`)(world), who: "owner" },
+  { name: "keys", path: workspace("/keys"), who: "owner" },
+  { name: "members", path: workspace("/members"), who: "owner" },
+  { name: "audit", path: workspace("/audit"), who: "owner" },
+  { name: "account", path: () => "/dashboard/account", who: "owner" },
+  { name: "unsubscribe", path: ({ unsubscribeLinks }) => unsubscribeLinks.open, who: "nobody" },
+  { name: "unsubscribe-done", path: ({ unsubscribeLinks }) => unsubscribeLinks.used, who: "nobody" },
+  message("sandbox-message", ({ group }) => group.to, "html"),
+  message("sandbox-blind", ({ group }) => group.bcc, "attachments"),
+  message("sandbox-headers", ({ group }) => group.to, "headers"),
+  message("sandbox-details", ({ group }) => group.to, "details"),
+  {
+    name: "sandbox-scheduled",
+    path: ({ scheduledId }) => `/sandbox#${scheduledId}`,
+    who: "nobody",
+    sign: "#reason:not([hidden])",
+  },
+  { name: "not-found", path: workspace("/nothing"), who: "owner" },
+  ...DIALOGS,
 ];
 
 /** Opens the page and waits until all of it is there. */
-export async function openPage(visitor: Visitor, { path, act }: PageCase, world: Populated): Promise<void> {
+export async function openPage(
+  visitor: Visitor,
+  { path, sign = "main h1", act }: PageCase,
+  world: Populated,
+): Promise<void> {
   // A change of the fragment only would load nothing.
   await visitor.page.goto("about:blank");
   await visitor.page.goto(path(world));
   await visitor.until(
     "the page is there",
-    `document.querySelector("main h1") !== null && document.querySelector("main .loading") === null`,
+    `document.querySelector(${JSON.stringify(sign)}) !== null && document.querySelector("main .loading") === null`,
   );
   await act?.(visitor);
 }

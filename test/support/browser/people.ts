@@ -1,5 +1,7 @@
 // Accounts for journeys that begin behind the sign-in: made by the API, in the browser profile of the person.
 
+import { Database } from "bun:sqlite";
+import { join as joinPath } from "node:path";
 import type { Visitor } from "./visitor.ts";
 
 export const PASSWORD = "quatro pombos no telhado";
@@ -93,6 +95,21 @@ export async function join(host: Visitor, workspaceId: string, newcomer: Newcome
   const { url } = await mustAsk(host, "POST /api/v1/workspace/invitations", invited);
   const body = { token: readToken(url as string), email, name, password: PASSWORD };
   await mustAsk(visitor, "POST /api/v1/auth/links/use", { body });
+}
+
+/**
+ * Signs the visitor in with a proof that is eleven minutes old. The server reads a session from its database when that
+ * is first used, and no request has used it yet.
+ */
+export async function signInLongAgo(visitor: Visitor, { data }: { data: string }, email: string): Promise<void> {
+  await mustAsk(visitor, "POST /api/v1/auth/session", { body: { email, password: PASSWORD } });
+  using database = new Database(joinPath(data, "pombo.db"));
+  database.run("PRAGMA busy_timeout = 10000");
+  database.run(
+    `UPDATE session SET proved_at = proved_at - 11 * 60000
+     WHERE id = (SELECT MAX(session.id) FROM session JOIN user ON user.id = user_id WHERE email = ?)`,
+    [email],
+  );
 }
 
 /** Of each sandbox, by its link. */

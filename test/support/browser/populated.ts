@@ -1,11 +1,14 @@
-// A sandbox in which something has happened, for whoever looks at the pages: mail with each end, keys, people.
+// A sandbox in which something has happened, and those who look at its pages: mail with each end, keys, people.
 
 import { waitUntil } from "../peers/process.ts";
 import type { Sandbox } from "../peers/sandbox.ts";
-import { createWorkspace, join, makeSetupLink, mustAsk, signInToSandbox } from "./people.ts";
-import type { Visitor } from "./visitor.ts";
+import { sendEverything } from "./everything.ts";
+import type { Viewer } from "./pages.ts";
+import { createWorkspace, join, makeSetupLink, mustAsk, signInLongAgo, signInToSandbox } from "./people.ts";
+import type { StorageState, Visitor } from "./visitor.ts";
 
 const SETTLE_TIMEOUT_MS = 20_000;
+const DAY_MS = 24 * 60 * 60_000;
 const LONG_SUBJECT = "A sua encomenda nº 48213 saiu do armazém da Matola e chega amanhã entre as 9h e as 13h";
 
 const MAILS = [
@@ -21,30 +24,44 @@ export interface Populated {
   workspaceId: string;
   /** A workspace in which nothing has happened. */
   emptyWorkspaceId: string;
+  /** One whose domain has no DNS records yet. */
+  pendingWorkspaceId: string;
   /** Of an email that was delivered, and of one that bounced. */
   deliveredId: string;
   bouncedId: string;
+  /** Of a send to several, those to the first recipient and to the one with a blind copy. */
+  group: { to: string; bcc: string };
+  /** The first one of a send to several tomorrow. */
+  scheduledId: string;
+  /** A link to unsubscribe that nobody has used, and one that somebody has. */
+  unsubscribeLinks: { open: string; used: string };
   setupLink: string;
   invitationLink: string;
+  /** Cookies of each who is signed in. */
+  cookies: Record<Viewer, StorageState>;
 }
 
-/** `owner` is signed in then, as the sandbox's own person; `others` are profiles of people who join its workspace. */
-export async function populate(sandbox: Sandbox, owner: Visitor, others: Visitor[]): Promise<Populated> {
+const PEOPLE = [
+  { email: "rui@example.com", role: "admin", name: "Rui Tembe" },
+  { email: "maria@example.com", role: "viewer", name: "Maria João Nhantumbo" },
+] as const;
+const LATE = { email: "telma@example.com", role: "owner", name: "Telma Cossa" } as const;
+
+/** `open` gives each person a browser profile of their own. */
+export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): Promise<Populated> {
   const { apiKey, workspaceId } = sandbox;
+  const nobody = (await open()).context;
+  const owner = await open();
   const place = { url: owner.origin, operatorKey: sandbox.operatorKey };
   await signInToSandbox(owner, sandbox);
   const emptyWorkspaceId = await createWorkspace(owner, "Padaria Nova");
+  const pendingWorkspaceId = await createWorkspace(owner, "Capulanas da Beira");
+  const domain = { workspaceId: pendingWorkspaceId, body: { domain: "capulanas.invalid" } };
+  await mustAsk(owner, "POST /api/v1/domains", domain);
   const asked = { workspaceId };
-  const [rui, maria] = others;
-  if (rui !== undefined)
-    await join(owner, workspaceId, { visitor: rui, email: "rui@example.com", role: "admin", name: "Rui Tembe" });
-  if (maria !== undefined)
-    await join(owner, workspaceId, {
-      visitor: maria,
-      email: "maria@example.com",
-      role: "viewer",
-      name: "Maria João Nhantumbo",
-    });
+  for (const person of [...PEOPLE, LATE]) await join(owner, workspaceId, { visitor: await open(), ...person });
+  const late = await open();
+  await signInLongAgo(late, sandbox, LATE.email);
   await mustAsk(owner, "POST /api/v1/auth/keys", { ...asked, body: { name: "Loja online" } });
   const invitation = { email: "carlos@example.com", role: "member" };
   const { url } = await mustAsk(owner, "POST /api/v1/workspace/invitations", { ...asked, body: invitation });
@@ -63,6 +80,40 @@ export async function populate(sandbox: Sandbox, owner: Visitor, others: Visitor
     );
     return statuses.join() === "delivered,bounced";
   });
+  const carrying = await sendCarrying(sandbox);
   const setupLink = await makeSetupLink(place);
-  return { url: place.url, workspaceId, emptyWorkspaceId, deliveredId, bouncedId, setupLink, invitationLink: url };
+  const [ofNobody, ofOwner, ofLate] = await Promise.all(
+    [nobody, owner.context, late.context].map((context) => context.storageState()),
+  );
+  return {
+    ...{ url: place.url, workspaceId, emptyWorkspaceId, pendingWorkspaceId },
+    ...{ deliveredId, bouncedId, setupLink, invitationLink: url, ...carrying },
+    cookies: { nobody: ofNobody, owner: ofOwner, late: ofLate } as Record<Viewer, StorageState>,
+  };
+}
+
+/** Emails that carry all that an email can. */
+async function sendCarrying(sandbox: Sandbox): Promise<Pick<Populated, "group" | "scheduledId" | "unsubscribeLinks">> {
+  const [first, , , last] = (await sendEverything(sandbox)).recipients;
+  const sendAt = new Date(Date.now() + DAY_MS).toISOString();
+  const scheduled = await sendEverything(sandbox, { sendAt });
+  const used = await findUnsubscribeLink(sandbox, "rui@example.com");
+  await fetch(used, { method: "POST", body: "List-Unsubscribe=One-Click" });
+  return {
+    group: { to: first?.id ?? "", bcc: last?.id ?? "" },
+    scheduledId: scheduled.id,
+    unsubscribeLinks: { open: await findUnsubscribeLink(sandbox, "contas@example.com"), used },
+  };
+}
+
+/** In the newest message to the address that has one. */
+async function findUnsubscribeLink({ url }: Sandbox, to: string): Promise<string> {
+  const ask = async (path: string) => (await fetch(`${url}/sandbox/messages${path}`)).json() as Promise<never>;
+  let link: string | undefined;
+  await waitUntil(`a link to ${to}`, SETTLE_TIMEOUT_MS, async () => {
+    for (const { id } of (await ask(`?raw=false&to=${to}`)) as { id: string }[])
+      link ??= ((await ask(`/${id}`)) as { unsubscribe: string[] }).unsubscribe[0];
+    return link !== undefined;
+  });
+  return link ?? "";
 }

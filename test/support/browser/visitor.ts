@@ -33,6 +33,8 @@ export class Visitor {
   readonly origin: string;
   /** `GET /path`, in order; of other hosts `GET http://…`. */
   readonly requests: string[] = [];
+  /** `GET /path 200`, as their headers came. */
+  readonly answers: string[] = [];
   readonly #complaints: string[] = [];
   readonly #allowed: RegExp[] = [/^answer: GET \/api\/v1\/auth\/me 401$/];
 
@@ -88,6 +90,12 @@ export class Visitor {
     return this.requests.filter((each) => request.test(each)).length;
   }
 
+  /** Waits until so many of them were answered. */
+  untilAnswered(answer: RegExp, count: number): Promise<void> {
+    const isThere = () => this.answers.filter((each) => answer.test(each)).length >= count;
+    return waitUntil(`${count} × ${String(answer)}`, STEP_TIMEOUT_MS, isThere);
+  }
+
   /** Waits until there have been that many of them. */
   untilCount(request: RegExp, count: number): Promise<void> {
     return waitUntil(`${count} × ${String(request)}`, STEP_TIMEOUT_MS, () => this.count(request) >= count);
@@ -101,8 +109,9 @@ export class Visitor {
       if (origin !== this.origin) this.#complaints.push(`stranger: ${this.#name(request)}`);
     });
     this.context.on("response", (response: Response) => {
-      if (response.status() < 400) return;
-      this.#complaints.push(`answer: ${this.#name(response.request())} ${response.status()}`);
+      const answer = `${this.#name(response.request())} ${response.status()}`;
+      this.answers.push(answer);
+      if (response.status() >= 400) this.#complaints.push(`answer: ${answer}`);
     });
     this.context.on("requestfailed", (request) => {
       const reason = request.failure()?.errorText ?? "";
@@ -110,9 +119,9 @@ export class Visitor {
       if (reason !== "net::ERR_ABORTED") this.#complaints.push(`failed: ${this.#name(request)} ${reason}`);
     });
     this.context.on("weberror", (error) => void this.#complaints.push(`exception: ${error.error().message}`));
-    // The policy's violations are errors of the console.
+    // The policy's violations are errors of the console, a header that the browser does not understand is a warning.
     this.context.on("console", (message) => {
-      const isFault = message.type() === "error" || message.type() === "assert";
+      const isFault = ["error", "warning", "assert"].includes(message.type());
       if (isFault && !message.text().startsWith(NETWORK_WORDS)) this.#complaints.push(`console: ${message.text()}`);
     });
   }

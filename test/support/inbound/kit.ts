@@ -64,6 +64,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     hostname: HOSTNAME,
     bounceHost: BOUNCE_HOST,
     returnPathKey: KEY,
+    readUnsubscribe: () => null,
     find: options.find ?? ((uid) => emails.get(uid)),
     certificate: openCertificate({ config, hostname: HOSTNAME, clock, random: systemRandom, log }),
     receive: options.receive ?? (async (message) => void messages.push(message)),
@@ -91,7 +92,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     sent({ recipient = "maria@example.com", host = BOUNCE_HOST, at = clock.now() } = {}) {
       const uid = newId(at, systemRandom);
       const address = returnPath({ id: uid, recipient }, host, KEY);
-      emails.set(uid, { recipientAddress: recipient, isErased: false, returnPath: address });
+      emails.set(uid, { recipientAddress: recipient, isErased: false, returnPath: address, sendAt: null });
       return { uid, address };
     },
     client: (how) => openTalk(port, how),

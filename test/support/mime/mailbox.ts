@@ -23,12 +23,14 @@ export function source(changes: Partial<MessageSource> = {}): MessageSource {
     messageId: "01890a5d-ac96-774b-bcce-b302099a8057@exemplo.co.mz",
     createdAt: Date.UTC(2026, 1, 3, 4, 5, 6),
     from: mailbox("Ação Social <x@exemplo.co.mz>"),
-    to: mailbox("ana@example.com"),
-    replyTo: null,
+    to: [mailbox("ana@example.com")],
+    cc: [],
+    replyTo: [],
     subject: "Hello",
     text: "Hello, Ana.\r\n",
     html: null,
     headers: [],
+    attachments: [],
     ...changes,
   };
 }

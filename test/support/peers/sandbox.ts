@@ -9,6 +9,8 @@ const START_TIMEOUT_MS = 20_000;
 
 export interface Sandbox {
   readonly process: Running;
+  /** Its folder. */
+  readonly data: string;
   readonly url: string;
   /** As people type it: passkeys need a name. */
   readonly origin: string;
@@ -31,9 +33,8 @@ export interface SandboxOptions {
 
 /** Starts a sandbox that writes to `logFile` and keeps its files beside it until it is ended. */
 export async function startSandbox(logFile: string, cleanup: Cleanup, options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, data } = options;
-  const kept = data === undefined ? [] : ["--data", data];
-  const command = [...findPombo().command, "dev", "--port", String(port), "--json", ...kept];
+  const { port = 0, data = `${logFile}.data` } = options;
+  const command = [...findPombo().command, "dev", "--port", String(port), "--json", "--data", data];
   const sandbox = startProcess({ command, logFile, env: { TMPDIR: dirname(logFile) } });
   cleanup.add(() => sandbox.stop());
   const firstLine = () => /^\{.*\}$/m.exec(sandbox.output())?.[0] ?? null;
@@ -41,6 +42,6 @@ export async function startSandbox(logFile: string, cleanup: Cleanup, options: S
     if (!sandbox.isAlive()) throw new Error(`the sandbox ended at once:\n${sandbox.output()}`);
     return firstLine() !== null;
   });
-  const ready = JSON.parse(firstLine() ?? "{}") as Omit<Sandbox, "process" | "origin">;
-  return { process: sandbox, origin: `http://localhost:${new URL(ready.url).port}`, ...ready };
+  const ready = JSON.parse(firstLine() ?? "{}") as Omit<Sandbox, "process" | "data" | "origin">;
+  return { process: sandbox, data, origin: `http://localhost:${new URL(ready.url).port}`, ...ready };
 }

@@ -21,9 +21,10 @@ test("the two required keys are enough, and everything else has its default", ()
   expect(config).toEqual(defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" }));
   expect(config.http).toEqual({
     listen: { address: "127.0.0.1", port: 8080 },
-    maxBodyBytes: 16 * 1024 ** 2,
+    maxBodyBytes: 28 * 1024 ** 2,
     maxBatchBodyBytes: 32 * 1024 ** 2,
     maxBodyDefaultBytes: 64 * 1024,
+    publicUrl: null,
     trustedProxies: [],
   });
   expect(config.rateLimits).toEqual({

@@ -13,7 +13,8 @@ export const FILTER_OPTIONS: Readonly<Record<string, Option>> = {
   workspace: { value: "WORKSPACE", about: "only those of this workspace" },
   "queued-before": {
     value: "TIME",
-    about: "accepted before: 2026-11-21T12:00Z, 2026-11-21, 2h (ago), now or restore-point",
+    about:
+      "accepted before, but not scheduled for later: 2026-11-21T12:00Z, 2026-11-21, 2h (ago), now or restore-point",
   },
 };
 

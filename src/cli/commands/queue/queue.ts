@@ -100,7 +100,7 @@ const COLUMNS: Column<Line>[] = [
 ];
 
 function formatOverview(seen: Overview, options: TableOptions | null): string {
-  const { paused, waiting, running, others } = seen;
+  const { paused, waiting, running, scheduled, others } = seen;
   const lines = [
     ...seen.destinations.map(toEmailLine),
     ...seen.sms.map((route) => ({
@@ -127,7 +127,8 @@ function formatOverview(seen: Overview, options: TableOptions | null): string {
   if (options === null) return table.join("\n");
   const pause =
     paused === null ? [] : [`All delivery is paused since ${timeText(paused.since)}: ${plain(paused.reason)}`];
-  const head = `${count(waiting, "email waits", "emails wait")}, ${running.toLocaleString("en")} being delivered.`;
+  const later = scheduled === 0 ? "" : `, ${scheduled.toLocaleString("en")} scheduled for later`;
+  const head = `${count(waiting, "email waits", "emails wait")}, ${running.toLocaleString("en")} being delivered${later}.`;
   const more =
     others.destinations === 0
       ? []

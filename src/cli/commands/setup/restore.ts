@@ -196,7 +196,7 @@ function summary(
     ...(to.isNew
       ? [`The replica does not hold the configuration; ${plain(to.file)} is a new one. Copy your settings into it.`, ""]
       : []),
-    "Everybody was signed out of the dashboard, and invitations and links ended. Who was removed since the backup has their role again, and deleted API keys work again. Once it runs, review both on the page of the link that this prints:",
+    "Everybody was signed out of the dashboard, and invitations and links ended. People who were removed since the backup have their roles again, and deleted API keys work again. Once it runs, review both on the page of the link that this prints:",
     `  ${command("dashboard link")}`,
     "",
     "Start it; it accepts messages, and delivers nothing yet:",

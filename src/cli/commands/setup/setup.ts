@@ -19,7 +19,7 @@ export interface NewInstance {
   operatorKey: string;
   /** The instance key in the form that people keep. */
   recoveryKey: string;
-  /** The link for the first operator of the dashboard; null: that is turned off. */
+  /** The link for the first operator of the dashboard; null: that is turned off, or its port is not known yet. */
   link: typeof DashboardLink.static | null;
 }
 
@@ -66,9 +66,10 @@ function setUpLocked(config: Config, { random, now, givenKey }: SetUpDeps): NewI
       settings.set("instance_id", newId(now, random));
       settings.set("key_check", openKeyring(parsed.key, random).checkValue());
       settings.set("operator_key_hash", operator.hash);
-      if (!config.dashboard.enabled) return;
+      const place = findDashboard(config);
+      if (!config.dashboard.enabled || place === null) return;
       const created = insertLink({ kind: "setup", userId: null }, { links, random, clock: { now: () => now } });
-      link = showLink(created, findDashboard(config));
+      link = showLink(created, place);
     })();
   } finally {
     db.close();

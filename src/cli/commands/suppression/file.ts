@@ -4,7 +4,7 @@ import { type CsvRecord, readCsv, UNCLOSED } from "../../framework/csv.ts";
 import { count } from "../../framework/text.ts";
 
 /** The columns, as export writes them. */
-export const CSV_HEADER = ["address", "channel", "reason", "suppressedAt"] as const;
+export const CSV_HEADER = ["address", "channel", "reason", "suppressedAt", "list"] as const;
 
 /** Other services' exports use these names for the address column. */
 const ADDRESS_NAMES = ["email", "e-mail", "email_address", "recipient"];

@@ -19,6 +19,7 @@ const COLUMNS: Column<SuppressionEntry>[] = [
   { title: "CHANNEL", of: ({ channel }) => channel },
   { title: "REASON", of: ({ reason }) => reason },
   { title: "SUPPRESSED", of: ({ suppressedAt }) => suppressedAt, kind: "time" },
+  { title: "LIST", of: ({ list: name }) => name },
 ];
 
 const HELD_COLUMNS: Column<Held>[] = [
@@ -50,7 +51,7 @@ export const SUPPRESSION_COMMANDS: OperatorCommand[] = [
     arguments: ["WORKSPACE", "FILE"],
     options: { "skip-invalid": { about: "skip faulty lines, instead of importing nothing" } },
     about:
-      "Suppress the addresses of a file (- reads standard input): CSV with the header address,channel,reason,suppressedAt, " +
+      "Suppress the addresses of a file (- reads standard input): CSV with the header address,channel,reason,suppressedAt,list, " +
       "of which only the first is required; lines of JSON with the same members; or one address a line.",
     run: importSuppressions,
   },
@@ -128,7 +129,7 @@ async function exportSuppressions({ api, args, terminal, isJson }: Work): Promis
   });
   let isFirst = true;
   for await (const page of pages) {
-    const lines = page.map((each) => (isJson ? jsonLine(each) : line(CSV_HEADER.map((name) => each[name]))));
+    const lines = page.map((each) => (isJson ? jsonLine(each) : line(CSV_HEADER.map((name) => each[name] ?? ""))));
     if (isFirst && !isJson) lines.unshift(line(CSV_HEADER));
     isFirst = false;
     if (lines.length > 0) terminal.out(lines.join("\n"));

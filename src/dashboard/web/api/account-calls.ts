@@ -2,6 +2,7 @@
 
 import type { Static } from "@sinclair/typebox";
 import type {
+  AddressLinkRequested,
   EndedSessions,
   Link,
   LinkToken,
@@ -39,6 +40,7 @@ export interface AccountCalls {
   "POST /api/v1/auth/links/inspect": { body: Static<typeof LinkToken>; data: Static<typeof Link> };
   "POST /api/v1/auth/links/use": { body: Static<typeof LinkUse>; data: Static<typeof Me> };
   "POST /api/v1/auth/magic": { body: Static<typeof MagicLinkRequest>; data: Static<typeof MagicLinkRequested> };
+  "POST /api/v1/auth/email-link": { data: Static<typeof AddressLinkRequested> };
   "PUT /api/v1/auth/password": { body: Static<typeof NewPassword>; data: Static<typeof Me> };
   "POST /api/v1/auth/passkeys/options": { body: Static<typeof PasskeyRequest>; data: Static<typeof PasskeyOptions> };
   "GET /api/v1/auth/passkeys": { data: Static<typeof Passkey>[] };

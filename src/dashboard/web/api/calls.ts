@@ -6,12 +6,14 @@ import type { AuditRecord } from "../../../modules/audit/schema.ts";
 import type { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "../../../modules/domains/schema.ts";
 import type {
   Accepted,
+  EmailChange,
   EmailInListWithStatus,
   EmailPageMeta,
   EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
+  GroupQuery,
   TimelineEntry,
 } from "../../../modules/emails/api/schema.ts";
 import type {
@@ -21,8 +23,12 @@ import type {
   Member as WorkspaceMember,
   MemberChange,
 } from "../../../modules/members/schema.ts";
-import type { UsageReport } from "../../../modules/plans/schema.ts";
-import type { OwnWorkspace } from "../../../modules/workspaces/schema.ts";
+import type {
+  OwnWorkspace,
+  OwnWorkspaceChange,
+  OwnWorkspaceQuery,
+  OwnWorkspaceWithUsage,
+} from "../../../modules/workspaces/schema.ts";
 import type { Deleted } from "../../../platform/http/openapi.ts";
 import type { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import type { AccountCalls } from "./account-calls.ts";
@@ -36,8 +42,8 @@ interface List<Item extends TSchema> {
 
 /** One call a line: `"METHOD /path/:param": { body, query, data, meta }`, each the schema that the document names. */
 export interface Calls extends AccountCalls {
-  "GET /api/v1/workspace": { data: Static<typeof OwnWorkspace> };
-  "GET /api/v1/workspace/usage": { data: Static<typeof UsageReport> };
+  "GET /api/v1/workspace": { query: Static<typeof OwnWorkspaceQuery>; data: Static<typeof OwnWorkspaceWithUsage> };
+  "PATCH /api/v1/workspace": { body: Static<typeof OwnWorkspaceChange>; data: Static<typeof OwnWorkspace> };
   "GET /api/v1/auth/keys": List<typeof KeyInList>;
   "POST /api/v1/auth/keys": { body: Static<typeof KeyCreate>; data: Static<typeof CreatedKey> };
   "DELETE /api/v1/auth/keys/:id": { data: Static<typeof Deleted> };
@@ -53,7 +59,12 @@ export interface Calls extends AccountCalls {
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
   "GET /api/v1/emails/:id/events": { data: Static<typeof TimelineEntry>[] };
-  "POST /api/v1/emails/:id/cancel": { data: Static<typeof EmailRecordWithHint> };
+  "PATCH /api/v1/emails/:id": {
+    body: Static<typeof EmailChange>;
+    query: Static<typeof GroupQuery>;
+    data: Static<typeof EmailRecord>;
+  };
+  "POST /api/v1/emails/:id/cancel": { query: Static<typeof GroupQuery>; data: Static<typeof EmailRecordWithHint> };
   "POST /api/v1/emails/:id/retry": { data: Static<typeof EmailRecordWithHint> };
   "GET /api/v1/workspace/members": List<typeof WorkspaceMember>;
   "PATCH /api/v1/workspace/members/:id": { body: Static<typeof MemberChange>; data: Static<typeof WorkspaceMember> };

@@ -42,3 +42,16 @@ export function findLocale(): string {
 export function formatNumber(value: number, options: Intl.NumberFormatOptions = {}): string {
   return new Intl.NumberFormat(findLocale(), options).format(value);
 }
+
+const UNITS = ["kilobyte", "megabyte", "gigabyte", "terabyte"];
+
+export function formatBytes(bytes: number): string {
+  const thousands = Math.floor(Math.log10(Math.max(bytes, 1)) / 3);
+  const power = Math.min(UNITS.length, Math.max(1, thousands));
+  return formatNumber(bytes / 1_000 ** power, {
+    style: "unit",
+    unit: UNITS[power - 1],
+    unitDisplay: "short",
+    maximumFractionDigits: 1,
+  });
+}

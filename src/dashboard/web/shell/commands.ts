@@ -6,7 +6,7 @@ import { me, workspaceId, workspacePath } from "../state/session.ts";
 import { signOut } from "../state/sign-out.ts";
 import type { IconName } from "../ui/icon.tsx";
 import { overlay } from "./keyboard.ts";
-import { NAVIGATION } from "./navigation.ts";
+import { listPages } from "./navigation.ts";
 
 export interface Command {
   key: string;
@@ -21,12 +21,12 @@ export interface Command {
 
 export function listCommands(isForWorkspaces: boolean): Command[] {
   const workspaces = listWorkspaces();
-  return isForWorkspaces ? workspaces : [...listPages(), ...workspaces, ...listActions()];
+  return isForWorkspaces ? workspaces : [...listPageCommands(), ...workspaces, ...listActions()];
 }
 
-function listPages(): Command[] {
+function listPageCommands(): Command[] {
   if (workspaceId.value === null) return [];
-  return NAVIGATION.map(({ page, icon, chord, getTitle }) => ({
+  return listPages().map(({ page, icon, chord, getTitle }) => ({
     key: `page ${page}`,
     icon,
     title: getTitle(),

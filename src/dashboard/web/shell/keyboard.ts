@@ -1,7 +1,7 @@
 // The keys of the whole dashboard.
 
 import { signal } from "@preact/signals";
-import { NAVIGATION } from "./navigation.ts";
+import { listPages } from "./navigation.ts";
 import { workspaceId, workspacePath } from "../state/session.ts";
 
 export type Overlay = "palette" | "workspaces" | "keys" | "menu";
@@ -31,7 +31,7 @@ export function listenToKeys(goTo: (path: string) => void): () => void {
     else if (event.key === "g") chordUntil = event.timeStamp + CHORD_MS;
     else if (event.timeStamp < chordUntil) {
       chordUntil = 0;
-      const item = NAVIGATION.find(({ chord }) => chord === event.key);
+      const item = listPages().find(({ chord }) => chord === event.key);
       if (item === undefined || workspaceId.value === null) return;
       event.preventDefault();
       goTo(workspacePath(item.page));

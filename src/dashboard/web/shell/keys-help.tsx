@@ -1,6 +1,6 @@
 import { t } from "../i18n/index.ts";
 import { Dialog } from "../ui/dialog.tsx";
-import { NAVIGATION } from "./navigation.ts";
+import { listPages } from "./navigation.ts";
 
 export function KeysHelp({ close }: { close: () => void }) {
   const words = t().shell;
@@ -8,7 +8,7 @@ export function KeysHelp({ close }: { close: () => void }) {
     <Dialog title={words.keys} close={close}>
       <dl class="keys">
         <Row keys={["Ctrl", "K"]} meaning={words.keyPalette} joint="+" />
-        {NAVIGATION.map((item) => (
+        {listPages().map((item) => (
           <Row
             key={item.chord}
             keys={["g", item.chord]}

@@ -1,6 +1,7 @@
 // The pages of a workspace, in the order of the navigation.
 
 import { t } from "../i18n/index.ts";
+import { workspace } from "../state/session.ts";
 import type { IconName } from "../ui/icon.tsx";
 
 export interface NavigationItem {
@@ -10,18 +11,26 @@ export interface NavigationItem {
   /** The key after `g`. */
   chord: string;
   getTitle: () => string;
+  /** Only for those who manage the workspace. */
+  isForManagers?: true;
 }
 
-export const NAVIGATION: NavigationItem[] = [
+const ITEMS: NavigationItem[] = [
   { page: "", icon: "home", chord: "h", getTitle: () => t().workspace.home },
   { page: "emails", icon: "mail", chord: "e", getTitle: () => t().workspace.emails },
   { page: "keys", icon: "key", chord: "k", getTitle: () => t().workspace.keys },
   { page: "members", icon: "people", chord: "m", getTitle: () => t().workspace.members },
-  { page: "audit", icon: "list", chord: "a", getTitle: () => t().workspace.audit },
+  { page: "audit", icon: "list", chord: "a", getTitle: () => t().workspace.audit, isForManagers: true },
 ];
 
+/** The pages that the person's role opens; somebody who is here without being a member is an operator. */
+export function listPages(): NavigationItem[] {
+  const role = workspace.value?.role;
+  return ITEMS.filter(({ isForManagers }) => isForManagers === undefined || (role !== "member" && role !== "viewer"));
+}
+
 /** On a phone's bar; the others are in its menu. */
-export const BAR_ITEMS = NAVIGATION.slice(0, 4);
+export const BAR_ITEMS = ITEMS.slice(0, 4);
 
 /** Whether a path of the address is this page or one below it. */
 export function isCurrent(path: string, { page }: NavigationItem): boolean {

@@ -10,7 +10,7 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
 import { overlay } from "./keyboard.ts";
-import { BAR_ITEMS, isCurrent, NAVIGATION, type NavigationItem } from "./navigation.ts";
+import { BAR_ITEMS, isCurrent, listPages, type NavigationItem } from "./navigation.ts";
 
 const phone = matchMedia("(max-width: 820px)");
 const isPhone = signal(phone.matches);
@@ -30,7 +30,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <span>{t().shell.search}</span>
           <kbd>Ctrl K</kbd>
         </button>
-        <PageLinks items={NAVIGATION} />
+        <PageLinks items={listPages()} />
         <Foot />
       </header>
       <header class="top">
@@ -142,7 +142,7 @@ export function Menu({ close }: { close: () => void }) {
   return (
     <Dialog title={t().shell.menu} close={close}>
       <div class="menu">
-        <PageLinks items={NAVIGATION} followed={close} />
+        <PageLinks items={listPages()} followed={close} />
         <Foot followed={close} />
       </div>
     </Dialog>

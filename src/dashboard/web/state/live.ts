@@ -10,17 +10,17 @@ import { loadMe } from "./session.ts";
 export const emailStatuses = signal<Readonly<Record<string, string>>>({});
 
 const WORKSPACE = "/api/v1/workspace";
-const USAGE = "/api/v1/workspace/usage";
 const AUDIT = "/api/v1/workspace/audit";
 
 /** What a change of each kind makes out of date. */
 const PATHS: Record<string, string[]> = {
-  emails: ["/api/v1/emails", USAGE, WORKSPACE],
-  sms: ["/api/v1/sms", USAGE],
-  domains: ["/api/v1/domains", USAGE, AUDIT],
-  keys: ["/api/v1/auth/keys", USAGE, AUDIT],
-  members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", USAGE, AUDIT],
-  workspace: [WORKSPACE, USAGE, AUDIT],
+  emails: ["/api/v1/emails", WORKSPACE],
+  sms: ["/api/v1/sms", WORKSPACE],
+  domains: ["/api/v1/domains", WORKSPACE, AUDIT],
+  keys: ["/api/v1/auth/keys", WORKSPACE, AUDIT],
+  members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", WORKSPACE, AUDIT],
+  // Also who sees what messages say.
+  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms"],
 };
 const ALL = ["/api/"];
 

@@ -16,7 +16,18 @@ export async function startPreferences(): Promise<void> {
   const kept = read("pombo-theme");
   setTheme(THEMES.find((each) => each === kept) ?? "system");
   currentLanguage.subscribe((chosen) => void (document.documentElement.lang = chosen));
-  await loadLanguage(LANGUAGES.find((each) => each === read("pombo-language")) ?? findLanguage(navigator.languages));
+  await loadLanguage(findChosen() ?? findLanguage(navigator.languages));
+}
+
+/** The language of the account, where none was chosen in this browser; null: the account has none. */
+export async function followLanguage(language: Language | null): Promise<void> {
+  if (language !== null && language !== currentLanguage.value && findChosen() === undefined)
+    await loadLanguage(language);
+}
+
+function findChosen(): Language | undefined {
+  const kept = read("pombo-language");
+  return LANGUAGES.find((each) => each === kept);
 }
 
 export function setTheme(chosen: Theme): void {

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { ApiError, call, hooks } from "../api/client.ts";
 import type { Data } from "../api/calls.ts";
+import { followLanguage } from "./preferences.ts";
 
 export type Me = Data<"GET /api/v1/auth/me">;
 
@@ -21,15 +22,23 @@ hooks.signedOut = () => void loadMe();
 
 export async function loadMe(): Promise<void> {
   try {
-    me.value = (await call("GET /api/v1/auth/me")).data;
+    await takeMe((await call("GET /api/v1/auth/me")).data);
   } catch (error) {
     // Without an answer it stays unknown, and is asked again when the server is back.
-    if (error instanceof ApiError && error.status === 401) me.value = null;
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 401) me.value = null;
+    // The server is starting, or is asked too often.
+    else if (error.retryAfterS !== null) setTimeout(() => void loadMe(), error.retryAfterS * 1_000);
   }
 }
 
-/** After a sign-in, or a change of the account. */
-export function takeMe(changed: Me): void {
+/** After a sign-in, or a change of the account. Nothing is drawn in another language first, if that one comes. */
+export async function takeMe(changed: Me): Promise<void> {
+  try {
+    await followLanguage(changed.user.language);
+  } catch {
+    // Its script does not come: the pages go on in the language that they have.
+  }
   me.value = changed;
 }
 

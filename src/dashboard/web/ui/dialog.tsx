@@ -6,7 +6,7 @@ import { t } from "../i18n/index.ts";
 import { Button } from "./button.tsx";
 import { CodeBlock } from "./code-block.tsx";
 import { Field } from "./field.tsx";
-import { Form, useForm } from "./form.tsx";
+import { Form, type FormValues, useForm } from "./form.tsx";
 import { Notice } from "./page.tsx";
 
 interface DialogProps {
@@ -47,31 +47,28 @@ interface ConfirmProps {
   children: ComponentChildren;
   /** Of the button that does it. */
   action: string;
+  /** The label of the button that closes the dialog and does nothing else, where "Cancel" would be the dialog's own act. */
+  decline?: string;
   isDangerous?: boolean;
   /** A word to type first. */
   word?: string;
   /** Throws ApiError; the dialog shows it and stays. */
-  run: () => Promise<void>;
+  run: (values: FormValues) => Promise<void>;
   close: () => void;
 }
 
-export function ConfirmDialog({ title, children, action, isDangerous = true, word, run, close }: ConfirmProps) {
+export function ConfirmDialog(props: ConfirmProps) {
+  const { title, children, action, decline, isDangerous = true, word, run, close } = props;
   const form = useForm(async (values) => {
     if (word !== undefined && values["word"] !== word) return;
-    await run();
+    await run(values);
     close();
   });
   return (
     <Dialog title={title} close={close}>
-      <Form state={form}>
+      <Form state={form} action={action} look={isDangerous ? "danger" : "primary"} cancel={close} cancelWords={decline}>
         <div class="prose">{children}</div>
         {word !== undefined && <Field name="word" label={t().common.typeToConfirm(word)} autoComplete="off" />}
-        <div class="form-actions">
-          <Button onClick={close}>{t().common.cancel}</Button>
-          <Button type="submit" look={isDangerous ? "danger" : "primary"} isBusy={form.isBusy}>
-            {action}
-          </Button>
-        </div>
       </Form>
     </Dialog>
   );
@@ -80,17 +77,19 @@ export function ConfirmDialog({ title, children, action, isDangerous = true, wor
 interface SecretProps {
   title: string;
   secret: string;
+  /** Why to store it, where that is more than that it is shown once. */
+  warning?: string;
   /** What to do with it. */
   children?: ComponentChildren;
   close: () => void;
 }
 
 /** A secret that is shown once; it is out of the page when the dialog closes. */
-export function SecretDialog({ title, secret, children, close }: SecretProps) {
+export function SecretDialog({ title, secret, warning, children, close }: SecretProps) {
   return (
     <Dialog title={title} close={close} isFirm>
       <Notice tone="slow">
-        <p>{t().common.shownOnce}</p>
+        <p>{warning ?? t().common.shownOnce}</p>
       </Notice>
       <CodeBlock code={secret} />
       {children}

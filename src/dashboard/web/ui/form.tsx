@@ -3,6 +3,8 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, type ErrorItem } from "../api/client.ts";
+import { t } from "../i18n/index.ts";
+import { Button } from "./button.tsx";
 import { ErrorNotice } from "./page.tsx";
 
 export type FormValues = Record<string, string>;
@@ -47,7 +49,20 @@ export function useFieldErrors(name: string): ErrorItem[] {
   return error?.items.filter((item) => item.field === name) ?? [];
 }
 
-export function Form({ state, children, label }: { state: FormState; children: ComponentChildren; label?: string }) {
+interface FormProps {
+  state: FormState;
+  children: ComponentChildren;
+  label?: string;
+  /** The words on the button that submits it, below the fields; without them a child is the button. */
+  action?: string;
+  look?: "primary" | "danger";
+  /** Gives it a second button, which leads out of it. */
+  cancel?: () => void;
+  /** The words on that one, where "cancel" is what the form does. */
+  cancelWords?: string | undefined;
+}
+
+export function Form({ state, children, label, action, look = "primary", cancel, cancelWords }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const fields = useRef(new Set<string>());
   const { error } = state;
@@ -70,6 +85,14 @@ export function Form({ state, children, label }: { state: FormState; children: C
         {children}
         {error !== null && rest.length > 0 && (
           <ErrorNotice error={new ApiError(error.status, rest, error.retryAfterS)} />
+        )}
+        {action !== undefined && (
+          <div class="form-actions">
+            {cancel !== undefined && <Button onClick={cancel}>{cancelWords ?? t().common.cancel}</Button>}
+            <Button type="submit" look={look} isBusy={state.isBusy}>
+              {action}
+            </Button>
+          </div>
         )}
       </form>
     </Context.Provider>

@@ -12,15 +12,18 @@ import { setTitle } from "./title.ts";
 interface PageProps {
   title: string;
   intro?: ComponentChildren;
+  /** A link to the list that it is of. */
+  back?: ComponentChildren;
   /** Buttons at the heading. */
   actions?: ComponentChildren;
   children: ComponentChildren;
 }
 
-export function Page({ title, intro, actions, children }: PageProps) {
+export function Page({ title, intro, back, actions, children }: PageProps) {
   useEffect(() => setTitle(title), [title]);
   return (
     <div class="page">
+      {back !== undefined && <div class="page-back">{back}</div>}
       <header class="page-head">
         <div>
           <h1>{title}</h1>

@@ -1,14 +1,13 @@
 // A person changes the ways in which they sign in.
 
 import { AppError } from "../../../platform/errors.ts";
-import { requireFreshProof } from "../../../platform/http/auth.ts";
+import { notSignedIn, requireFreshProof } from "../../../platform/http/auth.ts";
 import { requireOwnArrival } from "../../../platform/http/browser-request.ts";
 import { notFound, validationError } from "../../../platform/http/errors.ts";
 import type { AccountDeps } from "../deps.ts";
 import { createRecoveryCodes, hashRecoveryCode } from "./recovery-codes.ts";
 import { checkTotp, sealTotpSecret } from "./second-factor.ts";
 import { createTotpSecret, describeTotp } from "./totp.ts";
-import { notSignedIn } from "../me.ts";
 import { insertPasskey, requireGoodPassword } from "./new-factor.ts";
 import { needsSecondFactor, strengthen } from "../sessions.ts";
 import type { PasskeyRow, UserRow } from "../store.ts";

@@ -1,7 +1,7 @@
 // The first half of a passkey's ceremony: a challenge for what it is asked for.
 
 import type { Static } from "@sinclair/typebox";
-import { getCaller } from "../../../platform/http/auth.ts";
+import { getCaller, notSignedIn } from "../../../platform/http/auth.ts";
 import { requireOwnArrival } from "../../../platform/http/browser-request.ts";
 import { clientNetwork } from "../../../platform/http/client-address.ts";
 import { validationError } from "../../../platform/http/errors.ts";
@@ -10,7 +10,6 @@ import { requireProofToChange, requireUser } from "./change-factors.ts";
 import type { AccountDeps } from "../deps.ts";
 import type { PasskeyUser } from "./passkeys.ts";
 import { findLink, linkUsed } from "../links.ts";
-import { notSignedIn } from "../me.ts";
 import type { PasskeyRequest } from "../schema.ts";
 import type { PasskeyRow } from "../store.ts";
 import { hashToken } from "../token.ts";

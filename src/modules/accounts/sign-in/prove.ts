@@ -1,11 +1,10 @@
 // A person who is signed in proves again who they are.
 
 import type { Static } from "@sinclair/typebox";
-import { personCaller } from "../../../platform/http/auth.ts";
+import { notSignedIn, personCaller } from "../../../platform/http/auth.ts";
 import { toIsoTime } from "../../../platform/http/times.ts";
 import { requireUser } from "../factors/change-factors.ts";
 import type { AccountDeps } from "../deps.ts";
-import { notSignedIn } from "../me.ts";
 import type { Proof } from "../schema.ts";
 import { strengthen } from "../sessions.ts";
 import { type Checked, checkPasskey, withPassword } from "./sign-in.ts";

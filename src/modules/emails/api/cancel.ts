@@ -16,19 +16,27 @@ export type CancelDeps = Pick<AcceptDeps, "emails" | "queue" | "recordEvent" | "
 export const MAY_HAVE_ARRIVED =
   "The answer to an attempt was lost before this: the email may have been delivered all the same.";
 
-/** Ends a waiting email; its record then, or null when the scope has no such email. Throws NOT_CANCELABLE. */
-export async function cancelEmail(scope: EmailScope, uid: string, deps: CancelDeps) {
+/**
+ * Ends a waiting email; its record then, or null when the scope has no such email. `isGroup`: all emails of its request that
+ * wait. Throws NOT_CANCELABLE when none does.
+ */
+export async function cancelEmail(scope: EmailScope, uid: string, deps: CancelDeps, isGroup = false) {
+  const { emails } = deps;
   const canceled = await deps.commit(() => {
-    const found = deps.emails.findState(scope, uid);
+    const found = emails.findState(scope, uid);
     if (found === undefined) return null;
-    const { id, status } = found.email;
-    const isEnded =
-      status === "queued" && endWaiting(id, { status: "canceled", endedAt: deps.clock.now() }, deps) !== null;
-    if (!isEnded) throw notCancelable(found);
-    return deps.emails.findRecord(scope, uid) ?? null;
+    const end = { status: "canceled", endedAt: deps.clock.now() } as const;
+    const group = isGroup ? emails.listGroup(found.email) : [found.email];
+    const ended = group.filter(({ id, status }) => status === "queued" && endWaiting(id, end, deps) !== null).length;
+    if (ended === 0) throw notCancelable(found);
+    const record = emails.findRecord(scope, uid);
+    return record === undefined ? null : { record, ended };
   });
-  if (canceled !== null) deps.log.event("email.canceled", { id: uid, attempts: canceled.email.attempts });
-  return canceled;
+  if (canceled === null) return null;
+  const { record, ended } = canceled;
+  const others = isGroup ? { emails: ended } : {};
+  deps.log.event("email.canceled", { id: uid, attempts: record.email.attempts, ...others });
+  return record;
 }
 
 function notCancelable(found: EmailState): AppError {
@@ -55,6 +63,7 @@ function whyNot(state: EmailStatus): string {
     case "failed":
     case "suppressed":
       return `It is ${state}, which is final: nothing of it will be sent any more.`;
+    case "scheduled":
     case "queued":
     case "delivery_delayed":
       // Its row is gone without an end: the worker kept the outcome's row from being sent twice (platform/queue/worker.ts).

@@ -8,12 +8,18 @@ import type { EmailStore } from "../store/store.ts";
 /** A page of what the caller sees and the query asks for. */
 export function listEmails(caller: WorkspaceCaller, query: EmailQuery, store: Pick<EmailStore, "list">) {
   const page = parsePage(query);
-  const filter = { status: query.status ?? null, to: toComparable(query.to), from: toComparable(query.from) };
+  const filter = {
+    status: query.status ?? null,
+    to: toComparable(query.to),
+    from: toComparable(query.from),
+    tag: query.tag ?? null,
+    group: query.groupId?.toLowerCase() ?? null,
+  };
   const { emails, total, isMinimum } = store.list(caller, filter, page);
   return {
-    data: emails.map(({ email, queue }) => {
-      const shown = showInList(email, queue?.attempts ?? null);
-      return query.include === undefined ? shown : { ...shown, status: toStatus(email.status, queue) };
+    data: emails.map((listed) => {
+      const shown = showInList(listed);
+      return query.include === undefined ? shown : { ...shown, status: toStatus(listed.email.status, listed.queue) };
     }),
     meta: { ...buildPageMeta(total, page), ...(isMinimum ? { totalIsMinimum: true } : {}) },
   };

@@ -41,6 +41,8 @@ function notRetryable(found: EmailState): AppError {
 
 function whyNot(state: EmailStatus): string {
   switch (state) {
+    case "scheduled":
+      return "It is scheduled: its first attempt comes at its sendAt, which PATCH /api/v1/emails/{id} changes.";
     case "queued":
       return "It is queued: its first attempt comes by itself.";
     case "sending":

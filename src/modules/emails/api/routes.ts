@@ -1,29 +1,37 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../../platform/errors.ts";
-import { mayReadContent, wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
+import { wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
-import { answers, describe } from "../../../platform/http/openapi.ts";
+import { answers, describe, errorAnswers, fileAnswer } from "../../../platform/http/openapi.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
-import { uuid } from "../../../platform/http/request-schemas.ts";
+import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
+import type { AttachmentStore } from "../attachments/store.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
+import { answerAttachment } from "./attachment.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
+import type { MayReadContent } from "../../workspaces/read-content.ts";
 import { listEmails } from "./list.ts";
+import { MAX_RECIPIENTS } from "./mailbox-schema.ts";
+import { countRecipients } from "./mailboxes.ts";
 import { MAX_LOOKED_AT } from "../store/list-store.ts";
 import type { ReportStore } from "../reports/store.ts";
+import { rescheduleEmail } from "./reschedule.ts";
 import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
 import {
   Accepted,
   AcceptedBatch,
   EmailBatch,
+  EmailChange,
   EmailInListWithStatus,
   EmailPageMeta,
   EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
+  GroupQuery,
   TimelineEntry,
 } from "./schema.ts";
 import { showRecord } from "./serialize.ts";
@@ -31,11 +39,20 @@ import { MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
 
 const TAG = "Emails";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
+const UNTRIED = { providerId: null, sentAt: null, deliveredAt: null, attempts: 0 };
+const AT_ITS_TIME = { sendAt: "2026-11-22T06:00:00.000Z", nextAttemptAt: "2026-11-22T06:00:00.000Z" };
 const CHANGE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 422, 503];
 
 export interface EmailDeps extends AcceptDeps {
+  attachments: AttachmentStore;
   reports: Pick<ReportStore, "list">;
+  mayReadContent: MayReadContent;
 }
+
+const attachmentNumber = text(
+  { minLength: 1, maxLength: 2, pattern: "^[0-9]{1,2}$", description: "Its place in the list of the record, from 0." },
+  (value) => (/^\d+$/.test(value) ? null : "must be a whole number"),
+);
 
 export function emailRoutes(deps: EmailDeps) {
   return new Elysia({ name: "emails", prefix: "/api/v1/emails" })
@@ -53,7 +70,8 @@ export function emailRoutes(deps: EmailDeps) {
           tag: TAG,
           summary: "Send an email",
           description:
-            "Queues one email. With an Idempotency-Key, a repeated request gets the first answer again and sends nothing.",
+            "Queues one email, or one for each of several recipients: all show the same `To` and `Cc`, and each has an id, a status and events of its own. " +
+            "With an Idempotency-Key, a repeated request gets the first answer again and sends nothing.",
           headers: SEND_HEADERS,
           responses: answers(202, Accepted, SEND_ERRORS),
         }),
@@ -65,6 +83,9 @@ export function emailRoutes(deps: EmailDeps) {
         const caller = workspaceCaller(request);
         const allowed = deps.findPlan(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
+        const recipients = body.emails.reduce((sum, email) => sum + countRecipients(email), 0);
+        const allowedRecipients = Math.max(MAX_RECIPIENTS, allowed);
+        if (recipients > allowedRecipients) throw tooManyRecipients(recipients, allowedRecipients);
         const idempotency = readIdempotency(request);
         const send = { caller, operation: "emails.batch", items: body.emails, idempotency } as const;
         return answerSend(await acceptEmails(send, deps), set);
@@ -75,7 +96,9 @@ export function emailRoutes(deps: EmailDeps) {
           id: "sendEmailBatch",
           tag: TAG,
           summary: "Send several emails",
-          description: "All are queued or none; the answer lists them in the order of the request.",
+          description:
+            "All are queued or none; the answer lists them in the order of the request. Their recipients together may be as many as a batch may hold emails, and at least " +
+            `${MAX_RECIPIENTS}.`,
           headers: SEND_HEADERS,
           responses: answers(202, AcceptedBatch, SEND_ERRORS),
         }),
@@ -88,17 +111,18 @@ export function emailRoutes(deps: EmailDeps) {
         tag: TAG,
         summary: "List emails, newest first",
         description:
-          "With `include=status` each has its status. For an address in `to` or `from`, only the " +
+          "With `include=status` each has its status. For `to`, `from` or `tag`, only the " +
           `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at.`,
         responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], EmailPageMeta),
       }),
     })
     .get(
       "/:id",
-      ({ request, params }) => {
+      async ({ request, params }) => {
         const found = deps.emails.findRecord(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
-        return { data: showRecord(mayReadContent(request) ? found : { ...found, body: null }) };
+        const isHidden = found.body !== null && !(await deps.mayReadContent(request));
+        return { data: showRecord(isHidden ? hideContent(found) : found) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -106,8 +130,9 @@ export function emailRoutes(deps: EmailDeps) {
           id: "getEmail",
           tag: TAG,
           summary: "Get an email",
-          description: "Its whole record, with html and text; viewers and operators see it without.",
-          responses: answers(200, EmailRecord, [401, 403, 404, 422]),
+          description:
+            "Its whole record, with html, text and headers. For viewers and operators these are null unless the workspace lets them see what messages say.",
+          responses: answers(200, EmailRecord, [401, 403, 404, 422, 503]),
         }),
       },
     )
@@ -132,22 +157,73 @@ export function emailRoutes(deps: EmailDeps) {
         }),
       },
     )
+    .get(
+      "/:id/attachments/:n",
+      async ({ request, params }) => {
+        const email = deps.emails.findState(workspaceCaller(request), params.id.toLowerCase())?.email;
+        if (email === undefined) throw noSuchEmail();
+        if (!(await deps.mayReadContent(request))) throw contentHidden();
+        const found = deps.attachments.listOf(email.groupId ?? email.id)[Number(params.n)];
+        if (found === undefined) throw notFound("This email has no such attachment", "They are counted from 0.");
+        const { attachmentId } = found;
+        if (attachmentId === null || email.isErased) throw attachmentGone();
+        return answerAttachment({ ...found, attachmentId }, deps.attachments);
+      },
+      {
+        params: Type.Object({ id: uuid(), n: attachmentNumber }),
+        detail: describe({
+          id: "getEmailAttachment",
+          tag: TAG,
+          summary: "Get an attachment of an email",
+          description:
+            "Its bytes, to be stored as a file, with the type and name of the record. For viewers and operators only where " +
+            "the workspace lets them see what messages say.",
+          responses: { 200: fileAnswer("The file"), ...errorAnswers([401, 403, 404, 422, 503]) },
+        }),
+      },
+    )
+    .patch(
+      "/:id",
+      async ({ request, params, query, body }) => {
+        const change = { sendAt: body.sendAt, isGroup: query.group === "true" };
+        const changed = await rescheduleEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), change, deps);
+        if (changed === null) throw noSuchEmail();
+        return { data: showRecord(changed) };
+      },
+      {
+        ...jsonBody(EmailChange),
+        params: Type.Object({ id: uuid() }),
+        query: GroupQuery,
+        detail: describe({
+          id: "updateEmail",
+          tag: TAG,
+          summary: "Reschedule an email",
+          description:
+            "Gives a scheduled email another time, until its first attempt begins. Its lifetime counts from that time.",
+          example: { ...UNTRIED, status: "scheduled", ...AT_ITS_TIME },
+          responses: answers(200, EmailRecord, CHANGE_ERRORS),
+        }),
+      },
+    )
     .post(
       "/:id/cancel",
-      async ({ request, params }) => {
-        const canceled = await cancelEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), deps);
+      async ({ request, params, query }) => {
+        const isGroup = query.group === "true";
+        const canceled = await cancelEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), deps, isGroup);
         if (canceled === null) throw noSuchEmail();
         return { data: withHint(canceled, MAY_HAVE_ARRIVED) };
       },
       {
         params: Type.Object({ id: uuid() }),
+        query: GroupQuery,
         detail: describe({
           id: "cancelEmail",
           tag: TAG,
           summary: "Cancel an email",
           description:
-            "Before its first attempt or between two attempts. After the answer it is not sent any more. Quota is not refunded.",
-          example: { status: "canceled", providerId: null, sentAt: null, deliveredAt: null, attempts: 0 },
+            "Before its first attempt or between two attempts. After the answer it is not sent any more. Quota is not refunded. " +
+            "With `group=true` those of its request that can be canceled are; `409` if none can.",
+          example: { ...UNTRIED, status: "canceled" },
           responses: answers(200, EmailRecordWithHint, CHANGE_ERRORS),
         }),
       },
@@ -184,14 +260,39 @@ function noSuchEmail(): AppError {
   return notFound("This workspace has no email with this id");
 }
 
+type Found = Parameters<typeof showRecord>[0];
+
+function hideContent({ extra, ...found }: Found): Found {
+  return { ...found, body: null, extra: extra === null ? null : { ...extra, headers: null } };
+}
+
+function contentHidden(): AppError {
+  return new AppError("ROLE_REQUIRED", "Your role does not see what messages say", {
+    hint: "An owner of the workspace can change that.",
+  });
+}
+
+function attachmentGone(): AppError {
+  const hint = "They are removed some time after the last email with them is final ([email] attachment_retention).";
+  return notFound("This attachment is kept no longer", hint);
+}
+
 /** An email whose last answer was lost may be where nobody knows of it. */
-function withHint(found: Parameters<typeof showRecord>[0], hint: string): typeof EmailRecordWithHint.static {
+function withHint(found: Found, hint: string): typeof EmailRecordWithHint.static {
   const record = showRecord(found);
   return record.possibleDuplicate ? { ...record, hint } : record;
 }
 
 function tooManyItems(found: number, allowed: number): AppError {
   return new AppError("BATCH_LIMIT_EXCEEDED", `The plan allows ${allowed} emails in a batch; this one has ${found}`, {
+    field: "emails",
+    hint: "Split the batch, or ask the operator to raise the plan's limits.",
+  });
+}
+
+function tooManyRecipients(found: number, allowed: number): AppError {
+  const message = `The plan allows ${allowed} recipients in a batch; this one has ${found}`;
+  return new AppError("BATCH_LIMIT_EXCEEDED", message, {
     field: "emails",
     hint: "Split the batch, or ask the operator to raise the plan's limits.",
   });

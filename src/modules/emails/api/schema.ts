@@ -1,53 +1,30 @@
+import { Attachments, findAttachmentFaults, ListedAttachment } from "./attachment-schema.ts";
 import { Type } from "@sinclair/typebox";
-import { ATTEMPT_OUTCOMES, ENDED_STATUSES, REPORT_KINDS, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
+import {
+  ATTEMPT_OUTCOMES,
+  ENDED_STATUSES,
+  RECIPIENT_KINDS,
+  REPORT_KINDS,
+  WAITING_STATES,
+} from "../../../platform/db/schema/schema.ts";
 import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
-import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/request-schemas.ts";
-import { parseAddress, type ParsedMailbox, parseMailbox } from "../../../protocols/mime/address.ts";
+import { choice, type FieldError, objectWith, ONE_LINE, text, uuid } from "../../../platform/http/request-schemas.ts";
+import { parseAddress } from "../../../protocols/mime/address.ts";
 import { subjectFault } from "../../../protocols/mime/header.ts";
+import { findFieldFaults, findPlaceholderFaults, UnsubscribeMember, UnsubscribeShown } from "./unsubscribe-schema.ts";
 import { CATEGORIES } from "../../../protocols/smtp/replies/rules.ts";
 import { STAGES } from "../../../protocols/smtp/replies/stage.ts";
+import { EXAMPLE_SEND_AT, sendAt } from "./send-at.ts";
 import { named, bodyObject, namedObject } from "../../../platform/http/openapi.ts";
 import { dateTime, identifier, oneOf, orNull } from "../../../platform/http/answer-schemas.ts";
+import { describeTag, headers, metadata, tag } from "./extra-schema.ts";
+import { addressFault, bcc, cc, findRecipientFaults, MAX_ADDRESS, replyTo, sender, to } from "./mailbox-schema.ts";
 
-const MAX_ADDRESS = 255;
 const MAX_SUBJECT = 255;
 const MAX_HTML = 1_000_000;
 const MAX_TEXT = 100_000;
 /** Items that a batch may hold under any plan. */
 const MAX_BATCH = 1_000;
-
-function addressFault(parsed: ParsedMailbox): string | null {
-  if (parsed.kind === "mailbox") return null;
-  return `is not a usable address: ${parsed.message.charAt(0).toLowerCase()}${parsed.message.slice(1)}`;
-}
-
-/** Servers without SMTPUTF8 would refuse every email from there (RFC 6531); the domain is written as A-labels. */
-function senderFault(parsed: ParsedMailbox): string | null {
-  if (parsed.kind === "fault" || !/[^\0-\x7f]/.test(parsed.mailbox.localPart)) return addressFault(parsed);
-  return "must be ASCII before the @: many mail servers take nothing with another sender's address";
-}
-
-function address(description: string, findFault = addressFault) {
-  const plain = text(
-    { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.net"] },
-    (value) => findFault(parseAddress(value)),
-  );
-  return hinted(plain, (value) => {
-    const parsed = typeof value === "string" ? parseMailbox(value) : null;
-    return parsed?.kind === "mailbox" ? `Only from may hold a name: write ${parsed.mailbox.address} alone.` : null;
-  });
-}
-
-const mailbox = text(
-  {
-    minLength: 1,
-    maxLength: MAX_ADDRESS,
-    description:
-      "A bare address, ASCII before the @, or `Name <address>`. Its domain must be verified in the workspace.",
-    examples: ["Loja <loja@example.com>"],
-  },
-  (value) => senderFault(parseMailbox(value)),
-);
 
 /** The text and html of an email may hold anything but half a character and NUL, which mail cannot carry. */
 function body(maxLength: number, description: string) {
@@ -63,14 +40,25 @@ const EXAMPLE = {
   replyTo: "ajuda@example.com",
 };
 
+const WITH_EVERYTHING = {
+  ...EXAMPLE,
+  to: ["Ana Silva <ana@example.net>", "rui@example.net"],
+  cc: "contas@example.net",
+  text: "O seu recibo vem a caminho.",
+  headers: { "X-Order": "4711" },
+  tag: "receipt",
+  metadata: { order: "4711" },
+  unsubscribe: { url: "https://example.com/unsubscribe?id=8f1c" },
+  sendAt: EXAMPLE_SEND_AT,
+  attachments: [{ filename: "recibo.pdf", content: "JVBERi0xLjcKJSVFT0YK" }],
+};
+
 const Members = Type.Object(
   {
-    from: mailbox,
-    to: hinted(address("The recipient: one bare address."), (value) =>
-      Array.isArray(value)
-        ? "One email goes to one address: for several, POST /api/v1/emails/batch takes one email each."
-        : null,
-    ),
+    from: sender,
+    to,
+    cc: Type.Optional(cc),
+    bcc: Type.Optional(bcc),
     subject: text(
       {
         minLength: 1,
@@ -85,7 +73,13 @@ const Members = Type.Object(
     ),
     html: Type.Optional(body(MAX_HTML, "The HTML part. Without `text`, a text part is made from it.")),
     text: Type.Optional(body(MAX_TEXT, "The text part. The empty string: no text part.")),
-    replyTo: Type.Optional(address("Where answers go: one bare address, ASCII before the @.", senderFault)),
+    replyTo: Type.Optional(replyTo),
+    headers: Type.Optional(headers),
+    tag: Type.Optional(tag),
+    metadata: Type.Optional(metadata),
+    unsubscribe: Type.Optional(UnsubscribeMember),
+    sendAt: Type.Optional(sendAt("Not before this time")),
+    attachments: Type.Optional(Attachments),
   },
   { additionalProperties: false },
 );
@@ -95,14 +89,13 @@ export const EmailSend = named(
   "EmailSend",
   objectWith(
     Members,
-    (value) =>
-      isFilled(value.html) || isFilled(value.text)
-        ? null
-        : {
-            path: ["html"],
-            message: "or text is required",
-            hint: "An empty string counts as absent.",
-          },
+    (value) => [
+      ...findContentFaults(value),
+      ...findRecipientFaults(value),
+      ...findAttachmentFaults(value.attachments),
+      ...findPlaceholderFaults(value),
+      ...findFieldFaults(value),
+    ],
     { description: "`html` or `text` is required, and one of them must not be empty.", examples: [EXAMPLE] },
   ),
 );
@@ -119,26 +112,64 @@ export const EmailBatch = bodyObject(
     }),
   },
   {
-    examples: [{ emails: [EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }] }],
+    examples: [{ emails: [EXAMPLE, WITH_EVERYTHING] }],
   },
 );
 
-/** Neither absent nor empty; another type is a fault of its own. */
-function isFilled(value: unknown): boolean {
-  return value !== undefined && value !== "";
+/** An empty string counts as absent; another type is a fault of its own. */
+function findContentFaults({ html, text: plain }: typeof Members.static): FieldError[] {
+  const isFilled = (value: unknown) => value !== undefined && value !== "";
+  if (isFilled(html) || isFilled(plain)) return [];
+  return [{ path: ["html"], message: "or text is required", hint: "An empty string counts as absent." }];
 }
 
-const Time = dateTime();
+/** The body of PATCH /emails/{id}. */
+export const EmailChange = bodyObject(
+  "EmailChange",
+  { sendAt: sendAt("Its new time") },
+  { examples: [{ sendAt: EXAMPLE_SEND_AT }] },
+);
 
-export const Accepted = namedObject("AcceptedEmail", {
-  id: identifier("The email's id."),
-  status: Type.Literal("queued", { description: "Always `queued`." }),
+/** Cancel and change take one email, or all of its group. */
+export const GroupQuery = Type.Object({
+  group: Type.Optional(choice(["true"], "`true`: all emails of its request that wait, its other recipients'.")),
 });
-export const AcceptedBatch = Type.Array(Accepted);
+
+const Time = dateTime();
 
 export const EMAIL_STATUSES = [...WAITING_STATES, ...ENDED_STATUSES] as const;
 
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
+
+const Status = oneOf(
+  EMAIL_STATUSES,
+  "Its status. `delivered`, `bounced`, `failed`, `complained`, `suppressed` and `canceled` are final; after " +
+    "`delivered` it may still become `bounced` or `complained`. `sent` is final if the mail goes through a relay.",
+  "delivered",
+);
+
+const Kind = oneOf(RECIPIENT_KINDS, "Where its recipient stands; a `bcc` stands in no header.", "to");
+
+/** One of several recipients of a send, each of whom gets an email of its own. */
+const EmailRecipient = namedObject("EmailRecipient", {
+  id: identifier("The id of the recipient's own email."),
+  address: Type.String({ description: "The recipient's address.", examples: ["maria@example.net"] }),
+  kind: Kind,
+  status: Status,
+});
+
+export const Accepted = namedObject("AcceptedEmail", {
+  id: identifier("The email's id; of several recipients the first one's, and the group's."),
+  status: oneOf(["queued", "scheduled"], "`scheduled` if it has a `sendAt` in the future, else `queued`.", "queued"),
+  recipients: Type.Optional(
+    Type.Array(EmailRecipient, {
+      description:
+        "Only for several recipients: the email of each, in the order to, cc, bcc. Nothing is sent to one that is `suppressed`.",
+    }),
+  ),
+});
+export type AcceptedEmail = typeof Accepted.static;
+export const AcceptedBatch = Type.Array(Accepted);
 
 /** An address that emails are looked for by. */
 function sought(description: string) {
@@ -154,6 +185,8 @@ export const EmailQuery = Type.Object({
   status: Type.Optional(choice(EMAIL_STATUSES, "Only emails of this status.")),
   to: Type.Optional(sought("Only emails to this recipient: a bare address, in whatever case.")),
   from: Type.Optional(sought("Only emails from this sender: a bare address, in whatever case.")),
+  tag: Type.Optional(describeTag("Only emails with this tag.")),
+  groupId: Type.Optional(uuid("Only emails of this group: those of one send to several recipients.")),
   include: Type.Optional(choice(["status"], "`status` adds each email's status.")),
 });
 
@@ -184,18 +217,15 @@ export const EmailInList = Type.Object({
   deliveredAt: orNull(dateTime(), "When the recipient's server took it.", "2026-11-21T12:00:01.890Z"),
 });
 
-const Status = oneOf(
-  EMAIL_STATUSES,
-  "Its status. `delivered`, `bounced`, `failed`, `complained`, `suppressed` and `canceled` are final; after " +
-    "`delivered` it may still become `bounced` or `complained`. `sent` is final if the mail goes through a relay.",
-  "delivered",
-);
-
 /** The same with `?include=status`. */
 export const EmailInListWithStatus = namedObject("EmailListItem", {
   ...EmailInList.properties,
   status: Type.Optional(Status),
 });
+
+function stringRecord() {
+  return Type.Unsafe<Record<string, string>>({ type: "object", additionalProperties: { type: "string" } });
+}
 
 /** Why and where an email was refused. */
 export const Bounce = namedObject("Bounce", {
@@ -226,13 +256,36 @@ export const EmailRecord = namedObject("Email", {
   replyTo: orNull(Type.String(), "Where answers go.", EXAMPLE.replyTo),
   attempts: Type.Integer({ description: "Attempts begun.", examples: [1] }),
   nextAttemptAt: orNull(dateTime(), "When it is tried next, while it waits."),
+  sendAt: orNull(dateTime(), "It is not tried before this time. Null: it was sent at once."),
   lastReply: orNull(Type.String(), "While it is tried again: why the last attempt did not deliver."),
   possibleDuplicate: Type.Boolean({
     description:
       "It may arrive twice: the reply to an attempt was lost after the whole message had been sent, and it was retried; or it waited in a database that was restored from a backup, and may have been sent after the backup.",
   }),
   bounce: orNull(Bounce, "Why and where it was refused; null: it was not refused."),
+  kind: Kind,
+  toName: orNull(Type.String(), "The recipient's name, if one was given.", "Maria"),
+  replyToAll: orNull(Type.Array(Type.String()), "All addresses where answers go, bare or with a name.", [
+    "ajuda@example.com",
+  ]),
+  groupId: orNull(identifier(), "The id of the first email of a send to several recipients; null: it has only one."),
+  recipients: orNull(Type.Array(EmailRecipient), "All recipients of the group; null: there is only this one."),
+  headers: orNull(
+    stringRecord(),
+    "Its own header fields. Null: it has none, or the operator keeps contents no longer.",
+    { "X-Order": "4711" },
+  ),
+  tag: orNull(Type.String(), "Its tag.", "receipt"),
+  metadata: orNull(stringRecord(), "The sender's own data.", { order: "4711" }),
+  unsubscribe: orNull(UnsubscribeShown, "How its recipient unsubscribes."),
+  attachments: Type.Array(ListedAttachment, {
+    description:
+      "Its attachments; the bytes of the first are at `/emails/{id}/attachments/0`, while they are kept ([email] attachment_retention).",
+  }),
 });
+
+/** The record without what is the email's content, or tells of others: as events carry it. */
+export const EmailInEvent = Type.Omit(EmailRecord, ["html", "text", "headers", "recipients", "attachments"]);
 
 /** The same in the answer to a cancel or retry, which may have something to say. */
 export const EmailRecordWithHint = namedObject("EmailWithHint", {

@@ -1,44 +1,72 @@
 import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import { unpackBody } from "../content/body.ts";
-import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
+import { unpackExtra } from "../content/pack-extra.ts";
+import { formatMailbox } from "../../../protocols/mime/address.ts";
+import type { Bounce, EmailInEvent, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
 import type { ListedEmail } from "../store/list-store.ts";
-import type { EmailState, EmailStore } from "../store/store.ts";
+import type { EmailDetails, EmailState, EmailStore } from "../store/store.ts";
 
 type Found = NonNullable<ReturnType<EmailStore["findRecord"]>>;
 
 /** An email in the list's eight members. */
-export function showInList(email: ListedEmail["email"], attemptsBegun: number | null): typeof EmailInList.static {
+export function showInList({ email, queue, groupUid }: ListedEmail): typeof EmailInList.static {
+  const attempts = queue?.attempts ?? email.attempts;
   return {
     id: email.uid,
     from: email.sender,
     to: email.recipient,
     subject: email.subject,
     // The Message-ID: there is none at any server before the first attempt.
-    providerId: (attemptsBegun ?? email.attempts) > 0 ? getMessageId(email) : null,
+    providerId: attempts > 0 ? getMessageId(email, groupUid) : null,
     createdAt: toIsoTime(email.createdAt),
     sentAt: toIsoTimeOrNull(email.sentAt),
     deliveredAt: toIsoTimeOrNull(email.deliveredAt),
   };
 }
 
-export function showRecord({ email, body, queue }: Found): typeof EmailRecord.static {
+export function showRecord({
+  email,
+  body,
+  queue,
+  extra,
+  groupUid,
+  group,
+  attachments,
+}: Found): typeof EmailRecord.static {
   const parts = body === null ? { html: null, text: null } : unpackBody(body);
-  return { ...showState({ email, queue }), ...parts };
+  const recipients = group?.map(showRecipient) ?? null;
+  const { headers } = unpackExtra(extra);
+  return { ...showState({ email, queue, extra, groupUid }), ...parts, headers, recipients, attachments };
 }
 
-/** An email's record without its parts, as events carry it. */
-export function showState({ email, queue }: EmailState): Omit<typeof EmailRecord.static, "html" | "text"> {
+function showRecipient({ email, queue }: NonNullable<Found["group"]>[number]) {
+  const { uid: id, recipient: address, kind } = email;
+  return { id, address, kind, status: toStatus(email.status, queue) };
+}
+
+/** An email's record without its parts, header fields and other recipients, as events carry it. */
+export function showState({ email, queue, extra, groupUid }: EmailDetails): typeof EmailInEvent.static {
   const isWaiting = queue !== null && !queue.inFlight;
+  const { replyTo, metadata, unsubscribe } = unpackExtra(extra);
+  const plainReplyTo = email.replyTo === null ? null : [email.replyTo];
   return {
-    ...showInList(email, queue?.attempts ?? null),
+    ...showInList({ email, queue, groupUid }),
     failedReason: email.failedReason,
     lastReply: queue?.lastReply ?? null,
     status: getStatus({ email, queue }),
     replyTo: email.replyTo,
     attempts: queue?.attempts ?? email.attempts,
     nextAttemptAt: isWaiting ? toIsoTime(queue.nextAt) : null,
+    sendAt: toIsoTimeOrNull(email.sendAt),
     possibleDuplicate: email.possibleDuplicate,
     bounce: email.bounce === null ? null : (JSON.parse(email.bounce) as Bounce),
+    kind: email.kind,
+    toName: email.recipientName,
+    replyToAll: replyTo?.map(([address, name]) => formatMailbox(address, name)) ?? plainReplyTo,
+    groupId: groupUid,
+    tag: email.tag,
+    metadata,
+    unsubscribe,
   };
 }
 
@@ -48,16 +76,20 @@ export function getStatus({ email, queue }: EmailState): EmailStatus {
 }
 
 /**
- * A status that is not final follows from the queue row (an attempt runs: sending; an attempt was made:
- * delivery_delayed), so that the email's own row is written at acceptance and when final.
+ * A status that is not final follows from the queue row (an attempt runs: sending; an attempt was made: delivery_delayed;
+ * before the first one it waits for a time: scheduled), so that the email's own row is written at acceptance and when final.
  */
-export function toStatus(stored: EmailStatus, queue: { attempts: number; inFlight: boolean } | null): EmailStatus {
+export function toStatus(
+  stored: EmailStatus,
+  queue: { attempts: number; inFlight: boolean; sendAt: number | null } | null,
+): EmailStatus {
   if (stored !== "queued" || queue === null) return stored;
   if (queue.inFlight) return "sending";
-  return queue.attempts > 0 ? "delivery_delayed" : "queued";
+  if (queue.attempts > 0) return "delivery_delayed";
+  return queue.sendAt === null ? "queued" : "scheduled";
 }
 
-/** Without the brackets; the same for every attempt (R47). */
-export function getMessageId(email: { uid: string; senderDomain: string }): string {
-  return `${email.uid}@${email.senderDomain}`;
+/** Without the brackets; the same for every attempt (R47), and in all copies of a group. */
+export function getMessageId(email: { uid: string; senderDomain: string }, groupUid: string | null): string {
+  return `${groupUid ?? email.uid}@${email.senderDomain}`;
 }

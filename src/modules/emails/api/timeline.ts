@@ -21,7 +21,11 @@ export function showTimeline(
   reports: readonly ReportRow[] = [],
 ): Entry[] {
   const entries: Entry[] = [
-    { type: "email.queued", at: toIsoTime(email.createdAt), reason: null },
+    {
+      type: email.sendAt === null ? "email.queued" : "email.scheduled",
+      at: toIsoTime(email.createdAt),
+      reason: null,
+    },
     ...attempts.map((attempt) => ended(attempt, email)),
     ...reports.map(reported),
   ];

@@ -6,7 +6,7 @@ import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
 import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "../queue/store.ts";
-import type { DomainOfWorkspace } from "../store/store.ts";
+import type { DomainOfWorkspace } from "../store/waiting-store.ts";
 import { DOMAIN_DELETED } from "./deliver.ts";
 
 /** Emails ended in one transaction. */

@@ -5,13 +5,25 @@ import type { Clock } from "../../../platform/clock.ts";
 import { SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
 import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
 import type { PlainKey } from "../../../protocols/dkim/keys.ts";
-import { comparableAddress, parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
+import {
+  comparableAddress,
+  type Mailbox,
+  parseAddress,
+  parseMailbox,
+  requireMailbox,
+} from "../../../protocols/mime/address.ts";
 import type { Keychain } from "../../domains/signing-keys.ts";
-import type { DomainRow, DomainStore } from "../../domains/store.ts";
+import { type DomainRow, type DomainStore, isSending } from "../../domains/store.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
+import type { UnsubscribeLinks } from "../../unsubscribe/links.ts";
 import { getMessageId } from "../api/serialize.ts";
+import { readStored } from "../attachments/read.ts";
+import type { AttachmentStore } from "../attachments/store.ts";
 import { storedBody, type StoredBody } from "../content/body.ts";
 import type { Composed, Composer } from "../content/compose.ts";
+import type { ComposeExtras, StoredAttachment } from "../content/extras.ts";
+import { type EmailExtra, unpackExtra } from "../content/pack-extra.ts";
+import type { Unsubscribe, UnsubscribeAddresses } from "../content/unsubscribe.ts";
 import { endEmail } from "../events.ts";
 import { NO_CONNECTION } from "./connection-attempts.ts";
 import type { EmailJob, EmailState } from "../queue/store.ts";
@@ -23,13 +35,18 @@ import type { DeliveryResult, FindTransport, OutgoingMessage, Refusal } from "./
 /** The failedReason of what was still queued from a deleted domain. */
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";
 const RECIPIENT_ERASED = "The recipient was erased";
+const CONTENT_GONE = "Not sent: its recipient was erased, or its workspace deleted";
+const NOT_HOSTED =
+  "Not sent: it needs a link to unsubscribe, and [http] public_url is no longer in the configuration. The operator sets it again";
 const DOMAIN_GONE: Refusal = { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
 
 export interface DeliverDeps extends RecordResultDeps {
+  attachments: Pick<AttachmentStore, "listOf" | "findEncoding" | "readPiece">;
   domains: DomainStore;
   suppressions: SuppressionStore;
   keychain: Keychain;
   composer: Composer;
+  unsubscribeLinks: Pick<UnsubscribeLinks, "build">;
   workspaces: { byId(id: number): { uid: string } | undefined };
   findTransport: FindTransport;
   health: DeliveryHealth;
@@ -73,7 +90,13 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
 /** An email and what is needed around it. */
 interface Loaded extends Attempt {
   deps: DeliverDeps;
+  messageId: string;
   body: StoredBody;
+  /** Null: its header says only what its row says. Its attachments are read when it is composed. */
+  extras: ComposeExtras | null;
+  unsubscribe: Unsubscribe | null;
+  /** Of the contents of its attachments; null: it has none. */
+  attachmentBytes: number | null;
   /** It signs. Null: it was deleted; of pombo's own mail: nobody here has verified it. */
   domain: DomainRow | null;
 }
@@ -121,38 +144,47 @@ function cancelErased(job: EmailJob, deps: DeliverDeps): JobResult<EmailState> {
 function load(job: EmailJob, deps: DeliverDeps): Loaded | null | "erased" {
   const found = deps.emails.findForDelivery(job.id);
   if (found === undefined) return null;
-  const { email, body } = found;
+  const { email, body, extra, groupUid } = found;
   // A report has ended it between its claim and now.
   if (email.status !== "queued") return null;
   if (email.isErased) return "erased";
   // Only what is final loses its content: an empty mail in its place would be worse than none.
   if (body === null) throw new Error("the content of an email that is not final is missing");
+  const to = requireMailbox(parseAddress(email.recipient));
   return {
     job,
     email,
-    to: requireMailbox(parseAddress(email.recipient)),
+    to,
+    messageId: getMessageId(email, groupUid),
     body: storedBody(body),
+    extras: buildExtras(email, extra, to),
+    unsubscribe: unpackExtra(extra).unsubscribe,
+    attachmentBytes: extra?.attachmentBytes ?? null,
     domain: (isOwn(email) ? deps.domains.verified(email.senderDomain) : deps.domains.byId(email.domainId)) ?? null,
     deps,
   };
 }
 
 async function deliver(loaded: Loaded, context: AttemptContext): Promise<DeliveryResult> {
-  const { job, email, to, domain, deps } = loaded;
+  const { job, email, to, deps } = loaded;
   const refusal = findRefusal(loaded) ?? findGoneDomain(loaded);
   if (refusal !== null) return refusal;
-  // Held, not failed: the operator may well lift it.
-  if (domain?.status === "suspended") {
-    const reason = `The operator has suspended ${domain.name}: this email waits until that is lifted`;
-    return { kind: "temporary_failure", reason, stage: null, category: "policy", badDomainAt: job.state.badDomainAt };
-  }
+  const wait = findDomainWait(loaded);
+  if (wait !== null)
+    return {
+      kind: "temporary_failure",
+      reason: wait,
+      stage: null,
+      category: "policy",
+      badDomainAt: job.state.badDomainAt,
+    };
   const { htmlBytes, textBytes } = loaded.body;
   const message: OutgoingMessage = {
     workspaceId: email.workspaceId,
     envelope: { from: email.returnPath, to: to.address },
     recipientDomain: to.domain,
-    header: findHeaderEcho(email),
-    contentBytes: (htmlBytes ?? 0) + (textBytes ?? 0),
+    header: findHeaderEcho(loaded),
+    contentBytes: (htmlBytes ?? 0) + (textBytes ?? 0) + (loaded.attachmentBytes ?? 0),
     attempt: job.attempt,
     badDomainAt: job.state.badDomainAt,
   };
@@ -163,25 +195,75 @@ async function deliver(loaded: Loaded, context: AttemptContext): Promise<Deliver
   });
 }
 
+/** Why nothing may go from its domain now; null: it may. Such mail is delayed and not failed: the cause may well be lifted. */
+function findDomainWait({ domain, email }: Loaded): string | null {
+  if (domain?.status === "suspended")
+    return `The operator has suspended ${domain.name}: this email waits until that is lifted`;
+  // It was verified when the email was accepted, which may be weeks ago.
+  if (domain === null || email.sendAt === null || isSending(domain)) return null;
+  return `${domain.name} is not verified any more: this scheduled email waits until its records are published again`;
+}
+
 /** pombo's own mail belongs to no domain. */
 function findGoneDomain({ email, deps }: Loaded): Refusal | null {
   return isOwn(email) || deps.domains.byId(email.domainId) !== undefined ? null : DOMAIN_GONE;
 }
 
+/** All copies of a group show the same; one that was erased is in none any more. */
+function buildExtras(email: Attempt["email"], extra: EmailExtra | null, to: Mailbox): ComposeExtras | null {
+  if (extra === null && email.recipientName === null) return null;
+  const { recipients, replyTo, headers } = unpackExtra(extra);
+  const all = recipients ?? [["to", to.address, email.recipientName] as const];
+  const listKind = (kind: Attempt["email"]["kind"]) =>
+    all.flatMap(([each, address, name]) => (each === kind ? [{ address, name }] : []));
+  const plainReplyTo = email.replyTo === null ? [] : [[email.replyTo, null] as const];
+  return {
+    to: listKind("to"),
+    cc: listKind("cc"),
+    replyTo: (replyTo ?? plainReplyTo).map(([address, name]) => ({ address, name })),
+    headers: Object.entries(headers ?? {}),
+    attachments: [],
+  };
+}
+
+/** Its attachments, read piece by piece. */
+async function readAttachments({ email, attachmentBytes, deps }: Loaded): Promise<StoredAttachment[]> {
+  if (attachmentBytes === null) return [];
+  return readStored({ emailId: email.groupId ?? email.id, bytes: attachmentBytes }, deps.attachments);
+}
+
+/** It waited for memory, and its attachments have gone with its recipient or its workspace. */
+function isContentGone({ email, attachmentBytes, deps }: Loaded): boolean {
+  if (attachmentBytes === null) return false;
+  return deps.emails.isErased(email.id) || deps.workspaces.byId(email.workspaceId) === undefined;
+}
+
+/** Null: nothing is hosted here any more. */
+function findAddresses({ list, url, mailto }: Unsubscribe, { email, deps }: Loaded): UnsubscribeAddresses | null {
+  if (list !== undefined) return deps.unsubscribeLinks.build(email.uid);
+  return url === undefined ? null : { url, mail: mailto ?? null };
+}
+
 /** The sender's own words in the header, which the server may repeat. */
-function findHeaderEcho({ sender, replyTo, subject }: Attempt["email"]): OutgoingMessage["header"] {
+function findHeaderEcho({ email, extras, attachmentBytes, deps }: Loaded): OutgoingMessage["header"] {
+  const { sender, replyTo, subject, groupId } = email;
   const from = requireMailbox(parseMailbox(sender));
-  const addresses = [from, ...(replyTo === null ? [] : [requireMailbox(parseAddress(replyTo))])].map(
-    ({ address }) => address,
-  );
-  return { addresses, texts: from.displayName === null ? [subject] : [subject, from.displayName] };
+  const plainReplyTo = replyTo === null ? [] : [{ name: null, address: requireMailbox(parseAddress(replyTo)).address }];
+  const others = extras === null ? plainReplyTo : [...extras.to, ...extras.cc, ...extras.replyTo];
+  const names = [from.displayName, ...others.map(({ name }) => name)].filter((name) => name !== null);
+  const fields = extras?.headers.flat() ?? [];
+  const files = attachmentBytes === null ? [] : deps.attachments.listOf(groupId ?? email.id);
+  return {
+    addresses: [from, ...others].map(({ address }) => address),
+    texts: [subject, ...names, ...fields, ...files.map(({ filename }) => filename)],
+  };
 }
 
 /** Why the email must not go now; null when it may. */
-function findRefusal({ job, email, to, deps }: Loaded): Refusal | null {
+function findRefusal({ job, email, to, unsubscribe, deps }: Loaded): Refusal | null {
   if (deps.expiry.now() >= job.expiresAt) {
     const reason = formatExpiredReason({
-      createdAt: email.createdAt,
+      since: email.sendAt ?? email.createdAt,
       expiresAt: job.expiresAt,
       lastReply: job.state.lastReply,
     });
@@ -189,13 +271,18 @@ function findRefusal({ job, email, to, deps }: Loaded): Refusal | null {
   }
   if (deps.emails.isErased(job.id))
     return { kind: "refused", status: "canceled", category: "policy", reason: RECIPIENT_ERASED };
-  const suppressed = deps.suppressions.reasonFor(email.workspaceId, comparableAddress(to));
+  const suppressed = deps.suppressions.reasonFor(email.workspaceId, comparableAddress(to), unsubscribe?.list);
   if (suppressed === null) return null;
   const reason = `The recipient became suppressed (${suppressed}) after the email was accepted`;
   return { kind: "refused", status: "suppressed", category: "policy", reason };
 }
 
-async function composeAndSign({ email, body, domain, deps }: Loaded): Promise<Composed> {
+async function composeAndSign(loaded: Loaded): Promise<Composed> {
+  const { email, messageId, body, extras, domain, deps } = loaded;
+  if (isContentGone(loaded)) return { kind: "unsigned", reason: CONTENT_GONE };
+  const unsubscribe = loaded.unsubscribe === null ? null : findAddresses(loaded.unsubscribe, loaded);
+  // A recipient who cannot unsubscribe reports spam.
+  if (loaded.unsubscribe !== null && unsubscribe === null) return { kind: "unsigned", reason: NOT_HOSTED };
   let keys: PlainKey[] | null;
   try {
     keys = domain === null ? null : deps.keychain.keysFor(domain);
@@ -203,21 +290,25 @@ async function composeAndSign({ email, body, domain, deps }: Loaded): Promise<Co
     const why = error instanceof Error ? error.message : String(error);
     return { kind: "unsigned", reason: `Not sent, because it could not be signed: ${why}` };
   }
-  const { uid, workspaceId, createdAt, sender, recipient, replyTo, subject, returnPath } = email;
-  return deps.composer({
+  const { uid, workspaceId, createdAt, sendAt, sender, recipient, replyTo, subject, returnPath } = email;
+  const readInput = async () => ({
     uid,
     // Gone with a deletion: then the email's own rows go too. pombo's own mail has none.
-    workspaceUid: deps.workspaces.byId(workspaceId)?.uid ?? "system",
-    createdAt,
+    workspaceUid: deps.workspaces.byId(workspaceId)?.uid ?? null,
+    // Its Date: filters take mail that is days old for spam, and readers sort by it.
+    createdAt: sendAt ?? createdAt,
     sender,
     recipient,
     replyTo,
     subject,
     returnPath,
-    messageId: getMessageId(email),
+    messageId,
     domain: email.senderDomain,
     body,
     keys,
     at: deps.clock.now(),
+    ...(extras === null ? {} : { extras: { ...extras, attachments: await readAttachments(loaded), unsubscribe } }),
   });
+  // Again for each try: the thread may have taken the contents with it.
+  return deps.composer(readInput);
 }

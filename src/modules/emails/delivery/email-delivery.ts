@@ -79,7 +79,7 @@ export function createEmailDelivery(
     slots,
     sites,
     refusals,
-    budget: new MessageBudget(messageBudgetFor(deps.memory ?? usableMemory())),
+    budget: new MessageBudget(messageBudgetFor(email.memoryBytes, deps.memory ?? usableMemory())),
     allowed: parseRanges(email.allowPrivateRanges),
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
     isIpv6Ready: email.sourceIpv6 !== null,

@@ -2,6 +2,7 @@
 // leaves it alone, so the workspace's oldest emails are looked at here: at the time when the first of
 // them expires, and every minute. All of an instance's emails live equally long, so that the oldest are
 // the first; if later ones are given a shorter lifetime, they fail with the ones before them, late.
+// Scheduled ones live from their time on, and are read in the order in which they expire.
 
 import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
@@ -12,14 +13,14 @@ import type { WorkspaceStore } from "../../workspaces/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 
 const LOOK_EVERY_MS = 60_000;
-/** Emails of each state looked at in one transaction. */
+/** Emails of each list looked at in one transaction. */
 const BATCH = 200;
 const MAX_REASON = 512;
 const EXPIRED: Bounce = { type: "transient", category: "expired", ...NO_REPLY };
 
-/** Why an email that was not delivered in its time failed. Unix ms. */
-export function formatExpiredReason(email: { createdAt: number; expiresAt: number; lastReply: string | null }): string {
-  const hours = Math.round((email.expiresAt - email.createdAt) / 3_600_000);
+/** Why an email that was not delivered in its time failed. Unix ms; `since`: when it was accepted, or was to be sent. */
+export function formatExpiredReason(email: { since: number; expiresAt: number; lastReply: string | null }): string {
+  const hours = Math.round((email.expiresAt - email.since) / 3_600_000);
   const last = email.lastReply === null ? "" : `; last answer: ${email.lastReply}`;
   // RFC 3463 §3.5: 4.4.7, delivery time expired.
   return shorten(`4.4.7 Not delivered within ${hours} h${last}`, MAX_REASON);
@@ -68,12 +69,16 @@ export function createHeldQueueExpiry(deps: HeldQueueExpiryDeps): BackgroundTask
 function expireBatch(workspaceId: number, deps: HeldQueueExpiryDeps): Batch {
   const now = deps.clock.now();
   const batch: Batch = { expired: [], isMore: false, nextAt: null };
-  for (const state of ["queued", "delivery_delayed"] as const) {
-    const oldest = deps.emails.listOldestWaiting(workspaceId, state, BATCH);
+  const { emails } = deps;
+  for (const oldest of [
+    emails.listOldestWaiting(workspaceId, "queued", BATCH),
+    emails.listOldestWaiting(workspaceId, "delivery_delayed", BATCH),
+    emails.listScheduledByExpiry(workspaceId, BATCH),
+  ]) {
     const firstToStay = oldest.findIndex(({ expiresAt }) => expiresAt > now);
     const expired = firstToStay < 0 ? oldest : oldest.slice(0, firstToStay);
     for (const email of expired) {
-      const reason = formatExpiredReason(email);
+      const reason = formatExpiredReason({ ...email, since: email.sendAt ?? email.createdAt });
       const end = { status: "failed", endedAt: now, failedReason: reason, bounce: EXPIRED } as const;
       const attempts = endWaiting(email.id, end, deps);
       if (attempts === null) continue;

@@ -1,45 +1,60 @@
 // How many bytes of messages are in delivery at once. From its composing until a server has taken it a message is in
-// memory whole: a hundred of the largest, for servers that read slowly, took 590 MB. No workspace holds more of the
-// budget than it leaves free. Those that find none wait, in the order in which they came.
-
-import { Shares } from "../../../platform/shares.ts";
+// memory whole: a hundred of the largest, for servers that read slowly, took 590 MB.
 
 const MIB = 1024 * 1024;
 const MIN_BUDGET = 16 * MIB;
-const MAX_BUDGET = 512 * MIB;
 const SHARE_OF_MEMORY = 16;
 /** Smaller ones are not counted: as many as there can be fit beside all else. */
-const LARGE_BYTES = 64 * 1024;
+const COUNTED_BYTES = 64 * 1024;
+/** Up to this size they are counted, and never wait. */
+const LARGE_BYTES = MIB;
+/** Large ones that wait, of one workspace and of all: each is a job, of which small messages need the rest. */
+const MAX_OWN_WAITING = 8;
+const MAX_WAITING = 16;
 /** Bytes transmitted for each byte of the content: most of it is base64, with line ends. */
 const GROWTH = 1.4;
 
-/** The budget on a machine or in a cgroup of `memoryBytes`. */
-export function messageBudgetFor(memoryBytes: number): number {
-  return Math.min(MAX_BUDGET, Math.max(MIN_BUDGET, Math.floor(memoryBytes / SHARE_OF_MEMORY)));
+/** The configured budget, or what a machine or cgroup of `memoryBytes` bears. */
+export function messageBudgetFor(configuredBytes: number, memoryBytes: number): number {
+  return Math.min(configuredBytes, Math.max(MIN_BUDGET, Math.floor(memoryBytes / SHARE_OF_MEMORY)));
 }
 
-interface Waiter {
-  owner: string;
+interface Message {
+  workspaceId: number;
   bytes: number;
-  /** Counted towards the budget; one message is always let in, however large it is. */
-  isCounted: boolean;
+}
+
+interface Waiter extends Message {
   admit(): void;
 }
 
+/**
+ * Large messages wait in the order in which they came. While several workspaces have some that wait, none gets more than
+ * half, and those that would are passed; otherwise nobody is passed, so that the largest get on too. One that is larger than
+ * all goes when no other large one is in delivery.
+ */
 export class MessageBudget {
-  readonly #shares: Shares;
+  readonly #totalBytes: number;
   readonly #waiting = new Set<Waiter>();
-  #count = 0;
+  #bytes = 0;
+  /** Of the large ones in delivery, by their workspace. */
+  readonly #large = new Map<number, number>();
 
   constructor(totalBytes: number) {
-    this.#shares = new Shares(totalBytes);
+    this.#totalBytes = totalBytes;
   }
 
-  /** Waits for room for a content of so many bytes; the returned function gives it back. Null: `signal` was aborted first. */
+  /**
+   * Waits for room for a content of so many bytes; the returned function gives it back. Null: `signal` was aborted first,
+   * or too many wait already.
+   */
   take(workspaceId: number, contentBytes: number, signal: AbortSignal): Promise<(() => void) | null> {
     if (signal.aborted) return Promise.resolve(null);
-    if (contentBytes < LARGE_BYTES) return Promise.resolve(() => undefined);
-    const [owner, bytes] = [String(workspaceId), Math.ceil(contentBytes * GROWTH)];
+    const message = { workspaceId, bytes: Math.ceil(contentBytes * GROWTH) };
+    if (message.bytes < COUNTED_BYTES) return Promise.resolve(() => undefined);
+    if (message.bytes <= LARGE_BYTES) return Promise.resolve(this.#admit(message));
+    const own = [...this.#waiting].filter((each) => each.workspaceId === workspaceId);
+    if (own.length >= MAX_OWN_WAITING || this.#waiting.size >= MAX_WAITING) return Promise.resolve(null);
     return new Promise((resolve) => {
       const leave = () => {
         signal.removeEventListener("abort", cancel);
@@ -51,31 +66,52 @@ export class MessageBudget {
       };
       const admit = () => {
         leave();
-        let isOver = false;
-        resolve(() => {
-          if (!isOver) this.#giveBack(waiter);
-          isOver = true;
-        });
+        resolve(this.#admit(message));
       };
-      const waiter: Waiter = { owner, bytes, isCounted: false, admit };
+      const waiter: Waiter = { ...message, admit };
       this.#waiting.add(waiter);
       signal.addEventListener("abort", cancel, { once: true });
       this.#serve();
     });
   }
 
-  #serve(): void {
-    for (const waiter of this.#waiting) {
-      waiter.isCounted = this.#shares.take(waiter.owner, waiter.bytes);
-      if (!waiter.isCounted && this.#count > 0) continue;
-      this.#count += 1;
-      waiter.admit();
-    }
+  /** What gives it back, once. */
+  #admit(message: Message): () => void {
+    this.#count(message, 1);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#count(message, -1);
+      this.#serve();
+    };
   }
 
-  #giveBack({ owner, bytes, isCounted }: Waiter): void {
-    if (isCounted) this.#shares.giveBack(owner, bytes);
-    this.#count -= 1;
-    this.#serve();
+  #count({ workspaceId, bytes }: Message, sign: 1 | -1): void {
+    this.#bytes += sign * bytes;
+    if (bytes <= LARGE_BYTES) return;
+    const own = (this.#large.get(workspaceId) ?? 0) + sign * bytes;
+    if (own > 0) this.#large.set(workspaceId, own);
+    else this.#large.delete(workspaceId);
+  }
+
+  #serve(): void {
+    for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) next.admit();
+  }
+
+  #findNext(): Waiter | undefined {
+    const waiting = [...this.#waiting];
+    const first = waiting.find((each) => {
+      const doesAnotherWait = waiting.some(({ workspaceId }) => workspaceId !== each.workspaceId);
+      return !doesAnotherWait || !this.#isBeyondHalf(each);
+    });
+    const hasRoom = first !== undefined && this.#bytes + first.bytes <= this.#totalBytes;
+    return hasRoom || this.#large.size === 0 ? first : undefined;
+  }
+
+  /** One message of each workspace never is, so that it gets on whatever its size. */
+  #isBeyondHalf({ workspaceId, bytes }: Message): boolean {
+    const own = this.#large.get(workspaceId) ?? 0;
+    return own > 0 && 2 * (own + bytes) > this.#totalBytes;
   }
 }

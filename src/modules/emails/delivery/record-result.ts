@@ -70,7 +70,7 @@ const MAX_OUTCOME_REPLY = 200;
 export function toJobResult(attempt: Attempt, result: DeliveryResult): EmailJobResult {
   switch (result.kind) {
     case "not_started":
-      return { action: { kind: "release" }, isReached: null };
+      return { action: { kind: "release", at: result.at }, isReached: null };
     case "refused":
       return fromRefusal(attempt, result);
     case "temporary_failure":

@@ -1,6 +1,7 @@
 // The part that both transports share once they know the hosts: memory for the message, its bytes and signature, a session slot,
 // transmission. It is signed before a session is taken, so that sessions never wait for a signature.
 
+import { freeOctets } from "../../../platform/free-octets.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { RowTaken } from "../../../platform/queue/job.ts";
 import type { SessionPool } from "../../../protocols/smtp/session-pool.ts";
@@ -13,6 +14,8 @@ import type { DeliveryHooks, DeliveryResult, OutgoingMessage, TransmissionFailur
 
 /** After such a wait for a session it is looked at again whether the email may still go. */
 const LONG_WAIT_MS = 1_000;
+/** A large message for which too many others wait already comes again after this. */
+const MEMORY_PAUSE_MS = 10_000;
 
 export interface SmtpDeliveryDeps {
   pool: SessionPool;
@@ -40,15 +43,21 @@ export async function deliverBySmtp(
   if (deps.sites.findBlock(site, message.workspaceId) !== null) return { kind: "not_started" };
   const waitsFrom = deps.clock.now();
   const freeMemory = await deps.budget.take(message.workspaceId, message.contentBytes, hooks.stopping);
-  if (freeMemory === null) return { kind: "not_started" };
+  if (freeMemory === null)
+    return hooks.stopping.aborted
+      ? { kind: "not_started" }
+      : { kind: "not_started", at: deps.clock.now() + MEMORY_PAUSE_MS };
+  let composed: Composed | null = null;
   try {
-    const composed = await hooks.compose();
+    composed = await hooks.compose();
     if (composed.kind === "unsigned") {
       const { reason } = composed;
       return { kind: "temporary_failure", reason, stage: null, category: "unknown", badDomainAt: null };
     }
     return await sendComposed({ route, message, composed, waitsFrom }, hooks, deps);
   } finally {
+    // Large, and in no socket any more.
+    if (composed?.kind === "signed" && composed.preparedBytes !== null) freeOctets(composed.message);
     freeMemory();
   }
 }
@@ -102,7 +111,8 @@ async function sendComposed(
 async function transmit(ready: ReadyMessage, hooks: DeliveryHooks, { pool, sites, clock }: SmtpDeliveryDeps) {
   const { destination } = ready.route;
   const { envelope, header } = ready.message;
-  const { message: content, needsSmtpUtf8 } = ready.composed;
+  const { message: composed, preparedBytes, needsSmtpUtf8 } = ready.composed;
+  const content = preparedBytes === null ? composed : { stuffed: composed, bytes: preparedBytes };
   let envelopeAcceptedAt: number | null = null;
   let isTaken = false;
   // Not AbortSignal.any(): `cutOff` lives as long as the worker, and would keep each message's signal.

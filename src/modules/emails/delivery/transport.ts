@@ -87,5 +87,5 @@ export interface TransmissionFailure {
 }
 
 export type DeliveryResult =
-  /** Stopped or blocked before anything was begun. */
-  { kind: "not_started" } | Refusal | TemporaryFailure | BadDomain | Transmitted;
+  /** Stopped or blocked before anything was begun; not to be begun before `at`. */
+  { kind: "not_started"; at?: number } | Refusal | TemporaryFailure | BadDomain | Transmitted;

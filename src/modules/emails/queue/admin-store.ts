@@ -1,6 +1,6 @@
 // The operator's queries on the email queue. It may have a million rows, so they walk it in slices or read its ends.
 
-import { and, asc, count, desc, eq, gt, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import { hasIdPrefix, prepareBatchEnd, lastId, listIds } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import {
@@ -12,7 +12,7 @@ import {
   workspaces,
 } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
-import { type MessageCandidate, walkById, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
+import { earlier, type MessageCandidate, walkById, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
 
 /** Rows at the end of a lane among which the last reply is looked for. */
 const LAST_ROWS = 20;
@@ -27,13 +27,37 @@ export interface QueuePlace {
   id: number;
 }
 
-/** The rows of one lane in a slice. */
+/** The rows of one lane in a slice. Those whose send_at lies ahead are `scheduled`, and no part of the rest. */
 interface LaneCount {
   laneId: number;
   depth: number;
-  /** Ids ascend as emails are accepted. */
-  oldestId: number;
+  scheduled: number;
+  /** Of those without a send_at: ids ascend as emails are accepted. */
+  oldestId: number | null;
+  /** Since when the first of the others has waited. */
+  oldestSendAt: number | null;
 }
+
+/** Rows of a workspace and state among which the first is looked for that was not scheduled. */
+const LOOKED_AT = 1_000;
+
+/**
+ * The first row of each workspace and state, by the index of these; and of those that were scheduled, which may be many, the
+ * first to expire, if its time has come.
+ */
+const selectOldest = (now: number) => sql`
+  WITH mine AS (SELECT DISTINCT workspace_id FROM email_total
+    WHERE status IN ('scheduled', 'queued', 'delivery_delayed') AND count > 0)
+  SELECT MIN(at) FROM (
+    SELECT (SELECT created_at FROM (SELECT q.created_at, q.send_at FROM email_queue AS q
+        WHERE q.workspace_id = mine.workspace_id AND q.state = known.value ORDER BY q.created_at, q.id LIMIT ${LOOKED_AT})
+      WHERE send_at IS NULL LIMIT 1) AS at
+    FROM mine, json_each('["queued", "sending", "delivery_delayed"]') AS known
+    UNION ALL
+    SELECT iif(first.send_at <= ${now}, first.send_at, NULL) FROM mine, email_queue AS first
+    WHERE first.id = (SELECT q.id FROM email_queue AS q
+      WHERE q.workspace_id = mine.workspace_id AND q.send_at IS NOT NULL ORDER BY q.expires_at, q.id LIMIT 1)
+  )`;
 
 export type EmailAdminStore = ReturnType<typeof openEmailAdminStore>;
 
@@ -45,6 +69,8 @@ export function openEmailAdminStore({ orm }: Db) {
     .select({ id: lanes.id })
     .from(lanes)
     .where(eq(lanes.destination, p("destination")));
+  const { sendAt } = emailQueue;
+  const isAhead = sql`COALESCE(${sendAt}, 0) > ${p("now")}`;
   const selectMatching = prepare(
     orm
       .select({ id: emailQueue.id, isRunning: emailQueue.inFlight })
@@ -54,7 +80,7 @@ export function openEmailAdminStore({ orm }: Db) {
           gt(emailQueue.id, p("id")),
           lte(emailQueue.id, p("end")),
           isOrAny("workspaceId", eq(emailQueue.workspaceId, p("workspaceId"))),
-          isOrAny("before", lt(emailQueue.createdAt, p("before"))),
+          isOrAny("before", sql`(${lt(emailQueue.createdAt, p("before"))} AND NOT ${isAhead})`),
           isOrAny("destination", inArray(emailQueue.laneId, ofDestination)),
           isOrAny(
             "address",
@@ -109,7 +135,13 @@ export function openEmailAdminStore({ orm }: Db) {
   const countByLane = (where: typeof isAlike) =>
     prepare(
       orm
-        .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
+        .select({
+          laneId: emailQueue.laneId,
+          rows: count(),
+          scheduled: sql<number>`SUM(${isAhead})`,
+          oldestId: sql<number | null>`MIN(CASE WHEN ${sendAt} IS NULL THEN ${emailQueue.id} END)`,
+          oldestSendAt: sql<number | null>`MIN(CASE WHEN NOT ${isAhead} THEN ${sendAt} END)`,
+        })
         .from(emailQueue)
         .where(where)
         .groupBy(emailQueue.laneId),
@@ -127,22 +159,23 @@ export function openEmailAdminStore({ orm }: Db) {
   };
 
   return {
-    list: walkById(findSliceEnd, (range) => selectMatching.all({ ...range })),
+    /** A filter by `before` leaves out emails whose send_at lies ahead: nothing of theirs can be under way or lost. */
+    list: (now: number) => walkById(findSliceEnd, (range) => selectMatching.all({ ...range, now })),
     lastId: () => lastId(orm, emailQueue),
 
     /**
      * The next `rows` rows of the queue after `from`, by lane, a lane maybe more than once; `end` is the last of them,
      * null when there are no more.
      */
-    countSlice(from: QueuePlace, rows: number): { lanes: LaneCount[]; end: QueuePlace | null } {
-      const alike = (of: QueuePlace, endId: number) => countAlike.all({ ...of, endId });
+    countSlice(from: QueuePlace, rows: number, now: number): { lanes: LaneCount[]; end: QueuePlace | null } {
+      const alike = (of: QueuePlace, endId: number) => countAlike.all({ ...of, endId, now }).map(toLaneCount);
       const alikeEnd = selectAlikeEnd.get({ ...from, ahead: rows - 1 });
       if (alikeEnd !== undefined) return { lanes: alike(from, alikeEnd.id), end: alikeEnd };
       const first = alike(from, Number.MAX_SAFE_INTEGER);
-      const left = rows - (first[0]?.depth ?? 0);
+      const left = rows - (first[0] === undefined ? 0 : first[0].depth + first[0].scheduled);
       const end = selectLaterEnd.get({ ...from, ahead: left - 1 }) ?? null;
       const bounds = { endLaneId: end?.laneId ?? Number.MAX_SAFE_INTEGER, endNextAt: end?.nextAt ?? 0 };
-      const later = countLater.all({ ...from, ...bounds });
+      const later = countLater.all({ ...from, ...bounds, now }).map(toLaneCount);
       const last = end === null ? [] : alike({ ...end, id: 0 }, end.id);
       return { lanes: [...first, ...later, ...last], end };
     },
@@ -164,23 +197,26 @@ export function openEmailAdminStore({ orm }: Db) {
       }
       return last;
     },
-    /** When an email was accepted, Unix ms; null: it is gone. */
-    acceptedAt: (id: number): number | null => selectCreatedAt.get({ id })?.createdAt ?? null,
+    /** Since when the first of counted rows has waited, Unix ms: accepted, or scheduled for; null: it is gone. */
+    findOldestAt({ oldestId, oldestSendAt }: Pick<LaneCount, "oldestId" | "oldestSendAt">): number | null {
+      const createdAt = oldestId === null ? null : selectCreatedAt.get({ id: oldestId })?.createdAt;
+      return earlier(oldestSendAt, createdAt);
+    },
 
-    /** Emails that have not ended, from the maintained totals. */
-    waiting(): { waiting: number; delayed: number } {
+    /** Emails that have not ended, from the maintained totals; `waiting`: all but those scheduled. */
+    waiting(): { waiting: number; delayed: number; scheduled: number } {
       const rows = orm
         .select({ status: emailTotals.status, count: sql<number>`SUM(${emailTotals.count})` })
         .from(emailTotals)
-        .where(or(eq(emailTotals.status, "queued"), eq(emailTotals.status, "delivery_delayed")))
+        .where(inArray(emailTotals.status, ["scheduled", "queued", "delivery_delayed"]))
         .groupBy(emailTotals.status)
         .all();
       const total = (status: string) => rows.find((row) => row.status === status)?.count ?? 0;
-      return { waiting: total("queued") + total("delivery_delayed"), delayed: total("delivery_delayed") };
+      const [queued, delayed] = [total("queued"), total("delivery_delayed")];
+      return { waiting: queued + delayed, delayed, scheduled: total("scheduled") };
     },
-    /** When the oldest email in the queue was accepted; null: it is empty. */
-    oldestAt: (): number | null =>
-      orm.select({ at: emailQueue.createdAt }).from(emailQueue).orderBy(asc(emailQueue.id)).limit(1).get()?.at ?? null,
+    /** Since when the oldest email has waited that is not scheduled for later: accepted, or scheduled for; null: there is none. */
+    oldestAt: (now: number): number | null => orm.get<[at: number | null]>(selectOldest(now))[0],
 
     /** An email by its id, whoever sent it, and its row of the queue, if any. */
     find: (uid: string) =>
@@ -224,14 +260,21 @@ export function openEmailAdminStore({ orm }: Db) {
   };
 }
 
+function toLaneCount({ rows, ...row }: Omit<LaneCount, "depth"> & { rows: number }): LaneCount {
+  return { ...row, depth: rows - row.scheduled };
+}
+
 /**
  * Counts the queue by walking its covering index, in slices with turns of the event loop between, so that a million rows
  * stop nobody. Rows move meanwhile, so that the figures are those of about one moment.
  */
-export async function* countLanes(store: Pick<EmailAdminStore, "countSlice">): AsyncGenerator<LaneCount[]> {
+export async function* countLanes(
+  store: Pick<EmailAdminStore, "countSlice">,
+  { now }: { now: number },
+): AsyncGenerator<LaneCount[]> {
   let rows = SLICE_ROWS;
   for (let place: QueuePlace | null = { laneId: 0, nextAt: 0, id: 0 }; place !== null;) {
-    const slice: { lanes: LaneCount[]; end: QueuePlace | null } = store.countSlice(place, rows);
+    const slice: { lanes: LaneCount[]; end: QueuePlace | null } = store.countSlice(place, rows, now);
     await yieldToEventLoop();
     yield slice.lanes;
     place = slice.end;

@@ -67,6 +67,8 @@ interface Destination {
 interface EmailOverview {
   waiting: number;
   running: number;
+  /** For a time that has not come; no part of the rest. */
+  scheduled: number;
   destinations: Destination[];
   /** The destinations left out. */
   others: { destinations: number; waiting: number };
@@ -80,7 +82,7 @@ interface EmailTrace {
 }
 
 export interface EmailQueueAdmin extends QueueAdmin<EmailOverview, EmailTrace> {
-  depth(): QueueDepth & { running: number; delayed: number };
+  depth(): QueueDepth & { running: number; delayed: number; scheduled: number };
   /** The newest emails whose id begins so. */
   findByIdPrefix(prefix: string, limit: number): MessageCandidate[];
   /** The newest emails of every workspace to an address, in the form compared. */
@@ -93,14 +95,14 @@ export function createEmailQueueAdmin(deps: EmailAdminDeps): EmailQueueAdmin {
   return {
     overview: (limit) => overview(limit, { ...deps, store }),
     depth() {
-      const { waiting, delayed } = store.waiting();
+      const { waiting, delayed, scheduled } = store.waiting();
       const running = worker.runningCount;
-      const oldestAt = toIsoTimeOrNull(store.oldestAt());
-      return { waiting: Math.max(0, waiting - running), isMinimum: false, oldestAt, running, delayed };
+      const oldestAt = toIsoTimeOrNull(store.oldestAt(deps.clock.now()));
+      return { waiting: Math.max(0, waiting - running), isMinimum: false, oldestAt, running, delayed, scheduled };
     },
 
     lastId: store.lastId,
-    list: store.list,
+    list: (from, filter, rows) => store.list(deps.clock.now())(from, filter, rows),
     show: (ids) => store.waitingEmails(ids).map(showWaiting),
     find(uid) {
       const found = store.find(uid);
@@ -141,13 +143,14 @@ interface Counted {
   site: string | null;
   depth: number;
   held: number;
-  oldestId: number;
+  oldestId: number | null;
+  oldestSendAt: number | null;
   lanes: number[];
   workspaces: Set<number>;
 }
 
 async function overview(limit: number, deps: OverviewDeps): Promise<EmailOverview> {
-  const { counted, others } = await countByDestination(deps);
+  const { counted, others, scheduled } = await countByDestination(deps);
   const running = new Map<number, number>();
   for (const laneId of deps.store.runningLanes()) running.set(laneId, (running.get(laneId) ?? 0) + 1);
   const deepest = [...counted.values()].toSorted((a, b) => b.depth - a.depth);
@@ -158,6 +161,7 @@ async function overview(limit: number, deps: OverviewDeps): Promise<EmailOvervie
   return {
     waiting: Math.max(0, all - allRunning),
     running: allRunning,
+    scheduled,
     destinations,
     others: {
       destinations: rest.length + others.destinations,
@@ -166,11 +170,14 @@ async function overview(limit: number, deps: OverviewDeps): Promise<EmailOvervie
   };
 }
 
-async function countByDestination({ store, worker, isHeld }: OverviewDeps) {
+async function countByDestination({ store, worker, isHeld, clock }: OverviewDeps) {
   const counted = new Map<string, Counted>();
   const others = { destinations: 0, waiting: 0 };
-  for await (const slice of countLanes(store)) {
-    for (const { laneId, depth, oldestId } of slice) {
+  let allScheduled = 0;
+  for await (const slice of countLanes(store, { now: clock.now() })) {
+    for (const { laneId, depth, scheduled, oldestId, oldestSendAt } of slice) {
+      allScheduled += scheduled;
+      if (depth === 0) continue;
       const lane = store.lane(laneId);
       if (lane === null) continue;
       const site = worker.getSite(laneId);
@@ -181,20 +188,22 @@ async function countByDestination({ store, worker, isHeld }: OverviewDeps) {
         depth: 0,
         held: 0,
         oldestId,
+        oldestSendAt,
         lanes: [],
         workspaces: new Set(),
       };
       known.depth += depth;
       known.workspaces.add(lane.workspaceId);
       if (isHeld(lane.workspaceId)) known.held += depth;
-      known.oldestId = Math.min(known.oldestId, oldestId);
+      known.oldestId = earlier(known.oldestId, oldestId);
+      known.oldestSendAt = earlier(known.oldestSendAt, oldestSendAt);
       // A lane's rows are spread over the slices.
       if (known.lanes.length < MAX_LANES && !known.lanes.includes(laneId)) known.lanes.push(laneId);
       counted.set(key, known);
     }
     if (counted.size > MAX_DESTINATIONS) forgetShallow(counted, others);
   }
-  return { counted, others };
+  return { counted, others, scheduled: allScheduled };
 }
 
 /** Every recipient may have a domain of its own. */
@@ -208,7 +217,7 @@ function forgetShallow(counted: Map<string, Counted>, others: EmailOverview["oth
 }
 
 function showDestination(counted: Counted, runningByLane: Map<number, number>, deps: OverviewDeps): Destination {
-  const { to, site, depth, oldestId, lanes } = counted;
+  const { to, site, depth, lanes } = counted;
   const { store, queue, clock } = deps;
   const running = lanes.reduce((total, laneId) => total + (runningByLane.get(laneId) ?? 0), 0);
   const waiting = Math.max(0, depth - running);
@@ -225,7 +234,7 @@ function showDestination(counted: Counted, runningByLane: Map<number, number>, d
     waiting,
     running,
     held,
-    oldestAt: toIsoTimeOrNull(store.acceptedAt(oldestId)),
+    oldestAt: toIsoTimeOrNull(store.findOldestAt(counted)),
     nextAttemptAt: toIsoTimeOrNull(nextAt),
     state: destinationState({ waiting, running, held, nextAt, isBlocked }, deps),
     reason: isBlocked ? block.reason : (last?.reply ?? null),

@@ -1,13 +1,14 @@
-// Samples how much waits for each site, and since when. It counts on request. (Counters would give the depth for less, but
-// not the age of the oldest row.)
+// Samples how much waits for each site, and since when; emails scheduled for a time ahead are counted apart. It counts on
+// request. (Counters would give the depth for less, but not the age of the oldest row.)
 
 import type { Clock } from "../../../platform/clock.ts";
+import { earlier } from "../../../platform/queue/queue-admin.ts";
 import { countLanes, type EmailAdminStore } from "./admin-store.ts";
 
 export interface SiteDepth {
   site: string;
   depth: number;
-  /** When the oldest of it was accepted, Unix ms; null when that is not known. */
+  /** When the oldest of it was accepted, or was to be sent, Unix ms; null when that is not known. */
   oldestAt: number | null;
 }
 
@@ -27,11 +28,14 @@ const UNKNOWN = "unknown";
 
 interface Counted {
   depth: number;
-  oldestId: number;
+  oldestId: number | null;
+  oldestSendAt: number | null;
 }
 
+const NONE: Counted = { depth: 0, oldestId: null, oldestSendAt: null };
+
 export interface QueueDepthOptions {
-  store: Pick<EmailAdminStore, "countSlice" | "lane" | "acceptedAt">;
+  store: Pick<EmailAdminStore, "countSlice" | "lane" | "findOldestAt">;
   /** Where a lane leads; null: not known, then its recipient domain stands for it. */
   findSite: (laneId: number) => string | null;
   clock: Pick<Clock, "now">;
@@ -43,6 +47,7 @@ export class QueueDepthSampler {
   #takenAt: number | null = null;
   #freshMs = FRESH_MS;
   #sites: SiteDepth[] | null = null;
+  #scheduled: number | null = null;
   #isStopped = false;
 
   constructor(options: QueueDepthOptions) {
@@ -52,6 +57,11 @@ export class QueueDepthSampler {
   /** The last sample, deepest first, `other` at the end; null before the first time. */
   get sites(): SiteDepth[] | null {
     return this.#sites;
+  }
+
+  /** Emails scheduled for a time ahead; null before the first time. */
+  get scheduled(): number | null {
+    return this.#scheduled;
   }
 
   /** Takes a sample unless the last one is fresh; resolves when it is done. Rejects when the database cannot be read. */
@@ -75,28 +85,32 @@ export class QueueDepthSampler {
     const { store, findSite, clock } = this.#options;
     const startedAt = clock.now();
     const counted = new Map<string, Counted>();
-    for await (const slice of countLanes(store)) {
+    let allScheduled = 0;
+    for await (const slice of countLanes(store, { now: startedAt })) {
       if (this.#isStopped) return;
-      for (const { laneId, ...waiting } of slice) {
+      for (const { laneId, scheduled, ...waiting } of slice) {
+        allScheduled += scheduled;
+        if (waiting.depth === 0) continue;
         const site = findSite(laneId) ?? store.lane(laneId)?.destination;
         add(counted, site?.slice(0, MAX_NAME) ?? UNKNOWN, waiting);
       }
       if (counted.size > MAX_COUNTED) keepDeepest(counted, MAX_COUNTED / 2);
     }
     this.#sites = this.#shown(counted);
+    this.#scheduled = allScheduled;
     this.#takenAt = clock.now();
     this.#freshMs = Math.max(FRESH_MS, REST * (this.#takenAt - startedAt));
   }
 
   #shown(counted: Map<string, Counted>): SiteDepth[] {
     keepDeepest(counted, MAX_SITES);
-    const rest = counted.get(OTHER) ?? { depth: 0, oldestId: 0 };
+    const rest = counted.get(OTHER) ?? NONE;
     counted.delete(OTHER);
     const all = [...[...counted].toSorted(([, a], [, b]) => b.depth - a.depth), [OTHER, rest] as const];
-    return all.map(([site, { depth, oldestId }]) => ({
+    return all.map(([site, { depth, ...oldest }]) => ({
       site,
       depth,
-      oldestAt: depth === 0 ? null : this.#options.store.acceptedAt(oldestId),
+      oldestAt: this.#options.store.findOldestAt(oldest),
     }));
   }
 }
@@ -108,7 +122,8 @@ function add(counted: Map<string, Counted>, site: string, more: Counted): void {
     return;
   }
   known.depth += more.depth;
-  known.oldestId = Math.min(known.oldestId, more.oldestId);
+  known.oldestId = earlier(known.oldestId, more.oldestId);
+  known.oldestSendAt = earlier(known.oldestSendAt, more.oldestSendAt);
 }
 
 /** Joins all but the `limit` deepest to the rest. */

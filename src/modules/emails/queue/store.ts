@@ -5,9 +5,13 @@
 //
 // A row is delayed when an attempt has ended without taking it off: its attempts, less the running one, are above 0. The
 // begin of an attempt changes nothing of that, so that mail delivered at its first attempt, as most is, never counts as
-// delayed; nor does its release. A row comes to be delayed at the end of its first attempt.
+// delayed; nor does its release. A row comes to be delayed at the end of its first attempt. Until then one with a send_at is
+// scheduled, also when its time has come.
+//
+// No attempt at a row begins before its send_at: every statement that sets next_at keeps it from lying before that, and the
+// table checks it. A clock that was set on may bring the attempt early; set back, it brings no second one early.
 
-import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, lte, min, type SQL, sql } from "drizzle-orm";
 import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
@@ -23,14 +27,15 @@ const RETRY_PAUSE_MS = 60_000;
 
 type Row = typeof emailQueue.$inferSelect;
 
-/** They say whether a row is delayed, and whose it is. */
-const DELAYED_COLUMNS = {
+/** They say as what a row counts, and whose it is. */
+const COUNTED_COLUMNS = {
   workspaceId: emailQueue.workspaceId,
   domainId: emailQueue.domainId,
   attempts: emailQueue.attempts,
   inFlight: emailQueue.inFlight,
+  sendAt: emailQueue.sendAt,
 };
-type Delayed = Pick<Row, keyof typeof DELAYED_COLUMNS>;
+type Counted = Pick<Row, keyof typeof COUNTED_COLUMNS>;
 
 /** The queue's state of an email between its attempts. */
 export interface EmailState {
@@ -43,12 +48,16 @@ export interface EmailState {
 export type EmailJob = Job<EmailState>;
 
 /** An email to be queued; workspace, domain and time of acceptance as in its own row. */
-export type NewRow = Pick<Row, "id" | "laneId" | "workspaceId" | "domainId" | "createdAt" | "nextAt" | "expiresAt">;
+export type NewRow = Pick<Row, "id" | "laneId" | "workspaceId" | "domainId" | "createdAt" | "nextAt" | "expiresAt"> &
+  Partial<Pick<Row, "sendAt">>;
+
+/** The status that a waiting row counts as, unless it is simply queued; a running attempt changes nothing. */
+export type CountedState = "scheduled" | "delivery_delayed";
 
 /** Notified, inside the transaction. */
 interface QueueCounts {
-  /** There are so many more (1) or fewer (-1) delayed rows of a sending domain. */
-  delayed(owner: { workspaceId: number; domainId: number }, change: 1 | -1): void;
+  /** There is one such row of a sending domain more (1) or less (-1). */
+  changed(owner: { workspaceId: number; domainId: number }, state: CountedState, change: 1 | -1): void;
 }
 
 /** Whether the operator holds a workspace's queue; nothing of a deleted one is sent. */
@@ -58,7 +67,12 @@ export function isQueueHeld(workspaceId: number, workspaces: { byId(id: number):
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
-/** Prepares the statements of the queue; `counts` is notified of every row that comes to be delayed or ceases to be. */
+/** A time for the next attempt, or the row's send_at if that is later. */
+function notBeforeSendAt(at: SQL): SQL {
+  return sql`MAX(${at}, COALESCE(${emailQueue.sendAt}, 0))`;
+}
+
+/** Prepares the statements of the queue; `counts` is notified of every row that comes to be scheduled or delayed, or ceases to be. */
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm, changes } = db;
   const p = sql.placeholder;
@@ -70,7 +84,17 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     orm
       .insert(emailQueue)
       .values(
-        toPlaceholders(emailQueue, "id", "laneId", "workspaceId", "domainId", "createdAt", "nextAt", "expiresAt"),
+        toPlaceholders(
+          emailQueue,
+          "id",
+          "laneId",
+          "workspaceId",
+          "domainId",
+          "createdAt",
+          "nextAt",
+          "sendAt",
+          "expiresAt",
+        ),
       ),
   );
   const selectDue = prepare(
@@ -88,7 +112,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         attempts: sql`${emailQueue.attempts} + 1`,
         inFlight: true,
         startedAt: sql`${p("now")}`,
-        nextAt: sql`${p("nextAt")}`,
+        nextAt: notBeforeSendAt(sql`${p("nextAt")}`),
         dotAt: null,
       })
       .where(eq(emailQueue.id, p("id"))),
@@ -108,24 +132,29 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .where(isThisAttempt)
       .returning({ id: emailQueue.id }),
   );
-  const deleteRow = prepare(orm.delete(emailQueue).where(isThisAttempt).returning(DELAYED_COLUMNS));
+  const deleteRow = prepare(orm.delete(emailQueue).where(isThisAttempt).returning(COUNTED_COLUMNS));
   const updateDeferred = prepare(
     orm
       .update(emailQueue)
       .set({
-        nextAt: sql`${p("nextAt")}`,
+        nextAt: notBeforeSendAt(sql`${p("nextAt")}`),
         lastReply: sql`${p("lastReply")}`,
         badDomainAt: sql`${p("badDomainAt")}`,
         inFlight: false,
         dotAt: null,
       })
       .where(isRunning)
-      .returning(DELAYED_COLUMNS),
+      .returning(COUNTED_COLUMNS),
   );
   const updateGivenBack = prepare(
     orm
       .update(emailQueue)
-      .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
+      .set({
+        nextAt: notBeforeSendAt(sql`${p("dueAt")}`),
+        attempts: sql`${emailQueue.attempts} - 1`,
+        inFlight: false,
+        dotAt: null,
+      })
       .where(isRunning)
       .returning({ workspaceId: emailQueue.workspaceId }),
   );
@@ -133,31 +162,49 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     orm
       .delete(emailQueue)
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
-      .returning(DELAYED_COLUMNS),
+      .returning(COUNTED_COLUMNS),
   );
   const deleteAny = prepare(
     orm
       .delete(emailQueue)
       .where(eq(emailQueue.id, p("id")))
-      .returning(DELAYED_COLUMNS),
+      .returning(COUNTED_COLUMNS),
   );
   const updateDueNow = prepare(
     orm
       .update(emailQueue)
       // A row that is due already keeps its place among its lane's.
       .set({
-        nextAt: sql`MIN(${emailQueue.nextAt}, CASE WHEN ${emailQueue.attempts} > ${FREE_RETRIES}
-          THEN MAX(${p("now")}, ${emailQueue.startedAt} + ${RETRY_PAUSE_MS}) ELSE ${p("now")} END)`,
+        nextAt: notBeforeSendAt(sql`MIN(${emailQueue.nextAt}, CASE WHEN ${emailQueue.attempts} > ${FREE_RETRIES}
+          THEN MAX(${p("now")}, ${emailQueue.startedAt} + ${RETRY_PAUSE_MS}) ELSE ${p("now")} END)`),
       })
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false), gt(emailQueue.attempts, 0)))
       .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt }),
   );
-  const countRemoved = (row: Delayed | undefined): void => {
-    if (row !== undefined && row.attempts > (row.inFlight ? 1 : 0)) counts?.delayed(row, -1);
+  const updateSendAt = prepare(
+    orm
+      .update(emailQueue)
+      .set({ sendAt: sql`${p("sendAt")}`, nextAt: sql`${p("sendAt")}`, expiresAt: sql`${p("expiresAt")}` })
+      .where(
+        and(
+          eq(emailQueue.id, p("id")),
+          eq(emailQueue.inFlight, false),
+          eq(emailQueue.attempts, 0),
+          isNotNull(emailQueue.sendAt),
+        ),
+      )
+      .returning({ workspaceId: emailQueue.workspaceId, laneId: emailQueue.laneId, dueAt: emailQueue.nextAt }),
+  );
+  const countRemoved = (row: Counted | undefined): void => {
+    if (row === undefined) return;
+    if (row.attempts > (row.inFlight ? 1 : 0)) counts?.changed(row, "delivery_delayed", -1);
+    else if (row.sendAt !== null) counts?.changed(row, "scheduled", -1);
   };
   /** Its attempt ended without taking it off. */
-  const countDelayed = (row: Delayed | undefined): void => {
-    if (row?.attempts === 1) counts?.delayed(row, 1);
+  const countDelayed = (row: Counted | undefined): void => {
+    if (row?.attempts !== 1) return;
+    if (row.sendAt !== null) counts?.changed(row, "scheduled", -1);
+    counts?.changed(row, "delivery_delayed", 1);
   };
   const queue = {
     ...openLaneStore(orm),
@@ -218,7 +265,8 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     },
 
     freeInterrupted({ id, attempts }, nextAt) {
-      const freed = { inFlight: false, dotAt: null, ...(nextAt === null ? {} : { nextAt }) };
+      const next = nextAt === null ? {} : { nextAt: notBeforeSendAt(sql`${nextAt}`) };
+      const freed = { inFlight: false, dotAt: null, ...next };
       const isLost = and(eq(emailQueue.id, id), eq(emailQueue.attempts, attempts), eq(emailQueue.inFlight, true));
       const row = orm.update(emailQueue).set(freed).where(isLost).returning().get();
       countDelayed(row);
@@ -233,7 +281,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       orm
         .update(emailQueue)
         .set({
-          nextAt: sql`${now} + MAX(0, ${emailQueue.nextAt} - ${since})`,
+          nextAt: notBeforeSendAt(sql`${now} + MAX(0, ${emailQueue.nextAt} - ${since})`),
           startedAt: sql`MIN(${emailQueue.startedAt}, ${now})`,
           badDomainAt: sql`MIN(${emailQueue.badDomainAt}, ${now})`,
         })
@@ -246,8 +294,19 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   return {
     ...queue,
 
+    /** With a `sendAt`, the row is due then, and no earlier. */
     add(row: NewRow): void {
-      insertRow.run(row);
+      const { sendAt = null } = row;
+      insertRow.run({ ...row, sendAt });
+      if (sendAt !== null) counts?.changed(row, "scheduled", 1);
+    },
+
+    /** Gives a scheduled row another time; its lane and that time, or null when there is no such row, or its first attempt was begun. */
+    reschedule(id: number, times: { sendAt: number; expiresAt: number }): LaneHead | null {
+      const row = updateSendAt.get({ id, ...times });
+      if (row === undefined) return null;
+      changes.note(row.workspaceId, "emails", id);
+      return { laneId: row.laneId, dueAt: row.dueAt };
     },
 
     /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
@@ -289,7 +348,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         .limit(limit);
       const made = orm
         .update(emailQueue)
-        .set({ nextAt: now })
+        .set({ nextAt: notBeforeSendAt(sql`${now}`) })
         .where(inArray(emailQueue.id, batch))
         .returning({ laneId: emailQueue.laneId })
         .all();

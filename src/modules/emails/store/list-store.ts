@@ -3,14 +3,16 @@
 // from whichever end is nearer; then the rows of one page are read. How many there are is counted as
 // it changes (email_total); of an address the newest 10,000 are looked at and no others. Where no
 // index has the whole question (an address and a status), the emails of the shorter range are read
-// one by one.
+// one by one. A tag is looked for as an address is; a group is at most 50 emails.
 
 import { and, asc, count, desc, eq, type SQL, sql, type SQLWrapper } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import type { EmailStatus } from "../api/schema.ts";
+import { groupUid } from "./group-store.ts";
 
 /** Emails of an address that are looked at, the newest, and the most that are read one by one for its sake. */
 export const MAX_LOOKED_AT = 10_000;
@@ -28,6 +30,9 @@ export interface EmailFilter {
   status: EmailStatus | null;
   to: string | null;
   from: string | null;
+  tag: string | null;
+  /** The public id of its first email. */
+  group: string | null;
 }
 
 interface Window {
@@ -52,6 +57,7 @@ interface Found {
 const p = sql.placeholder;
 const ofWorkspace = eq(emails.workspaceId, p("workspaceId"));
 const ofDomain = eq(emails.domainId, p("domainId"));
+const ofGroup = sql`${emails.groupId} = (SELECT head.id FROM ${emails} AS head WHERE head.uid = ${p("group")})`;
 
 /** Prepares the statements of the list. */
 export function openEmailLists(orm: Db["orm"]) {
@@ -62,8 +68,8 @@ export function openEmailLists(orm: Db["orm"]) {
   return {
     /** A page of those of a scope's emails that the filter lets through, newest first. */
     list(scope: EmailScope, filter: EmailFilter, window: Window): EmailPage {
-      const isByAddress = filter.to !== null || filter.from !== null;
-      const { ids, ...counted } = isByAddress
+      const isByMember = [filter.to, filter.from, filter.tag, filter.group].some((asked) => asked !== null);
+      const { ids, ...counted } = isByMember
         ? findByAddress(scope, filter, window)
         : findByStatus(scope, filter.status, window);
       return { ...counted, emails: ids.map((id) => listed.get({ id })).filter((email) => email !== undefined) };
@@ -77,7 +83,11 @@ function openListed(orm: Db["orm"]) {
   const email = { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status };
   return prepare(
     orm
-      .select({ email, queue: { attempts: emailQueue.attempts, inFlight: emailQueue.inFlight } })
+      .select({
+        email,
+        queue: { attempts: emailQueue.attempts, inFlight: emailQueue.inFlight, sendAt: emailQueue.sendAt },
+        groupUid,
+      })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
       .where(eq(emails.id, p("id"))),
@@ -103,7 +113,11 @@ function openTotals(orm: Db["orm"]): CountTotal {
   const countRunning = (where: SQL | undefined) =>
     prepare(
       orm
-        .select({ all: count(), delayed: sql<number>`COALESCE(SUM(${emailQueue.attempts} > 1), 0)` })
+        .select({
+          all: count(),
+          delayed: sql<number>`COALESCE(SUM(${emailQueue.attempts} > 1), 0)`,
+          scheduled: sql<number>`COALESCE(SUM(${emailQueue.attempts} = 1 AND ${emailQueue.sendAt} IS NOT NULL), 0)`,
+        })
         .from(emailQueue)
         .where(where),
     );
@@ -119,12 +133,16 @@ function openTotals(orm: Db["orm"]): CountTotal {
     const extent = getExtent(scope);
     const counted = () => sums[extent].get({ ...scope, status })?.total ?? 0;
     // While an attempt runs an email stays counted as what it was before: these few are told apart here.
-    const inFlight = () => sending[extent].get({ ...scope }) ?? { all: 0, delayed: 0 };
+    const inFlight = () => sending[extent].get({ ...scope }) ?? { all: 0, delayed: 0, scheduled: 0 };
     switch (status) {
       case "sending":
         return inFlight().all;
-      case "queued":
-        return counted() - inFlight().all + inFlight().delayed;
+      case "queued": {
+        const { all, delayed, scheduled } = inFlight();
+        return counted() - all + delayed + scheduled;
+      }
+      case "scheduled":
+        return counted() - inFlight().scheduled;
       case "delivery_delayed":
         return counted() - inFlight().delayed;
       default:
@@ -166,17 +184,23 @@ function openStatuses(orm: Db["orm"], countTotal: CountTotal) {
   };
 }
 
-/** The list of an address: counted as it is asked for. */
+/** The list of an address, tag or group: counted as it is asked for. */
 function openAddresses(orm: Db["orm"], countTotal: CountTotal) {
   const readDomain = openReading(orm, ofDomain);
-  const ranges = { to: openAddress(orm, emails.recipientAddress), from: openAddress(orm, emails.senderAddress) };
+  const readGroup = openReading(orm, and(ofWorkspace, ofGroup), [desc(emails.id)]);
+  const ranges = {
+    to: openAddress(orm, emails.recipientAddress),
+    from: openAddress(orm, emails.senderAddress),
+    tag: openAddress(orm, emails.tag),
+  };
 
   return (scope: EmailScope, filter: EmailFilter, window: Window): Found => {
-    const { status, to, from } = filter;
-    const asked = [
-      ...(to === null ? [] : [{ range: ranges.to, values: { ...scope, ...filter, address: to } }]),
-      ...(from === null ? [] : [{ range: ranges.from, values: { ...scope, ...filter, address: from } }]),
-    ];
+    const { status, group } = filter;
+    const given = { ...scope, ...filter };
+    if (group !== null) return pageOf(readGroup(given, { limit: MAX_LOOKED_AT, offset: 0 }), false, window);
+    const asked = (["to", "from", "tag"] as const).flatMap((name) =>
+      filter[name] === null ? [] : [{ range: ranges[name], values: { ...given, address: filter[name] } }],
+    );
     const [only, second] = asked;
     if (only !== undefined && second === undefined && status === null && scope.domainId === null) {
       const { total, isMinimum } = only.range.reach(only.values);
@@ -190,14 +214,16 @@ function openAddresses(orm: Db["orm"], countTotal: CountTotal) {
     });
     const inDomain = scope.domainId === null ? Infinity : countTotal(scope, null);
     if (inDomain <= MAX_LOOKED_AT) {
-      const read = () => readDomain({ ...scope, ...filter }, { limit: MAX_LOOKED_AT, offset: 0 });
+      const read = () => readDomain(given, { limit: MAX_LOOKED_AT, offset: 0 });
       ways.push({ total: inDomain, isMinimum: false, read });
     }
     const [shortest] = ways.toSorted((a, b) => Number(a.isMinimum) - Number(b.isMinimum) || a.total - b.total);
-    const ids = shortest?.read() ?? [];
-    const page = ids.slice(window.offset, window.offset + window.limit);
-    return { ids: page, total: ids.length, isMinimum: shortest?.isMinimum ?? false };
+    return pageOf(shortest?.read() ?? [], shortest?.isMinimum ?? false, window);
   };
+}
+
+function pageOf(ids: number[], isMinimum: boolean, { limit, offset }: Window): Found {
+  return { ids: ids.slice(offset, offset + limit), total: ids.length, isMinimum };
 }
 
 function getExtent(scope: EmailScope): "whole" | "ofDomain" {
@@ -238,12 +264,13 @@ function openRange(orm: Db["orm"], table: typeof emails | typeof emailQueue, whe
 }
 
 /** Ids of a range whose emails pass a filter, newest first; every email is read until the window is full. */
-function openReading(orm: Db["orm"], where: SQL | undefined) {
+function openReading(orm: Db["orm"], where: SQL | undefined, order = [desc(emails.createdAt), desc(emails.id)]) {
   const status = sql`CASE WHEN ${emails.status} <> 'queued' THEN ${emails.status} ELSE COALESCE(${stateInQueue}, 'queued') END`;
   const passes = and(
     isOrAny(emails.domainId, "domainId"),
     isOrAny(emails.recipientAddress, "to"),
     isOrAny(emails.senderAddress, "from"),
+    isOrAny(emails.tag, "tag"),
     isOrAny(status, "status"),
   );
   const select = prepare(
@@ -251,7 +278,7 @@ function openReading(orm: Db["orm"], where: SQL | undefined) {
       .select({ id: emails.id })
       .from(emails)
       .where(and(where, passes))
-      .orderBy(desc(emails.createdAt), desc(emails.id))
+      .orderBy(...order)
       .limit(p("limit"))
       .offset(p("offset")),
   );
@@ -259,7 +286,7 @@ function openReading(orm: Db["orm"], where: SQL | undefined) {
 }
 
 /** The range of an address, and how far down it is looked at. */
-function openAddress(orm: Db["orm"], column: typeof emails.recipientAddress | typeof emails.senderAddress) {
+function openAddress(orm: Db["orm"], column: SQLiteColumn) {
   const ofAddress = and(eq(emails.workspaceId, p("workspaceId")), eq(column, p("address")));
   const isNewer = sql`(${emails.createdAt}, ${emails.id}) > (${p("createdAt")}, ${p("id")})`;
   const selectEnd = prepare(

@@ -3,10 +3,20 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import { isOlder, newestFirst } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
-import { attempts, emailBodies, emailQueue, emailReports, emails } from "../../../platform/db/schema/schema.ts";
+import {
+  attempts,
+  emailAttachments,
+  emailBodies,
+  emailExtras,
+  emailQueue,
+  emailReports,
+  emails,
+} from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
+import { comparableAddress, parseAddress, requireMailbox } from "../../../protocols/mime/address.ts";
 import { ERASED, ERASED_RECIPIENT } from "../../recipients/erased.ts";
+import type { StoredRecipient } from "../content/pack-extra.ts";
 
 export type EmailRecipientStore = ReturnType<typeof openEmailRecipientStore>;
 
@@ -15,7 +25,14 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
   const p = sql.placeholder;
   const selectBatch = prepare(
     orm
-      .select({ id: emails.id, uid: emails.uid, status: emails.status, isRunning: emailQueue.inFlight })
+      .select({
+        id: emails.id,
+        uid: emails.uid,
+        recipient: emails.recipient,
+        status: emails.status,
+        createdAt: emails.createdAt,
+        isRunning: emailQueue.inFlight,
+      })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
       .where(and(eq(emails.workspaceId, p("workspaceId")), eq(emails.recipientAddress, p("address"))))
@@ -28,6 +45,14 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
       .where(eq(emailBodies.emailId, p("id")))
       .returning({ bytes: sql<number>`LENGTH(${emailBodies.content})` }),
   );
+  const deleteExtra = prepare(orm.delete(emailExtras).where(eq(emailExtras.emailId, p("id"))));
+  const deleteAttachments = prepare(orm.delete(emailAttachments).where(eq(emailAttachments.emailId, p("id"))));
+  const eraseFromGroup = openGroupErasure({ orm });
+  const deleteContent = (id: number, workspaceId: number) => {
+    for (const { bytes } of deleteBody.all({ id })) removed(workspaceId, bytes);
+    deleteExtra.run({ id });
+    deleteAttachments.run({ id });
+  };
   /** Null stays null. */
   const ifAny = (column: typeof attempts.reply | typeof emailQueue.lastReply | typeof emails.failedReason) =>
     sql`CASE WHEN ${column} IS NOT NULL THEN ${ERASED} END`;
@@ -49,6 +74,7 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
       .set({
         recipient: ERASED_RECIPIENT.email,
         recipientAddress: ERASED_RECIPIENT.email,
+        recipientName: null,
         subject: ERASED,
         failedReason: ifAny(emails.failedReason),
         isErased: true,
@@ -73,8 +99,54 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
 
     /** Inside a transaction. A running attempt writes no words at its end (store.ts). */
     erase({ id, workspaceId }: { id: number; workspaceId: number }): void {
-      for (const { bytes } of deleteBody.all({ id })) removed(workspaceId, bytes);
+      const { groupId = null, recipientAddress = "" } = eraseFromGroup.find(id) ?? {};
       for (const statement of byEmail) statement.run({ id });
+      if (groupId === null) deleteContent(id, workspaceId);
+      else if (eraseFromGroup.isErased(groupId)) deleteContent(groupId, workspaceId);
+      else eraseFromGroup.removeAddress(groupId, recipientAddress);
+    },
+  };
+}
+
+/** A group's content belongs to all its recipients: it stays while one of them does, without the others' addresses. */
+function openGroupErasure({ orm }: Pick<Db, "orm">) {
+  const p = sql.placeholder;
+  const select = prepare(
+    orm
+      .select({ groupId: emails.groupId, recipientAddress: emails.recipientAddress })
+      .from(emails)
+      .where(eq(emails.id, p("id"))),
+  );
+  const selectLeft = prepare(
+    orm
+      .select({ id: emails.id })
+      .from(emails)
+      .where(and(eq(emails.groupId, p("groupId")), eq(emails.isErased, false)))
+      .limit(1),
+  );
+  const selectRecipients = prepare(
+    orm
+      .select({ recipients: emailExtras.recipients })
+      .from(emailExtras)
+      .where(eq(emailExtras.emailId, p("groupId"))),
+  );
+  const updateRecipients = prepare(
+    orm
+      .update(emailExtras)
+      .set({ recipients: sql`${p("recipients")}` })
+      .where(eq(emailExtras.emailId, p("groupId"))),
+  );
+  return {
+    find: (id: number) => select.get({ id }),
+    isErased: (groupId: number): boolean => selectLeft.get({ groupId }) === undefined,
+    /** `address` in the form compared. */
+    removeAddress(groupId: number, address: string): void {
+      const stored = selectRecipients.get({ groupId })?.recipients ?? null;
+      if (stored === null) return;
+      const left = (JSON.parse(stored) as StoredRecipient[]).filter(
+        ([, each]) => comparableAddress(requireMailbox(parseAddress(each))) !== address,
+      );
+      updateRecipients.run({ groupId, recipients: JSON.stringify(left) });
     },
   };
 }

@@ -1,29 +1,32 @@
-// The emails, their attempts and totals: how they are written, and read but for the list (list-store.ts).
+// The emails, their attempts and totals: how they are written, and read one by one.
 
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, ne, notInArray, type SQL, sql } from "drizzle-orm";
+import { and, count, desc, eq, isNotNull, type SQL, sql } from "drizzle-orm";
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import {
   attempts,
-  domains,
   emailBodies,
+  emailExtras,
   emailQueue,
   emails,
   emailTotals,
-  SYSTEM_WORKSPACE_ID,
 } from "../../../platform/db/schema/schema.ts";
 import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
 import { ERASED, eraseWords } from "../../recipients/erased.ts";
 import type { StoredBody } from "../content/body.ts";
+import type { EmailExtra } from "../content/pack-extra.ts";
+import type { CountedState } from "../queue/store.ts";
+import { contentId, groupUid, openEmailGroups } from "./group-store.ts";
 import { type EmailScope, openEmailLists } from "./list-store.ts";
+import { type DomainOfWorkspace, openWaitingEmails } from "./waiting-store.ts";
 
 export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
-/** The statuses of the totals: an email that is queued counts as delayed while its queue row does (modules/emails/queue/store.ts). */
+/** The statuses of the totals: an email that is queued counts as scheduled or delayed while its queue row does (modules/emails/queue/store.ts). */
 type CountedStatus = typeof emailTotals.$inferSelect.status;
 
 /** An email without its body, and its queue row while it is not final. */
@@ -32,15 +35,28 @@ export interface EmailState {
   queue: QueueRow | null;
 }
 
-/** A domain by its key inside; it may be gone. */
-export interface DomainOfWorkspace {
-  workspaceId: number;
-  domainId: number;
+/** The same with what it shares with its group. */
+export interface EmailDetails extends EmailState {
+  /** The first one's public id; null: it is alone. */
+  groupUid: string | null;
+  /** Null: there is none. */
+  extra: typeof emailExtras.$inferSelect | null;
 }
 
 type EndColumn = "status" | "endedAt" | "sentAt" | "deliveredAt" | "failedReason" | "bounce" | "attempts" | "isErased";
 /** `senderAddress` and `recipientAddress` are in the form compared. */
-export type NewEmail = Omit<EmailRow, EndColumn | "id" | "possibleDuplicate"> & { body: StoredBody };
+export type NewEmail = Omit<EmailRow, EndColumn | "id" | "possibleDuplicate" | RareColumn> &
+  Partial<Pick<EmailRow, RareColumn>> & {
+    /** Null: it is the first one's of its group. */
+    body: StoredBody | null;
+    extra?: EmailExtra | null;
+    /** Others of the same request follow. */
+    startsGroup?: boolean;
+  };
+/** Most emails have none of them. */
+type RareColumn = "recipientName" | "kind" | "groupId" | "tag" | "sendAt";
+
+const USUAL: Pick<EmailRow, RareColumn> = { recipientName: null, kind: "to", groupId: null, tag: null, sendAt: null };
 
 /** How an email ended. Times in Unix ms. */
 export interface EmailEnd {
@@ -67,10 +83,18 @@ export type EmailStore = ReturnType<typeof openEmailStore>;
 
 /** Prepares the statements of the emails. */
 export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
-  return { ...openWrites(db, counts), ...openReads(db.orm), ...openEmailLists(db.orm) };
+  const groups = openEmailGroups(db.orm);
+  return {
+    ...openWrites(db, groups, counts),
+    ...openReads(db.orm, groups),
+    ...openWaitingEmails(db.orm),
+    ...openEmailLists(db.orm),
+  };
 }
 
-function openWrites({ orm, listeners, changes }: Db, counts: EmailCounts | null) {
+type EmailGroups = ReturnType<typeof openEmailGroups>;
+
+function openWrites({ orm, listeners, changes }: Db, groups: EmailGroups, counts: EmailCounts | null) {
   const p = sql.placeholder;
   const insertRow = prepare(
     orm.insert(emails).values({
@@ -82,10 +106,15 @@ function openWrites({ orm, listeners, changes }: Db, counts: EmailCounts | null)
       senderDomain: p("senderDomain"),
       recipient: p("recipient"),
       recipientAddress: p("recipientAddress"),
+      recipientName: p("recipientName"),
+      kind: p("kind"),
+      groupId: p("groupId"),
       subject: p("subject"),
       replyTo: p("replyTo"),
       returnPath: p("returnPath"),
+      tag: p("tag"),
       createdAt: p("createdAt"),
+      sendAt: p("sendAt"),
       status: "queued",
     }),
   );
@@ -134,8 +163,10 @@ function openWrites({ orm, listeners, changes }: Db, counts: EmailCounts | null)
   return {
     /** Writes an accepted email and its body; its integer id. */
     insert(email: NewEmail): number {
-      const id = Number(insertRow.run(email).lastInsertRowid);
-      insertBody.run({ emailId: id, ...email.body });
+      const id = Number(insertRow.run({ ...USUAL, ...email }).lastInsertRowid);
+      if (email.body !== null) insertBody.run({ emailId: id, ...email.body });
+      if (email.extra) groups.insertExtra(id, email.extra);
+      if (email.startsGroup === true) groups.startGroup(id);
       changes.note(email.workspaceId, "emails", id);
       return id;
     },
@@ -144,9 +175,9 @@ function openWrites({ orm, listeners, changes }: Db, counts: EmailCounts | null)
       totals.add(row, amount);
       if (counts !== null && row.status === "queued" && amount > 0) afterCommit.run(() => counts.accepted(amount));
     },
-    /** The queue has one delayed email more (1) or less (-1); counted as queued are the others. */
-    countDelayed({ workspaceId, domainId }: { workspaceId: number; domainId: number }, change: 1 | -1): void {
-      totals.add({ workspaceId, domainId, status: "delivery_delayed" }, change);
+    /** The queue has one email more (1) or less (-1) of this state; counted as queued are the others. */
+    countState({ workspaceId, domainId }: DomainOfWorkspace, status: CountedState, change: 1 | -1): void {
+      totals.add({ workspaceId, domainId, status }, change);
       totals.add({ workspaceId, domainId, status: "queued" }, -change);
     },
     /** Only for endEmail (modules/emails/events.ts), which records the event too. Whose email it is. */
@@ -163,6 +194,10 @@ function openWrites({ orm, listeners, changes }: Db, counts: EmailCounts | null)
     /** The first attempt that reached the recipient's server. */
     setSentAt(id: number, sentAt: number): void {
       updateSentAt.run({ id, sentAt });
+    },
+    /** The time of a scheduled email was changed, in its queue row too. */
+    setSendAt(id: number, sendAt: number): void {
+      orm.update(emails).set({ sendAt }).where(eq(emails.id, id)).run();
     },
     /** The message arrived after its state had been decided elsewhere. */
     setDeliveredAt(id: number, deliveredAt: number): void {
@@ -193,24 +228,37 @@ function openErasedCheck(orm: Db["orm"]): (id: number) => boolean {
   return (id) => select.get({ id })?.isErased ?? false;
 }
 
-/** Reads emails one by one, or those that wait. */
-function openReads(orm: Db["orm"]) {
+/** Reads emails one by one. */
+function openReads(orm: Db["orm"], { listFiles, listMembers, listGroup }: EmailGroups) {
   const p = sql.placeholder;
   const isOwn = matches(emails, "uid", "workspaceId");
+  // The content of an email whose recipient was erased may still be that of others.
+  const ofContent = (key: typeof emailBodies.emailId | typeof emailExtras.emailId) =>
+    and(eq(key, contentId), eq(emails.isErased, false));
   const selectForDelivery = prepare(
     orm
-      .select({ email: emails, body: emailBodies })
+      .select({ email: emails, body: emailBodies, extra: emailExtras, groupUid })
       .from(emails)
-      .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+      .leftJoin(emailBodies, ofContent(emailBodies.emailId))
+      .leftJoin(emailExtras, ofContent(emailExtras.emailId))
       .where(eq(emails.id, p("id"))),
   );
   const selectRecord = prepare(
     orm
-      .select({ email: emails, body: emailBodies, queue: emailQueue })
+      .select({ email: emails, body: emailBodies, queue: emailQueue, extra: emailExtras, groupUid })
       .from(emails)
-      .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+      .leftJoin(emailBodies, ofContent(emailBodies.emailId))
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .leftJoin(emailExtras, ofContent(emailExtras.emailId))
       .where(isOwn),
+  );
+  const selectDetails = prepare(
+    orm
+      .select({ email: emails, queue: emailQueue, extra: emailExtras, groupUid })
+      .from(emails)
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .leftJoin(emailExtras, ofContent(emailExtras.emailId))
+      .where(eq(emails.id, p("id"))),
   );
   const selectState = (where: SQL | undefined) =>
     prepare(
@@ -221,7 +269,6 @@ function openReads(orm: Db["orm"]) {
         .where(where),
     );
   const selectOwnState = selectState(isOwn);
-  const selectStateById = selectState(eq(emails.id, p("id")));
   const selectStateByUid = selectState(eq(emails.uid, p("uid")));
   const selectReturnPath = prepare(
     orm
@@ -229,6 +276,7 @@ function openReads(orm: Db["orm"]) {
         recipientAddress: emails.recipientAddress,
         returnPath: emails.returnPath,
         isErased: emails.isErased,
+        sendAt: emails.sendAt,
       })
       .from(emails)
       .where(eq(emails.uid, p("uid"))),
@@ -239,7 +287,7 @@ function openReads(orm: Db["orm"]) {
     findReturnPath: (uid: string) => selectReturnPath.get({ uid }),
 
     /** An email without its body, whoever's it is; undefined when it is gone. */
-    findStateById: (id: number): EmailState | undefined => selectStateById.get({ id }),
+    findStateById: (id: number): EmailDetails | undefined => selectDetails.get({ id }),
     findStateByUid: (uid: string): EmailState | undefined => selectStateByUid.get({ uid }),
     /** Its recipient was erased: nothing that repeats the address may be written any more. */
     isErased: openErasedCheck(orm),
@@ -247,85 +295,25 @@ function openReads(orm: Db["orm"]) {
     /** All that composing a message needs; undefined when the email is gone. */
     findForDelivery: (id: number) => selectForDelivery.get({ id }),
 
-    /** One email of a scope, with its body and its queue row while it has one. */
+    /** One email of a scope, with its body and its queue row while it has one, and all of its group. */
     findRecord(scope: EmailScope, uid: string) {
       const found = selectRecord.get({ uid, workspaceId: scope.workspaceId });
-      return found !== undefined && isInScope(scope, found.email) ? found : undefined;
+      if (found === undefined || !isInScope(scope, found.email)) return undefined;
+      const { groupId } = found.email;
+      const hasFiles = (found.extra?.attachmentBytes ?? null) !== null;
+      return {
+        ...found,
+        group: groupId === null ? null : listMembers(groupId),
+        attachments: hasFiles ? listFiles(groupId ?? found.email.id) : [],
+      };
     },
+
+    listGroup,
 
     /** The same without its body. */
     findState(scope: EmailScope, uid: string): EmailState | undefined {
       const found = selectOwnState.get({ uid, workspaceId: scope.workspaceId });
       return found !== undefined && isInScope(scope, found.email) ? found : undefined;
-    },
-
-    /** Emails of a workspace that have come to no end yet, from the maintained totals. */
-    countWaiting: (workspaceId: number): number =>
-      orm
-        .select({ count: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
-        .from(emailTotals)
-        .where(
-          and(eq(emailTotals.workspaceId, workspaceId), inArray(emailTotals.status, ["queued", "delivery_delayed"])),
-        )
-        .get()?.count ?? 0,
-
-    /** Those of them that wait for another attempt, or are in one. */
-    countWaitingAgain: (workspaceId: number): number =>
-      orm
-        .select({ count: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
-        .from(emailTotals)
-        .where(and(eq(emailTotals.workspaceId, workspaceId), eq(emailTotals.status, "delivery_delayed")))
-        .get()?.count ?? 0,
-
-    /** A workspace's emails that wait so, the oldest first: the first to expire too, unless their lifetime was changed. */
-    listOldestWaiting: (workspaceId: number, state: "queued" | "delivery_delayed", limit: number) =>
-      orm
-        .select({
-          id: emails.id,
-          uid: emails.uid,
-          recipient: emails.recipient,
-          createdAt: emails.createdAt,
-          expiresAt: emailQueue.expiresAt,
-          lastReply: emailQueue.lastReply,
-        })
-        .from(emailQueue)
-        .innerJoin(emails, eq(emails.id, emailQueue.id))
-        .where(and(eq(emailQueue.workspaceId, workspaceId), eq(emailQueue.state, state)))
-        .orderBy(asc(emailQueue.createdAt), asc(emailQueue.id))
-        .limit(limit)
-        .all(),
-
-    /** A batch of the emails from a domain that wait in the queue and are not being sent. */
-    listWaitingOfDomain({ workspaceId, domainId }: DomainOfWorkspace, limit: number) {
-      return orm
-        .select({ id: emailQueue.id, senderDomain: emails.senderDomain })
-        .from(emailQueue)
-        .innerJoin(emails, eq(emails.id, emailQueue.id))
-        .where(
-          and(
-            eq(emailQueue.workspaceId, workspaceId),
-            inArray(emailQueue.state, ["queued", "delivery_delayed"]),
-            eq(emailQueue.domainId, domainId),
-          ),
-        )
-        .limit(limit)
-        .all();
-    },
-
-    /** Domains that are gone while emails from them are not final, from the maintained totals. */
-    listDeletedDomainsWithMail(): DomainOfWorkspace[] {
-      return orm
-        .selectDistinct({ workspaceId: emailTotals.workspaceId, domainId: emailTotals.domainId })
-        .from(emailTotals)
-        .where(
-          and(
-            inArray(emailTotals.status, ["queued", "delivery_delayed"]),
-            gt(emailTotals.count, 0),
-            ne(emailTotals.workspaceId, SYSTEM_WORKSPACE_ID),
-            notInArray(emailTotals.domainId, orm.select({ id: domains.id }).from(domains)),
-          ),
-        )
-        .all();
     },
 
     /** How often a server took the email whole and its answer was lost; a crash of ours names no host and does not count. */

@@ -1,11 +1,12 @@
 /**
- * Finds the destination of an inbound recipient: signed return paths of emails sent from here, the address for
- * complaints, and the two mailboxes that every mail host has. Every other address is unknown, however it is written:
+ * Finds the destination of an inbound recipient: signed return paths of emails sent from here, the addresses that
+ * unsubscribe, the one for complaints, and the two mailboxes that every mail host has. Every other address is unknown, however it is written:
  * local parts are compared as a whole, so that no percent sign, exclamation mark or quotation leads on. Pure; the email
  * of a return path is looked up by a function that is passed in.
  */
 import { domainToASCII } from "node:url";
-import { isGenuine, isLocalPart, readReturnPath } from "../../../protocols/dsn/return-path.ts";
+import { isLocalPart, isReturnPathOver, readReturnPath } from "../../../protocols/dsn/return-path.ts";
+import { isGenuine } from "../../../protocols/dsn/signed-token.ts";
 import type { Destination } from "../inbound-message.ts";
 
 /** Why an address is no recipient. The client gets the same reply for all. */
@@ -26,12 +27,16 @@ export interface SentEmail {
   returnPath: string;
   /** Its recipient was erased, and `recipientAddress` is nobody's. */
   isErased: boolean;
+  /** Null: it was sent at once. */
+  sendAt: number | null;
 }
 
 export interface RouteDeps {
   hostname: string;
   bounceHost: string;
   returnPathKey: Uint8Array;
+  /** The email that a local part unsubscribes from; null: it was not made here for that. */
+  readUnsubscribe: (localPart: string) => string | null;
   /** By the id; undefined when there is no such email. May throw, and so does `route` then. */
   find: (emailUid: string) => SentEmail | undefined;
 }
@@ -52,18 +57,21 @@ export function route(address: string, deps: RouteDeps, now: number): Destinatio
   const isOwn = host === deps.hostname || host === deps.bounceHost;
   if (!isOwn) return "foreign";
   if (local === COMPLAINTS && host === deps.bounceHost) return { kind: "complaint" };
+  const unsubscribed = host === deps.bounceHost ? deps.readUnsubscribe(local) : null;
+  if (unsubscribed !== null)
+    return deps.find(unsubscribed) === undefined ? "unknown" : { kind: "unsubscribe", emailUid: unsubscribed };
   const mailbox = MAILBOXES.find((name) => name === local);
   return mailbox === undefined ? "unknown" : { kind: "person", mailbox };
 }
 
 function routeToken(
-  token: { id: string; mac: Uint8Array; expiresAt: number },
+  token: { id: string; mac: Uint8Array },
   { local, host, now }: { local: string; host: string; now: number },
   { find, returnPathKey, bounceHost }: RouteDeps,
 ): Destination | RecipientRefusal {
-  if (now >= token.expiresAt) return "expired";
   const email = find(token.id);
   if (email === undefined) return "unknown";
+  if (isReturnPathOver({ ...email, id: token.id }, now)) return "expired";
   const isOurs = email.isErased
     ? isLocalPart(local, email.returnPath)
     : isGenuine(token, email.recipientAddress, returnPathKey);

@@ -12,6 +12,7 @@ import { uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
+import type { MayReadContent } from "../../workspaces/read-content.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
 import type { NumberingPlan } from "../encoding/phone-number.ts";
@@ -30,6 +31,7 @@ import { showInbound, showMessage } from "./serialize.ts";
 import { showSmsTimeline } from "./timeline.ts";
 
 const TAG = "SMS";
+const HIDDEN = "For viewers and operators `body` is null unless the workspace lets them see what messages say.";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
 /** Cursors of the two lists are not good for each other. */
 const INBOUND_LIST = "sms inbound";
@@ -40,6 +42,7 @@ const COMMON_CODING: Coding = { segmentation: "udh8", shiftTables: "off", defaul
 export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;
   numbering: NumberingPlan;
+  mayReadContent: MayReadContent;
 }
 
 export function smsRoutes(deps: SmsDeps) {
@@ -89,14 +92,15 @@ export function smsRoutes(deps: SmsDeps) {
     )
     .get(
       "",
-      ({ request, query }) => {
+      async ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
+        const isRead = await deps.mayReadContent(request);
         const { status = null, to = null } = query;
         return deps.pages.list(
           query,
           MESSAGE_LIST,
           (before, limit) => deps.sms.messages.list(workspaceId, { status, to }, before, limit),
-          showMessage,
+          (row) => showMessage(row, isRead),
         );
       },
       {
@@ -105,21 +109,22 @@ export function smsRoutes(deps: SmsDeps) {
           id: "listSms",
           tag: TAG,
           summary: "List SMS, newest first",
-          description: "All SMS that the workspace has sent, with their status.",
-          responses: answers(200, Type.Array(SmsRecord), [401, 403, 422], CursorMeta),
+          description: `All SMS that the workspace has sent, with their status. ${HIDDEN}`,
+          responses: answers(200, Type.Array(SmsRecord), [401, 403, 422, 503], CursorMeta),
         }),
       },
     )
     .get(
       "/inbound",
-      ({ request, query }) => {
+      async ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
+        const isRead = await deps.mayReadContent(request);
         return deps.pages.list(
           query,
           INBOUND_LIST,
           (before, limit) =>
             deps.sms.inbound.list(workspaceId, before, limit).map((row) => ({ ...row, createdAt: row.receivedAt })),
-          showInbound,
+          (row) => showInbound(row, isRead),
         );
       },
       {
@@ -128,18 +133,18 @@ export function smsRoutes(deps: SmsDeps) {
           id: "listInboundSms",
           tag: TAG,
           summary: "List received SMS, newest first",
-          description: "SMS from subscribers to a number of the workspace. Other sender ids cannot receive replies.",
-          responses: answers(200, Type.Array(InboundSms), [401, 403, 422], CursorMeta),
+          description: `SMS from subscribers to a number of the workspace. Other sender ids cannot receive replies. ${HIDDEN}`,
+          responses: answers(200, Type.Array(InboundSms), [401, 403, 422, 503], CursorMeta),
         }),
       },
     )
     .get(
       "/:id",
-      ({ request, params }) => {
+      async ({ request, params }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const found = deps.sms.messages.byUid(workspaceId, params.id.toLowerCase());
         if (found === undefined) throw noSuchSms();
-        return { data: showMessage(found) };
+        return { data: showMessage(found, await deps.mayReadContent(request)) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -147,8 +152,8 @@ export function smsRoutes(deps: SmsDeps) {
           id: "getSms",
           tag: TAG,
           summary: "Get an SMS",
-          description: "Its record, with the status from the network.",
-          responses: answers(200, SmsRecord, [401, 403, 404, 422]),
+          description: `Its record, with the status from the network. ${HIDDEN}`,
+          responses: answers(200, SmsRecord, [401, 403, 404, 422, 503]),
         }),
       },
     )

@@ -113,7 +113,7 @@ export const SmsRecord = named(
     id: Type.String({ format: "uuid", description: "The id of the SMS." }),
     to: Type.String({ description: "The recipient, in E.164.", examples: ["+258841234567"] }),
     from: Type.String({ description: "Its sender id.", examples: ["Loja Maria"] }),
-    body: Type.String({ description: "The text as given.", examples: ["O seu recibo: 1.250 MT"] }),
+    body: nullableText("The text as given; null: you may not see it.", "O seu recibo: 1.250 MT"),
     status: words(
       SMS_STATUSES,
       "What became of it. `sent`: the network took every segment; `undelivered`, `failed` and `expired` are ends, as is `delivered`.",
@@ -213,7 +213,7 @@ export const InboundSms = named(
     id: Type.String({ format: "uuid", description: "Its id." }),
     from: Type.String({ description: "The sender, in E.164.", examples: ["+258841234567"] }),
     to: Type.String({ description: "The number of the workspace.", examples: ["84000"] }),
-    body: Type.String({ description: "The text.", examples: ["SIM"] }),
+    body: nullableText("The text; null: you may not see it.", "SIM"),
     receivedAt: Type.String({ format: "date-time", description: "When it was received." }),
   }),
 );

@@ -5,9 +5,10 @@ import type { InboundRow } from "../inbound/store.ts";
 import type { InboundSms, SmsRecord } from "./schema.ts";
 import type { MessageRow } from "../queue/message-store.ts";
 
-export function showMessage(row: MessageRow): typeof SmsRecord.static {
+/** `isRead` false: without what it says, as received ones. */
+export function showMessage(row: MessageRow, isRead = true): typeof SmsRecord.static {
   const { id, to, from, ...rest } = withoutBody(row);
-  return { id, to, from, body: row.body, ...rest };
+  return { id, to, from, body: isRead ? row.body : null, ...rest };
 }
 
 /** The same as events carry it. */
@@ -36,12 +37,12 @@ export function withoutBody(row: MessageRow): Omit<typeof SmsRecord.static, "bod
   };
 }
 
-export function showInbound(row: InboundRow): typeof InboundSms.static {
+export function showInbound(row: InboundRow, isRead = true): typeof InboundSms.static {
   return {
     id: row.uid,
     from: row.sender,
     to: row.recipient,
-    body: row.body,
+    body: isRead ? row.body : null,
     receivedAt: toIsoTime(row.receivedAt),
   };
 }

@@ -8,6 +8,7 @@ import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { toIsoTime } from "../../../platform/http/times.ts";
 import { periodsAt } from "../../plans/quota.ts";
+import { auditChange } from "../audit-change.ts";
 import { deleteWorkspace } from "../purge.ts";
 import { findWorkspace, requirePlan, WorkspacePath } from "../find.ts";
 import type { WorkspaceRow } from "../store.ts";
@@ -67,7 +68,7 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
         if (body.plan !== undefined) requirePlan(body.plan, deps.planNames);
         const changed = await deps.commit(() => {
           const before = findWorkspace(params.id, deps);
-          auditChange(before, body, request, deps);
+          auditChange(before, body, request, deps.recordAudit);
           return deps.workspaces.update(before.id, body);
         });
         const { uid, name, plan, smsFolding, smsPriority } = changed;
@@ -170,19 +171,6 @@ function workspaceRoutes(deps: OperatorWorkspaceDeps) {
         }),
       },
     );
-}
-
-/** Of each changed member what it was and what it is. */
-function auditChange(
-  before: WorkspaceRow,
-  change: typeof WorkspaceChange.static,
-  request: Request,
-  { recordAudit }: OperatorWorkspaceDeps,
-): void {
-  const changed = (Object.keys(change) as (keyof typeof change)[]).filter((name) => before[name] !== change[name]);
-  if (changed.length === 0) return;
-  const detail = Object.fromEntries(changed.map((name) => [name, { before: before[name], after: change[name] }]));
-  recordAudit({ workspaceId: before.id, request, action: "workspace.changed", target: null, detail });
 }
 
 /** A workspace as the operator sees it, with what it uses now. */

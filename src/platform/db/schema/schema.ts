@@ -24,6 +24,8 @@ export const workspaces = sqliteTable("workspace", {
   smsCredits: integer("sms_credits").notNull().default(0),
   smsFolding: text("sms_folding", { enum: SMS_FOLDINGS }).notNull().default("none"),
   smsPriority: text("sms_priority", { enum: SMS_PRIORITIES }).notNull().default("transactional"),
+  viewersSeeContent: integer("viewers_see_content", { mode: "boolean" }).notNull().default(false),
+  operatorsSeeContent: integer("operators_see_content", { mode: "boolean" }).notNull().default(false),
   blockedAt: integer("blocked_at"),
   blockReason: text("block_reason"),
   isHeld: integer("is_held", { mode: "boolean" }).notNull().default(false),
@@ -84,11 +86,14 @@ export const ENDED_STATUSES = [
   "canceled",
 ] as const;
 
-/** What the email row itself says; `sending` and `delivery_delayed` follow from its queue row. */
+/** What the email row itself says; `scheduled`, `sending` and `delivery_delayed` follow from its queue row. */
 export const STORED_STATUSES = ["queued", ...ENDED_STATUSES] as const;
 
 /** The `workspaceId` of pombo's own mail: no workspace has it. */
 export const SYSTEM_WORKSPACE_ID = 0;
+
+/** Where a recipient stands in the header; a bcc stands nowhere. */
+export const RECIPIENT_KINDS = ["to", "cc", "bcc"] as const;
 
 export const emails = sqliteTable("email", {
   id: integer().primaryKey(),
@@ -100,10 +105,15 @@ export const emails = sqliteTable("email", {
   senderDomain: text("sender_domain").notNull(),
   recipient: text().notNull(),
   recipientAddress: text("recipient_address").notNull(),
+  recipientName: text("recipient_name"),
+  kind: text({ enum: RECIPIENT_KINDS }).notNull().default("to"),
+  groupId: integer("group_id"),
   subject: text().notNull(),
   replyTo: text("reply_to"),
   returnPath: text("return_path").notNull(),
+  tag: text(),
   createdAt: integer("created_at").notNull(),
+  sendAt: integer("send_at"),
   status: text({ enum: STORED_STATUSES }).notNull(),
   sentAt: integer("sent_at"),
   deliveredAt: integer("delivered_at"),
@@ -123,6 +133,42 @@ export const emailBodies = sqliteTable("email_body", {
   encoding: text({ enum: ["plain", "zstd"] }).notNull(),
 });
 
+export const emailExtras = sqliteTable("email_extra", {
+  emailId: integer("email_id").primaryKey(),
+  recipients: text(),
+  replyTo: text("reply_to"),
+  headers: text(),
+  metadata: text(),
+  unsubscribe: text(),
+  attachmentBytes: integer("attachment_bytes"),
+});
+
+export const attachments = sqliteTable("attachment", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  workspaceId: integer("workspace_id").notNull(),
+  sha256: blob({ mode: "buffer" }),
+  bytes: integer().notNull(),
+  storedBytes: integer("stored_bytes").notNull(),
+  encoding: text({ enum: ["plain", "zstd"] }).notNull(),
+  stagedAt: integer("staged_at").notNull(),
+});
+
+export const attachmentPieces = sqliteTable("attachment_piece", {
+  attachmentId: integer("attachment_id").notNull(),
+  number: integer().notNull(),
+  content: blob({ mode: "buffer" }).notNull(),
+});
+
+export const emailAttachments = sqliteTable("email_attachment", {
+  emailId: integer("email_id").notNull(),
+  number: integer().notNull(),
+  attachmentId: integer("attachment_id"),
+  filename: text().notNull(),
+  contentType: text("content_type").notNull(),
+  contentId: text("content_id"),
+  bytes: integer().notNull(),
+});
+
 export const lanes = sqliteTable("lane", {
   id: integer().primaryKey({ autoIncrement: true }),
   workspaceId: integer("workspace_id").notNull(),
@@ -130,7 +176,7 @@ export const lanes = sqliteTable("lane", {
 });
 
 /** Statuses of an email that is not final, read from its queue row. */
-export const WAITING_STATES = ["queued", "sending", "delivery_delayed"] as const;
+export const WAITING_STATES = ["scheduled", "queued", "sending", "delivery_delayed"] as const;
 
 export const emailQueue = sqliteTable("email_queue", {
   id: integer().primaryKey(),
@@ -139,6 +185,7 @@ export const emailQueue = sqliteTable("email_queue", {
   domainId: integer("domain_id").notNull(),
   createdAt: integer("created_at").notNull(),
   nextAt: integer("next_at").notNull(),
+  sendAt: integer("send_at"),
   expiresAt: integer("expires_at").notNull(),
   attempts: integer().notNull().default(0),
   inFlight: integer("in_flight", { mode: "boolean" }).notNull().default(false),
@@ -149,7 +196,7 @@ export const emailQueue = sqliteTable("email_queue", {
   state: text({ enum: WAITING_STATES })
     .notNull()
     .generatedAlwaysAs(
-      sql`CASE WHEN in_flight = 1 THEN 'sending' WHEN attempts > 0 THEN 'delivery_delayed' ELSE 'queued' END`,
+      sql`CASE WHEN in_flight = 1 THEN 'sending' WHEN attempts > 0 THEN 'delivery_delayed' WHEN send_at IS NOT NULL THEN 'scheduled' ELSE 'queued' END`,
     ),
 });
 
@@ -202,12 +249,19 @@ export const usageReported = sqliteTable("usage_reported", {
 export const emailTotals = sqliteTable("email_total", {
   workspaceId: integer("workspace_id").notNull(),
   domainId: integer("domain_id").notNull(),
-  status: text({ enum: [...STORED_STATUSES, "delivery_delayed"] }).notNull(),
+  status: text({ enum: [...STORED_STATUSES, "scheduled", "delivery_delayed"] }).notNull(),
   count: integer().notNull(),
 });
 
 export const SUPPRESSION_CHANNELS = ["email", "sms"] as const;
-export const SUPPRESSION_REASONS = ["hard_bounce", "complaint", "manual", "opt_out", "invalid_number"] as const;
+export const SUPPRESSION_REASONS = [
+  "hard_bounce",
+  "complaint",
+  "manual",
+  "opt_out",
+  "invalid_number",
+  "unsubscribe",
+] as const;
 
 const suppression = {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -219,6 +273,8 @@ const suppression = {
 
 export const suppressions = sqliteTable("suppression", {
   ...suppression,
+  /** "": all mail. */
+  list: text().notNull().default(""),
   createdAt: integer("created_at").notNull(),
   isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
 });

@@ -6,7 +6,8 @@ import { Shares } from "../../shares.ts";
 
 // A body draws bytes as they come, and gives them back when its request is answered. While a workspace's share of the
 // pool lasts nobody waits. A body that finds no room waits in its workspace's line; the workspaces' lines take turns at
-// the seat, beside the pool, in which one body at a time grows to its full size: one body always gets on.
+// the seat, beside the pool, in which one body at a time grows to its full size: one body always gets on. For small ones
+// there is a reserve: a workspace's large bodies do not keep its other mail waiting.
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -31,7 +32,7 @@ const BASE_BYTES = 96 * MIB;
 /** While it is parsed, compressed and stored a body takes up to this many times its bytes; measured: 4 to 7. */
 const WORK_FACTOR = 8;
 const MIN_POOL = 4 * MIB;
-const MAX_POOL = 256 * MIB;
+const MAX_POOL = 64 * MIB;
 
 /** No body is larger than a machine or cgroup of `memoryBytes` bears, whatever the configuration allows. */
 export function getLargestBody(memoryBytes: number): number {
@@ -44,20 +45,30 @@ export function getPoolBytes(memoryBytes: number, seatBytes: number): number {
   return Math.floor(Math.min(MAX_POOL, Math.max(MIN_POOL, pool)));
 }
 
+/** Bytes of the reserve for small bodies, each of which comes whole. */
+export const RESERVE_BYTES = 2 * MIB;
+const SMALL_BYTES = 64 * KIB;
+
 /** One body's share. */
 export type BodyAccount = Pick<Account, "draw" | "finishReading" | "finishParsing" | "whenEvicted" | "release">;
 
 export type BodyBudget = ReturnType<typeof createBodyBudget>;
 
 /** `collect` collects garbage: what the last large body left must be gone before the next one comes. */
-export function createBodyBudget(poolBytes: number, clock: Clock, collect: () => void = () => undefined) {
-  const room = new Room(poolBytes, clock, collect);
+export function createBodyBudget(
+  poolBytes: number,
+  clock: Clock,
+  collect: () => void = () => undefined,
+  reserveBytes = 0,
+) {
+  const room = new Room({ poolBytes, reserveBytes }, clock, collect);
   return { open: (owner: string): BodyAccount => new Account(owner, room, clock) };
 }
 
 /** The pool, the seat, and the bodies that wait for them. */
 class Room {
   readonly pool: Shares;
+  readonly reserve: Shares;
   readonly waiting: Shares;
   readonly lines = new Lines();
   /** Owners whose body came too slowly for the seat, and until when others go first. */
@@ -71,9 +82,14 @@ class Room {
   #garbageBytes = 0;
   #cancelEviction: (() => void) | null = null;
 
-  constructor(poolBytes: number, clock: Clock, collect: () => void) {
+  constructor(
+    { poolBytes, reserveBytes }: { poolBytes: number; reserveBytes: number },
+    clock: Clock,
+    collect: () => void,
+  ) {
     this.#collect = collect;
     this.pool = new Shares(poolBytes);
+    this.reserve = new Shares(reserveBytes);
     this.waiting = new Shares(Math.min(MAX_WAITING, Math.max(MIN_WAITING, poolBytes)));
     this.#clock = clock;
   }
@@ -144,9 +160,12 @@ class Account {
   readonly #room: Room;
   readonly #clock: Clock;
   #evicted: ((why: AppError) => void) | null = null;
-  /** In all, and of these from the pool. */
+  /** In all, and of these from the pool and from the reserve. */
   #bytes = 0;
   #drawn = 0;
+  #reserved = 0;
+  /** What it leaves for a collection; null: it was not parsed. */
+  #garbage: number | null = null;
   #waiting: Waiter | null = null;
   isReading = true;
 
@@ -167,6 +186,12 @@ class Account {
     return true;
   }
 
+  #takeFromReserve(bytes: number): boolean {
+    if (bytes > SMALL_BYTES || !this.#room.reserve.take(this.#owner, bytes)) return false;
+    this.#reserved += bytes;
+    return true;
+  }
+
   /**
    * Takes room for `bytes` more, of which the body has `left` bytes to come: null when there is room, otherwise a
    * promise of it, rejected with UNAVAILABLE when there is none in time.
@@ -175,6 +200,7 @@ class Account {
     const { lines } = this.#room;
     this.#bytes += bytes;
     if (this.#room.isSeated(this) || (!lines.has(this.#owner) && this.takeFromPool(bytes))) return null;
+    if (bytes === left && this.#takeFromReserve(bytes)) return null;
     return this.#waitFor(bytes, Math.min(left, HELD_BY_BUN));
   }
 
@@ -211,9 +237,10 @@ class Account {
     this.#room.hurry();
   }
 
-  /** It was parsed: its text is garbage. */
-  finishParsing(): void {
-    if (this.#room.isSeated(this) && this.#bytes >= WORTH_COLLECTING) this.#room.collect();
+  /** It was parsed: its text is garbage, but for `leftBytes`, which were not decoded and are freed with the answer. */
+  finishParsing(leftBytes = 0): void {
+    this.#garbage = this.#bytes - leftBytes;
+    if (this.#room.isSeated(this) && this.#garbage >= WORTH_COLLECTING) this.#room.collect();
   }
 
   evict(): void {
@@ -231,7 +258,9 @@ class Account {
     if (this.#waiting !== null) this.#room.lines.remove(this.#waiting).leave();
     this.#room.pool.giveBack(this.#owner, this.#drawn);
     this.#drawn = 0;
-    if (this.#room.isSeated(this)) this.#room.leaveSeat(this.#bytes);
+    this.#room.reserve.giveBack(this.#owner, this.#reserved);
+    this.#reserved = 0;
+    if (this.#room.isSeated(this)) this.#room.leaveSeat(this.#garbage ?? this.#bytes);
     if (!this.#room.lines.isEmpty) this.#room.serve();
   }
 }

@@ -4,8 +4,9 @@ import { createHash } from "node:crypto";
 import { Elysia } from "elysia";
 import type { Clock } from "../../clock.ts";
 import { AppError } from "../../errors.ts";
+import { freeOctets } from "../../free-octets.ts";
 import type { BodyAccount, BodyBudget } from "./budget.ts";
-import { parseJsonObject } from "./json.ts";
+import { parseJsonObject, type ParsedBody } from "./json.ts";
 import { getPath } from "../path.ts";
 
 // With `aot` off Elysia would answer a malformed body with a bare SyntaxError, and Bun's own 413 has an empty body.
@@ -18,6 +19,8 @@ export interface BodyLimits {
 
 /** A body announced as no longer than this is read in one piece, and counted before it comes. */
 const WHOLE_BYTES = 64 * 1024;
+/** Of a large one. */
+const LARGE_BYTES = 4 * 1024 * 1024;
 /** A body may come this late, */
 const GRACE_MS = 15_000;
 /** and must come this fast otherwise; time in which it waited for room does not count. */
@@ -39,24 +42,24 @@ export interface BodyDeps {
 export function bodyPlugin(limits: BodyLimits, deps: BodyDeps) {
   return new Elysia({ name: "body" })
     .onParse({ as: "global" }, async ({ request }) => {
-      // RFC 9110 §9.3.5: the body of a DELETE means nothing.
-      if (request.method === "DELETE") return {};
+      if (isIgnored(request)) return {};
       requireJsonType(request);
       const account = deps.budget.open(deps.getOwner(request));
       const body: Body = { account, hash: NOTHING.hash };
       bodies.set(request, body);
-      const parsed = await readObject(request, body, findBodyLimit(getPath(request), limits), deps);
-      account.finishParsing();
-      return parsed;
+      const { value, leftBytes } = await readObject(request, body, findBodyLimit(getPath(request), limits), deps);
+      account.finishParsing(leftBytes);
+      return value;
     })
     .onTransform({ as: "global" }, ({ request, body }) => {
       // Elysia does not ask the parser about a body that came without a type.
-      if (body === undefined && request.body !== null && request.method !== "GET") requireJsonType(request);
+      if (body === undefined && request.body !== null && request.method !== "GET" && !isIgnored(request))
+        requireJsonType(request);
     });
 }
 
 /** `hash`: SHA-256 of the body as it came; the bytes of a large one are not kept. */
-type Body = Pick<Read, "hash"> & { account: BodyAccount };
+type Body = Pick<Read, "hash"> & { account: BodyAccount; large?: Uint8Array };
 
 const NO_BYTES = new Uint8Array();
 const NOTHING: Read = { bytes: NO_BYTES, hash: () => computeHash(NO_BYTES) };
@@ -74,7 +77,13 @@ export function releaseBody(request: Request): void {
   const body = bodies.get(request);
   if (body === undefined) return;
   bodies.delete(request);
+  if (body.large !== undefined) freeOctets(body.large);
   body.account.release();
+}
+
+/** RFC 9110 §9.3.5: the body of a DELETE means nothing. RFC 8058 §3.2: the POST that unsubscribes comes as any type of form. */
+function isIgnored(request: Request): boolean {
+  return request.method === "DELETE" || getPath(request).startsWith("/u/");
 }
 
 function requireJsonType(request: Request): void {
@@ -96,18 +105,21 @@ export function notJsonType(type: string | null): AppError {
   });
 }
 
+const BATCH_PATH = /\/emails\/batch\/?$/;
+
 /** How large a body may be at this path. */
 export function findBodyLimit(path: string, limits: BodyLimits): number {
-  if (/\/emails\/batch\/?$/.test(path)) return limits.batchBytes;
+  if (BATCH_PATH.test(path)) return limits.batchBytes;
   // Five hundred of the longest addresses are more than other requests may hold.
   return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
 }
 
 /** A function of its own: when it has returned nothing holds the bytes, and finishParsing can free them. */
-async function readObject(request: Request, body: Body, limit: number, deps: BodyDeps): Promise<object> {
+async function readObject(request: Request, body: Body, limit: number, deps: BodyDeps): Promise<ParsedBody> {
   const { account } = body;
   const { bytes, hash } = await readBody(request, limit, { account, clock: deps.clock });
   body.hash = hash;
+  if (bytes.length >= LARGE_BYTES) body.large = bytes;
   account.finishReading();
   deps.arrived?.(request);
   return parseJsonObject(bytes);
@@ -130,15 +142,15 @@ interface Read {
 /** Rejects also when the body comes too slowly, or keeps others from the seat. */
 async function readBody(request: Request, limit: number, reading: Reading): Promise<Read> {
   const header = request.headers.get("content-length");
-  const announced = header === null ? null : Number(header);
-  if (announced !== null && announced > limit) throw tooLarge(limit);
+  const announced = header !== null && /^\d+$/.test(header) ? Number(header) : null;
+  if (announced !== null && announced > limit) throw tooLarge(limit, getPath(request));
   try {
     if (announced !== null && announced <= WHOLE_BYTES) {
       const bytes = await readWhole(request, announced, reading);
       return { bytes, hash: () => computeHash(bytes) };
     }
     if (request.body === null) return NOTHING;
-    return await readPieces(request.body as ReadableStream<Uint8Array>, announced, { ...reading, limit });
+    return await readPieces(request.body as ReadableStream<Uint8Array>, announced, { ...reading, limit, request });
   } catch (error) {
     throw (error as Error).name === "AbortError" ? cutOff() : error;
   }
@@ -159,13 +171,13 @@ async function readWhole(request: Request, length: number, { account, clock }: R
 async function readPieces(
   body: ReadableStream<Uint8Array>,
   announced: number | null,
-  { account, clock, limit }: Reading & { limit: number },
+  { account, clock, limit, request }: Reading & { limit: number; request: Request },
 ): Promise<Read> {
   const ended = Promise.withResolvers<never>();
   account.whenEvicted(ended.reject);
   const pace = new Pace(clock, () => ended.reject(tooSlow()));
   const reader = body.getReader();
-  const pieces: Uint8Array[] = [];
+  const pieces = new Pieces(announced);
   const sum = createHash("sha256");
   let length = 0;
   try {
@@ -174,15 +186,17 @@ async function readPieces(
       const { done, value } = await Promise.race([reader.read(), ended.promise]);
       if (done) {
         const hash = sum.digest();
-        return { bytes: Buffer.concat(pieces, length), hash: () => hash };
+        return { bytes: pieces.join(), hash: () => hash };
       }
       length += value.byteLength;
-      if (length > limit) throw tooLarge(limit);
+      // The server takes no more than was announced.
+      if (length > (announced ?? limit)) throw tooLarge(limit, getPath(request));
       const room = account.draw(value.byteLength, (announced ?? limit) - length);
       if (room !== null) await pace.pausedFor(room);
-      pieces.push(value);
+      const { byteLength } = value;
       sum.update(value);
-      pace.came(value.byteLength);
+      pieces.add(value);
+      pace.came(byteLength);
     }
   } catch (error) {
     // The rest is thrown away.
@@ -190,6 +204,37 @@ async function readPieces(
     throw error;
   } finally {
     pace.end();
+  }
+}
+
+/** The pieces of a body. Those of a large one are written to their place as they come: joined at the end they would be in memory twice. */
+class Pieces {
+  readonly #announced: number | null;
+  readonly #pieces: Uint8Array[] = [];
+  #length = 0;
+  #whole: Buffer | null = null;
+  #written = 0;
+
+  constructor(announced: number | null) {
+    this.#announced = announced;
+  }
+
+  /** `piece` is used up. */
+  add(piece: Uint8Array): void {
+    this.#pieces.push(piece);
+    this.#length += piece.byteLength;
+    // Not before so much has come: to announce costs nothing.
+    if (this.#announced === null || this.#length < LARGE_BYTES) return;
+    this.#whole ??= Buffer.allocUnsafeSlow(this.#announced);
+    for (const each of this.#pieces.splice(0)) {
+      this.#whole.set(each, this.#written);
+      this.#written += each.byteLength;
+      freeOctets(each);
+    }
+  }
+
+  join(): Uint8Array {
+    return this.#whole?.subarray(0, this.#length) ?? Buffer.concat(this.#pieces, this.#length);
   }
 }
 
@@ -243,8 +288,8 @@ function cutOff(): AppError {
   return new AppError("INVALID_JSON", "The body ended before its announced length");
 }
 
-export function tooLarge(limit: number): AppError {
-  const hint = limit > 16 * 1024 * 1024 ? "Split the batch." : "Send less in one request.";
+export function tooLarge(limit: number, path: string): AppError {
+  const hint = BATCH_PATH.test(path) ? "Split the batch." : "Send less in one request.";
   const message = `The body is larger than ${Math.floor(limit / 1024).toLocaleString("en")} KiB`;
   return new AppError("PAYLOAD_TOO_LARGE", message, { hint });
 }

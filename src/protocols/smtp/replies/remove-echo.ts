@@ -32,8 +32,10 @@ export interface SentMessage {
 const MAX_HEARD = 1_024;
 /** A line of so many characters may have been cut off: by us at 512, by a server at RFC 5321's 512 octets or soon before. */
 const MAYBE_CUT = 480;
-/** Words of one text of the header that are looked for. */
-const MAX_WORDS = 128;
+/** Words of one text of the header that are looked for: a field of 998 characters has no more. */
+const MAX_WORDS = 500;
+/** Characters of a header that are looked for. Of one with more nothing in the reply is certain to be the server's own. */
+const MAX_TOLD = 2_048;
 /** A reply that repeats this many consecutive words of a header quotes it. */
 const TELLING_WORDS = 6;
 /** A shorter word by itself says nothing to any rule. */
@@ -74,7 +76,16 @@ interface Span {
 
 /** The reply without what it repeats of the message it answers. Before MAIL the server has heard nothing of it, after DATA the header too. */
 export function removeEcho(reply: Reply, stage: Stage, told: SentMessage): OwnReply {
+  if (isHeaderTold(stage) && isTooLong(told)) return { code: reply.code, enhanced: null, words: "", isEcho: true };
   return toOwnReply(reply, echoesAt(stage, told));
+}
+
+function isHeaderTold(stage: Stage): boolean {
+  return stage === "block" || stage === "dot";
+}
+
+function isTooLong({ header: { addresses, texts } }: SentMessage): boolean {
+  return [...addresses, ...texts].reduce((sum, { length }) => sum + length, 0) > MAX_TOLD;
 }
 
 /** A reply that answers no message of ours. */

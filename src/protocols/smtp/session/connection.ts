@@ -87,6 +87,11 @@ export class Wire {
     throw this.#break(reason);
   }
 
+  /** By its clock, ms. */
+  get now(): number {
+    return this.#clock.now();
+  }
+
   connected(limitMs: number): Promise<void> {
     return this.#wait(limitMs, "connection");
   }

@@ -14,6 +14,13 @@ const DOT = 0x2e;
 /** The end of the content; its first CRLF is the one the content itself ends with. */
 export const END_OF_CONTENT = Buffer.from(".\r\n", "latin1");
 
+/** Content that was prepared elsewhere: checked, and its dots stuffed. */
+export interface PreparedContent {
+  stuffed: Uint8Array;
+  /** Without the dots that were added: its size for the server (RFC 1870 §6). */
+  bytes: number;
+}
+
 /**
  * Returns the content with its dots stuffed, ready to be followed by END_OF_CONTENT; the same
  * bytes, uncopied, when there is nothing to stuff. Throws on anything composing may not make:
@@ -30,8 +37,17 @@ export function prepareContent(content: Uint8Array, isUtf8: boolean): Buffer {
 function findLeadingDots(content: Uint8Array, firstBadByte: number): number[] {
   const dots: number[] = [];
   const length = content.length;
+  // The first octet from which words of four can be read.
+  const aligned = -content.byteOffset & 3;
+  const words = new Int32Array(content.buffer, content.byteOffset + aligned, Math.max(0, length - aligned) >> 2);
   let lineStart = 0;
   for (let at = 0; at < length; at++) {
+    if (at > lineStart && ((at - aligned) & 3) === 0) {
+      let word = (at - aligned) >> 2;
+      while (word < words.length && isPlain(words[word] ?? 0)) word++;
+      at = aligned + (word << 2);
+      if (at >= length) break;
+    }
     const byte = content[at] ?? 0;
     if (byte > CR && byte < firstBadByte) {
       if (byte === DOT && at === lineStart) dots.push(at);
@@ -50,6 +66,13 @@ function findLeadingDots(content: Uint8Array, firstBadByte: number): number[] {
   }
   if (length === 0 || lineStart !== length) throw new Error("the content does not end with CRLF");
   return dots;
+}
+
+const HIGHEST_BITS = 0x80808080 | 0;
+
+/** Whether four octets are all above CR and within ASCII, as most of a message is. It may say no where they are. */
+function isPlain(word: number): boolean {
+  return ((word | ((word - 0x0e0e0e0e) & ~word)) & HIGHEST_BITS) === 0;
 }
 
 /** RFC 5321 §4.5.2: a line that begins with a dot gets one more. */

@@ -9,6 +9,7 @@
 import { isIP } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Capabilities } from "./capabilities.ts";
+import type { PreparedContent } from "./content.ts";
 import { greet, type SessionOptions, type Unopened } from "./greeting.ts";
 import { MAX_SESSION_STEP_MS } from "./timeouts.ts";
 import { transact, type Envelope, type Link, type SendResult } from "./transaction.ts";
@@ -80,12 +81,16 @@ export class SmtpSession {
   }
 
   /**
-   * Sends one message; `content` has CRLF lines and is not yet dot-stuffed. `beforeDot` runs at
+   * Sends one message; `content` has CRLF lines and is not yet dot-stuffed, or was prepared. `beforeDot` runs at
    * most once, after DATA was accepted, and the dot is written only when it has resolved; when it
    * rejects, the connection is closed without the dot. Throws on content or addresses that may
    * not go on the wire, and when a message is being sent already.
    */
-  async send(envelope: Envelope, content: Uint8Array, beforeDot: () => Promise<void>): Promise<SendResult> {
+  async send(
+    envelope: Envelope,
+    content: Uint8Array | PreparedContent,
+    beforeDot: () => Promise<void>,
+  ): Promise<SendResult> {
     if (this.#isSending) throw new Error("this session is sending a message already");
     this.#isSending = true;
     this.messageCount += 1;

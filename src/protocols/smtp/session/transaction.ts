@@ -6,7 +6,7 @@
  * must have recorded the attempt durably first.
  */
 import type { Capabilities, Unfit } from "./capabilities.ts";
-import { END_OF_CONTENT, prepareContent } from "./content.ts";
+import { END_OF_CONTENT, prepareContent, type PreparedContent } from "./content.ts";
 import type { Reply } from "../replies/reply.ts";
 import type { Stage } from "../replies/stage.ts";
 import type { SessionTimeouts } from "./timeouts.ts";
@@ -18,8 +18,8 @@ export type SendResult =
   /** A 4xx or 5xx. `envelopeReached`: the server answered MAIL or a later command. */
   | { kind: "refused"; stage: Stage; reply: Reply; isReusable: boolean; envelopeReached: boolean }
   | Unfit
-  /** No answer to go by. `isDotSent`: the server may have taken the message (R28). */
-  | { kind: "broken"; stage: Stage; reason: string; isDotSent: boolean };
+  /** No answer to go by. `isDotSent`: the server may have taken the message (R28). `isSlow`: it took a large one too slowly. */
+  | { kind: "broken"; stage: Stage; reason: string; isDotSent: boolean; isSlow?: boolean };
 
 export interface Envelope {
   from: string;
@@ -40,28 +40,38 @@ export interface Link {
 /** Content up to this size goes in one write with its dot; larger content is on its way while `beforeDot` runs. */
 const ONE_WRITE_BYTES = 32 * 1024;
 const CHUNK_BYTES = 64 * 1024;
+/** A larger one takes memory from others: where less than so many bytes leave in so long a time, it is tried again later. */
+const LARGE_BYTES = 1024 * 1024;
+const SLOW_S = 120;
+const SLOW_KIB = 16;
+const SLOW_MS = SLOW_S * 1000;
+const SLOW_BYTES = SLOW_S * SLOW_KIB * 1024;
 const ENVELOPE_STAGES = ["mail", "rcpt", "data"] as const;
 type EnvelopeStage = (typeof ENVELOPE_STAGES)[number];
 interface Progress {
   stage: Stage;
   isDotSent: boolean;
+  isSlow?: boolean;
 }
 
 /** Sends one message. Throws only on what composing must never hand over (see content.ts, envelopeCommands). */
 export async function transact(
   link: Link,
   envelope: Envelope,
-  content: Uint8Array,
+  content: Uint8Array | PreparedContent,
   beforeDot: () => Promise<void>,
 ): Promise<SendResult> {
-  const prepared = prepareContent(content, envelope.needsSmtpUtf8);
-  const commands = envelopeCommands(envelope, content.length, link.capabilities);
-  const unfit = refuseAhead(envelope, content.length, link.capabilities);
+  const { stuffed, bytes } =
+    content instanceof Uint8Array
+      ? { stuffed: prepareContent(content, envelope.needsSmtpUtf8), bytes: content.length }
+      : content;
+  const commands = envelopeCommands(envelope, bytes, link.capabilities);
+  const unfit = refuseAhead(envelope, bytes, link.capabilities);
   if (unfit !== null) return { kind: "unfit", stage: "mail", ...unfit };
   const progress: Progress = { stage: "mail", isDotSent: false };
   try {
     link.wire.assertQuiet("the server spoke between messages");
-    return (await sendEnvelope(link, commands, progress)) ?? (await sendContent(link, prepared, beforeDot, progress));
+    return (await sendEnvelope(link, commands, progress)) ?? (await sendContent(link, stuffed, beforeDot, progress));
   } catch (error) {
     link.wire.destroy();
     if (!(error instanceof BrokenWire)) throw error;
@@ -133,7 +143,7 @@ async function readRestOfGroup(link: Link, refusedAt: EnvelopeStage): Promise<vo
 
 async function sendContent(
   link: Link,
-  content: Buffer,
+  content: Uint8Array,
   beforeDot: () => Promise<void>,
   progress: Progress,
 ): Promise<SendResult> {
@@ -144,10 +154,7 @@ async function sendContent(
     (error: unknown) => `the attempt could not be recorded: ${error instanceof Error ? error.message : String(error)}`,
   );
   const isOneWrite = content.length <= ONE_WRITE_BYTES;
-  for (let at = 0; !isOneWrite && at < content.length; at += CHUNK_BYTES) {
-    wire.write(content.subarray(at, at + CHUNK_BYTES));
-    await wire.drained(timeouts.blockMs);
-  }
+  if (!isOneWrite) await writeChunks(link, content, progress);
   const failure = await recorded;
   if (failure !== null) throw new BrokenWire(failure);
   const last = isOneWrite ? Buffer.concat([content, END_OF_CONTENT]) : END_OF_CONTENT;
@@ -161,6 +168,22 @@ async function sendContent(
   if (reply.code >= 400) return refused(link, "dot", reply);
   if (reply.code >= 300) throw new BrokenWire(`the dot answered with ${reply.code}`);
   return { kind: "accepted", reply, isReusable: wire.isQuiet };
+}
+
+async function writeChunks({ wire, timeouts }: Link, content: Uint8Array, progress: Progress): Promise<void> {
+  const slowMs = content.length > LARGE_BYTES ? SLOW_MS : Infinity;
+  let mark = { at: 0, dueAt: wire.now + slowMs };
+  for (let at = 0; at < content.length; at += CHUNK_BYTES) {
+    if (at - mark.at >= SLOW_BYTES) mark = { at, dueAt: wire.now + slowMs };
+    wire.write(content.subarray(at, at + CHUNK_BYTES));
+    try {
+      await wire.drained(Math.min(timeouts.blockMs, Math.max(0, mark.dueAt - wire.now)));
+    } catch (error) {
+      if (!(error instanceof BrokenWire) || wire.now < mark.dueAt) throw error;
+      progress.isSlow = true;
+      throw new BrokenWire(`it took less than ${SLOW_KIB} KiB a second for ${SLOW_S} s`);
+    }
+  }
 }
 
 function refused(link: Link, stage: Stage, reply: Reply): SendResult {

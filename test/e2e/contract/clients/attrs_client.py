@@ -1,11 +1,35 @@
 """openapi-python-client. The package `client` beside it is generated."""
 import os
+from base64 import b64encode
+from datetime import datetime, timedelta, timezone
 
 from client import AuthenticatedClient
-from client.api.emails import get_email, list_emails, send_email, send_email_batch
+from client.api.emails import (
+    cancel_email,
+    get_email,
+    get_email_attachment,
+    list_emails,
+    send_email,
+    send_email_batch,
+    update_email,
+)
 from client.api.sms import get_sms, send_sms
+from client.api.suppressions import create_suppression, list_suppressions
 from client.api.webhooks import create_webhook, delete_webhook, list_webhooks
-from client.models import EmailBatch, EmailSend, Errors, SmsSend, WebhookCreate
+from client.models import (
+    AttachmentSend,
+    EmailBatch,
+    EmailChange,
+    EmailSend,
+    EmailSendHeaders,
+    EmailSendMetadata,
+    Errors,
+    SmsSend,
+    SuppressionCreate,
+    UnsubscribeSend,
+    WebhookCreate,
+)
+from client.models.cancel_email_group import CancelEmailGroup
 from client.models.list_emails_include import ListEmailsInclude
 from client.models.webhook_create_events_item import WebhookCreateEventsItem
 from client.types import UNSET
@@ -36,6 +60,55 @@ pages = [
     list_emails.sync(client=pombo, to=to, page=page, limit=2, include=ListEmailsInclude.STATUS) for page in (1, 2)
 ]
 check(pages[0].meta.total == 3 and pages[1].data[0].id == sent.data.id, "pages", pages)
+
+host = to.split("@")[1]
+in_days = lambda days: datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=days)
+whole = EmailSend(
+    from_=sender,
+    to=[f"Ana <ana@{host}>", f"rui@{host}"],
+    cc=f"contas@{host}",
+    bcc=[f"arquivo@{host}"],
+    reply_to=[f"Ajuda <ajuda@{host}>", f"outra@{host}"],
+    subject="Whole",
+    text="{{unsubscribe_url}}",
+    headers=EmailSendHeaders.from_dict({"X-Order": "4711"}),
+    attachments=[AttachmentSend(filename="recibo.txt", content=b64encode(b"Recibo").decode())],
+    tag="receipt",
+    metadata=EmailSendMetadata.from_dict({"order": "4711"}),
+    unsubscribe=UnsubscribeSend(list_="news"),
+    send_at=in_days(1),
+)
+group = send_email.sync(client=pombo, body=whole)
+kinds = not isinstance(group, Errors) and [one.kind for one in group.data.recipients]
+check(kinds == ["to", "to", "cc", "bcc"] and group.data.status == "scheduled", "group", group)
+
+later = in_days(2)
+moved = update_email.sync(group.data.id, client=pombo, body=EmailChange(send_at=later))
+check(not isinstance(moved, Errors) and moved.data.send_at == later, "change", moved)
+
+record = get_email.sync(group.data.id, client=pombo).data
+check(
+    record.group_id == group.data.id
+    and record.to_name == "Ana"
+    and len(record.recipients) == 4
+    and len(record.reply_to_all) == 2
+    and record.headers["X-Order"] == "4711"
+    and record.metadata["order"] == "4711"
+    and record.tag == "receipt"
+    and record.unsubscribe.list_ == "news"
+    and record.attachments[0].bytes_ == 6,
+    "record",
+    record,
+)
+file = get_email_attachment.sync(group.data.id, "0", client=pombo)
+check(not isinstance(file, Errors) and file.payload.read() == b"Recibo", "file", file)
+grouped = list_emails.sync(client=pombo, tag="receipt", group_id=group.data.id)
+check(grouped.meta.total == 4, "filters", grouped)
+create_suppression.sync(client=pombo, body=SuppressionCreate(address=f"ana@{host}", list_="news"))
+suppressed = list_suppressions.sync(client=pombo)
+check((f"ana@{host}", "news") in [(one.address, one.list_) for one in suppressed.data], "list", suppressed)
+canceled = cancel_email.sync(group.data.id, client=pombo, group=CancelEmailGroup.TRUE)
+check({one.status for one in canceled.data.recipients} == {"canceled"}, "cancel", canceled)
 
 urls = [f"https://{name}.{to.split('@')[1]}/hook" for name in ("a", "b")]
 events = [WebhookCreateEventsItem("email.delivered")]

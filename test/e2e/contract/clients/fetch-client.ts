@@ -35,6 +35,65 @@ check(first.data?.meta.total === 3 && first.data.data.length === 2 && second.dat
   second,
 ]);
 
+const host = to.split("@")[1];
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+const whole = await pombo.POST("/api/v1/emails", {
+  body: {
+    from,
+    to: [`Ana <ana@${host}>`, `rui@${host}`],
+    cc: `contas@${host}`,
+    bcc: [`arquivo@${host}`],
+    replyTo: [`Ajuda <ajuda@${host}>`, `outra@${host}`],
+    subject: "Whole",
+    text: "{{unsubscribe_url}}",
+    headers: { "X-Order": "4711" },
+    attachments: [{ filename: "recibo.txt", content: btoa("Recibo") }],
+    tag: "receipt",
+    metadata: { order: "4711" },
+    unsubscribe: { list: "news" },
+    sendAt: inDays(1),
+  },
+});
+const kinds = whole.data?.data.recipients?.map(({ kind }) => kind).join();
+check(whole.data?.data.status === "scheduled" && kinds === "to,to,cc,bcc", "group", whole);
+const one = { path: { id: whole.data?.data.id ?? "" } };
+
+const later = inDays(2);
+const moved = await pombo.PATCH("/api/v1/emails/{id}", { params: one, body: { sendAt: later } });
+check(moved.data?.data.sendAt === later, "change", moved);
+
+const { data: record } = (await pombo.GET("/api/v1/emails/{id}", { params: one })).data ?? {};
+check(
+  record?.groupId === one.path.id &&
+    record.toName === "Ana" &&
+    record.recipients?.length === 4 &&
+    record.replyToAll?.length === 2 &&
+    record.headers?.["X-Order"] === "4711" &&
+    record.metadata?.["order"] === "4711" &&
+    record.tag === "receipt" &&
+    record.unsubscribe?.list === "news" &&
+    record.attachments[0]?.bytes === 6,
+  "record",
+  record,
+);
+const file = await pombo.GET("/api/v1/emails/{id}/attachments/{n}", {
+  params: { path: { ...one.path, n: "0" } },
+  parseAs: "text",
+});
+check(file.data === "Recibo", "file", file);
+const ofGroup = { tag: "receipt", groupId: one.path.id };
+const grouped = await pombo.GET("/api/v1/emails", { params: { query: ofGroup } });
+check(grouped.data?.meta.total === 4, "filters", grouped);
+await pombo.POST("/api/v1/suppressions", { body: { address: `ana@${host}`, list: "news" } });
+const suppressed = await pombo.GET("/api/v1/suppressions");
+check(
+  suppressed.data?.data.some(({ address, list }) => address === `ana@${host}` && list === "news") === true,
+  "list",
+  suppressed,
+);
+const canceled = await pombo.POST("/api/v1/emails/{id}/cancel", { params: { ...one, query: { group: "true" } } });
+check(canceled.data?.data.recipients?.every(({ status }) => status === "canceled") === true, "cancel", canceled);
+
 const urls = ["a", "b"].map((name) => `https://${name}.${to.split("@")[1]}/hook`);
 const made: string[] = [];
 for (const url of urls) {

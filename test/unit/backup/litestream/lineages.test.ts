@@ -35,13 +35,16 @@ function deleteInBucket(tools: DaemonTools, folder: string, to: { endpoint: stri
 }
 
 test("steps lead on from the replica's last one where none between is missing", () => {
-  expect(findGap([], 0)).toBeNull();
-  expect(findGap([12], 12)).toBeNull();
-  expect(findGap([9, 10, 11], 8)).toBeNull();
-  expect(findGap([5], 12)).toBe("it ends at step 12, and what is here ends at 5");
-  expect(findGap([], 12)).toBe("it ends at step 12, and what is here ends at 0");
-  expect(findGap([9, 10, 12], 8)).toBe("step 11 was lost here before it was copied");
-  expect(findGap([70], 0)).toBe("step 1 was lost here before it was copied");
+  expect(findGap([], { end: 0, copied: 0 })).toBeNull();
+  expect(findGap([12], { end: 12, copied: 12 })).toBeNull();
+  expect(findGap([9, 10, 11], { end: 8, copied: 8 })).toBeNull();
+  expect(findGap([5], { end: 12, copied: 12 })).toBe("it ends at step 12, and what is here ends at 5");
+  expect(findGap([], { end: 12, copied: 12 })).toBe("it ends at step 12, and what is here ends at 0");
+  expect(findGap([9, 10, 12], { end: 8, copied: 8 })).toBe("step 11 was lost here before it was copied");
+  expect(findGap([70], { end: 0, copied: 0 })).toBe("step 1 was lost here before it was copied");
+  // A snapshot holds what was lost, and the daemon still waits for it.
+  expect(findGap([9, 11, 12], { end: 12, copied: 9 })).toBe("step 10 was lost here before it was copied");
+  expect(findGap([12, 13], { end: 12, copied: 12 })).toBeNull();
 });
 
 test("a lineage expires when one behind it has been whole for the retention, and never the last whole one", () => {

@@ -53,7 +53,7 @@ function open() {
     findPlan: () => ({ ...plan, members: MEMBER_LIMIT }),
     sendSystemMail: ({ text }) => mailed.push(text) > 0,
     mayMail: () => true,
-    baseUrl: "http://localhost:8080",
+    findPlace: () => ({ origin: "http://localhost:8080" }),
     publicUrl: "https://mail.example.net",
     hostname: "mail.example.net",
   };

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { openAttachmentStore } from "../../../../src/modules/emails/attachments/store.ts";
 import { openDomainStore } from "../../../../src/modules/domains/store.ts";
 import { openKeyStore } from "../../../../src/modules/api-keys/store.ts";
 import { createWorkspacePurge } from "../../../../src/modules/workspaces/purge.ts";
@@ -12,6 +13,7 @@ const ROWS: Record<string, string> = {
   domain: "(id, uid, workspace_id, name, status, created_at) VALUES ({w}0, 'd{w}', {w}, 'd{w}.test', 'pending', 0)",
   api_key:
     "(uid, workspace_id, domain_id, name, prefix, hash, created_at) VALUES ('k{w}', {w}, {w}0, 'x', 'x', 'h{w}', 0)",
+  attachment: "(id, workspace_id, bytes, stored_bytes, encoding, staged_at) VALUES ({w}, {w}, 1, 1, 'plain', 0)",
   email_total: "VALUES ({w}, {w}0, 'delivered', 5)",
   usage: "VALUES ({w}, 'emails', '2026-11-21', 5)",
   usage_reported: "VALUES ({w}, '2026-11-21', 'complaints', 'example.com', 5, 2)",
@@ -45,6 +47,8 @@ const ROWS: Record<string, string> = {
 const HANGING: Record<string, string> = {
   dkim_key: "VALUES ({w}0, 'pombo1', 'rsa-sha256', 'x', x'00')",
   email_body: "VALUES ({w}, x'00', 1, NULL, 'plain')",
+  email_attachment: "VALUES ({w}, 0, {w}, 'a.pdf', 'application/pdf', NULL, 1)",
+  attachment_piece: "VALUES ({w}, 0, x'00')",
   email_report: "(email_id, number, at, kind) VALUES ({w}, 1, 0, 'delay')",
   attempt: "(email_id, number, started_at, ended_at, outcome) VALUES ({w}, 1, 0, 0, 'deferred')",
 };
@@ -57,7 +61,10 @@ function start(of: TemporaryDatabase = temporaryDatabase()) {
   const events: string[] = [];
   const bugs: unknown[] = [];
   const removal = createWorkspacePurge({
-    purges: openWorkspacePurgeStore(of.db, { forget: () => undefined }),
+    purges: openWorkspacePurgeStore(of.db, {
+      sms: { forget: () => undefined },
+      attachments: openAttachmentStore(of.db, () => undefined),
+    }),
     workspaces: openWorkspaceStore(of.db),
     keys: openKeyStore(of.db),
     domains: openDomainStore(of.db),

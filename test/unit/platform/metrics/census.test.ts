@@ -12,21 +12,22 @@ const SLICE_ROWS = 2_000;
 interface Row {
   laneId: number;
   nextAt?: number;
+  sendAt?: number;
 }
 
 /** Email n (1, 2, …) was accepted n seconds after the start. */
 function fill(db: Db, rows: Row[]): void {
-  const queued = db.sqlite.prepare<unknown, [number, number, number]>(
-    "INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at) VALUES (?, ?, 1, 1, 0, ?, 0)",
+  const queued = db.sqlite.prepare<unknown, [number, number, number, number | null]>(
+    "INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at, send_at) VALUES (?, ?, 1, 1, 0, ?, 0, ?)",
   );
   const email = db.sqlite.prepare<unknown, [number, string, number]>(
     `INSERT INTO email (id, uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient, recipient_address, subject, return_path, created_at, status)
      VALUES (?, ?, 1, 1, 'a', 'a', 'b', 'c', 'c', 'd', 'e', ?, 'queued')`,
   );
   db.sqlite.transaction(() => {
-    for (const [index, { laneId, nextAt = 0 }] of rows.entries()) {
+    for (const [index, { laneId, sendAt = null, nextAt = sendAt ?? 0 }] of rows.entries()) {
       const id = index + 1;
-      queued.run(id, laneId, nextAt);
+      queued.run(id, laneId, nextAt, sendAt);
       email.run(id, `uid ${id}`, START + id * 1_000);
     }
   })();
@@ -40,9 +41,9 @@ function start(rows: Row[], findSite: (laneId: number) => string | null = (laneI
   const slices: number[] = [];
   const counting: typeof store = {
     ...store,
-    countSlice(from, limit) {
-      const slice = store.countSlice(from, limit);
-      slices.push(slice.lanes.reduce((sum, { depth }) => sum + depth, 0));
+    countSlice(from, limit, now) {
+      const slice = store.countSlice(from, limit, now);
+      slices.push(slice.lanes.reduce((sum, { depth, scheduled }) => sum + depth + scheduled, 0));
       return slice;
     },
   };
@@ -73,6 +74,28 @@ test("depth and oldest are told by site, the deepest first, whatever the order o
     { site: "site2.test", depth: 4, oldestAt: START + 1_000 },
     { site: "site1.test", depth: 1, oldestAt: START + 2_000 },
     { site: "unknown", depth: 1, oldestAt: START + 6_000 },
+    { site: "other", depth: 0, oldestAt: null },
+  ]);
+});
+
+test("what is scheduled for later is counted apart, and what was is as old as its time", async () => {
+  const HOUR = 3_600_000;
+  const rows = [
+    // Accepted first of all.
+    { laneId: 1, sendAt: START + HOUR },
+    { laneId: 1, sendAt: START - 2 * HOUR },
+    { laneId: 1, sendAt: START - HOUR, nextAt: START + HOUR },
+    { laneId: 2, sendAt: START + 1 },
+    { laneId: 3, nextAt: START + HOUR },
+    { laneId: 3, sendAt: START },
+  ];
+  using on = start(rows);
+  expect(on.census.scheduled).toBeNull();
+  await on.census.refresh();
+  expect(on.census.scheduled).toBe(2);
+  expect(on.census.sites).toEqual([
+    { site: "site1.test", depth: 2, oldestAt: START - 2 * HOUR },
+    { site: "site3.test", depth: 2, oldestAt: START },
     { site: "other", depth: 0, oldestAt: null },
   ]);
 });
@@ -183,7 +206,7 @@ test("the walk reads the covering index alone", () => {
   const asked: string[] = [];
   const orm = drizzle(sqlite, { logger: { logQuery: (query) => void asked.push(query) } });
   const store = openEmailAdminStore({ ...on.db, orm });
-  store.countSlice({ laneId: 0, nextAt: 0, id: 0 }, 1);
+  store.countSlice({ laneId: 0, nextAt: 0, id: 0 }, 1, START);
   const plans = new Set(
     asked.map((query) => {
       const plan = sqlite.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${query.replaceAll("?", "1")}`).all();
@@ -212,7 +235,7 @@ test("rows that are due at one time are counted once each, in slices that begin 
   for (const rows of [1, 7, 30, 100, 499, 500, 501]) {
     const depths = new Map<number, number>();
     for (let place: QueuePlace | null = { laneId: 0, nextAt: 0, id: 0 }; place !== null;) {
-      const { lanes, end } = store.countSlice(place, rows);
+      const { lanes, end } = store.countSlice(place, rows, START);
       for (const { laneId, depth } of lanes) depths.set(laneId, (depths.get(laneId) ?? 0) + depth);
       place = end;
     }

@@ -7,9 +7,9 @@ const NOW = Date.UTC(2026, 10, 21);
 
 interface Queue extends Disposable {
   store: QueueStore;
-  /** What it told of delayed rows so far, with whose they were. */
-  told: [workspaceId: number, domainId: number, change: number][];
-  add(id: number): void;
+  /** What it told of rows so far, with whose they were; without a state: of delayed ones. */
+  told: [workspaceId: number, domainId: number, change: number, state?: "scheduled"][];
+  add(id: number, sendAt?: number): void;
   claim(): Job[];
 }
 
@@ -17,14 +17,23 @@ function queue(): Queue {
   const db = openDatabase(":memory:");
   const told: Queue["told"] = [];
   const store = openQueueStore(db, {
-    delayed: ({ workspaceId, domainId }, change) => void told.push([workspaceId, domainId, change]),
+    changed: ({ workspaceId, domainId }, state, change) =>
+      void told.push([
+        workspaceId,
+        domainId,
+        change,
+        ...(state === "scheduled" ? [state] : []),
+      ] as Queue["told"][number]),
   });
   const laneId = store.laneFor(7, "example.com");
   return {
     store,
     told,
-    add: (id) =>
-      store.add({ workspaceId: 7, domainId: 8, createdAt: NOW, id, laneId, nextAt: NOW, expiresAt: NOW + 1e9 }),
+    add: (id, sendAt) =>
+      store.add({
+        ...{ workspaceId: 7, domainId: 8, createdAt: NOW, id, laneId, nextAt: NOW, expiresAt: NOW + 1e9 },
+        ...(sendAt === undefined ? {} : { sendAt }),
+      }),
     claim: () => store.claim({ laneId, now: NOW, limit: 10, retryAt: () => NOW }),
     [Symbol.dispose]: () => db.close(),
   };
@@ -38,6 +47,8 @@ function only(jobs: Job[]): Job {
 
 const MORE: Queue["told"][number] = [7, 8, 1];
 const LESS: Queue["told"][number] = [7, 8, -1];
+const MORE_SCHEDULED: Queue["told"][number] = [7, 8, 1, "scheduled"];
+const LESS_SCHEDULED: Queue["told"][number] = [7, 8, -1, "scheduled"];
 
 describe("of delayed rows the queue tells", () => {
   const later = { nextAt: NOW, state: { lastReply: null, badDomainAt: null } };
@@ -105,5 +116,32 @@ describe("of delayed rows the queue tells", () => {
     on.store.release(old);
     on.store.complete(old);
     expect(on.told).toEqual([]);
+  });
+});
+
+describe("of scheduled rows the queue tells", () => {
+  const later = { nextAt: NOW, state: { lastReply: null, badDomainAt: null } };
+
+  test("when one comes in, and when it is done, whether its attempt runs or not", () => {
+    using on = queue();
+    on.add(1, NOW);
+    on.add(2, NOW);
+    on.store.removeWaiting(2);
+    const job = only(on.claim());
+    expect(on.told).toEqual([MORE_SCHEDULED, MORE_SCHEDULED, LESS_SCHEDULED]);
+    on.store.complete(job);
+    expect(on.told.at(-1)).toEqual(LESS_SCHEDULED);
+  });
+
+  test("that its first attempt made a delayed one of it", () => {
+    using on = queue();
+    on.add(1, NOW);
+    on.store.release(only(on.claim()));
+    expect(on.told).toEqual([MORE_SCHEDULED]);
+    on.store.retry(only(on.claim()), later);
+    expect(on.told).toEqual([MORE_SCHEDULED, LESS_SCHEDULED, MORE]);
+    on.store.retry(only(on.claim()), later);
+    on.store.complete(only(on.claim()));
+    expect(on.told).toEqual([MORE_SCHEDULED, LESS_SCHEDULED, MORE, LESS]);
   });
 });

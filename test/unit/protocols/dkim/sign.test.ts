@@ -105,13 +105,42 @@ test("the field has the tags of R56 to R59 and is folded at 78", async () => {
   }
 });
 
+test("a plain message has the h= that it always had", async () => {
+  const header = Buffer.from(await signMessage(composeMessage(source()), keys, AT)).toString("latin1");
+  expect(/ h=([^;]+);/.exec(header)?.[1]?.replace(/\s+/g, "")).toBe(
+    "From:From:Subject:Subject:Date:Date:To:To:Reply-To:Message-ID:Message-ID:MIME-Version:MIME-Version:" +
+      "Content-Type:Content-Type:List-Unsubscribe:List-Unsubscribe-Post:Feedback-ID:X-Pombo-Trace:Content-Transfer-Encoding",
+  );
+});
+
+test("Cc and both fields of unsubscribing are listed once more than present, In-Reply-To and References as often", async () => {
+  const message = source({
+    cc: [mailbox("b@b.co")],
+    headers: [
+      ["List-Unsubscribe", "<https://exemplo.co.mz/u/1>"],
+      ["List-Unsubscribe-Post", "List-Unsubscribe=One-Click"],
+      ["In-Reply-To", "<1@b.co>"],
+      ["References", "<1@b.co>"],
+      ["X-Own", "is not listed"],
+    ],
+  });
+  const header = Buffer.from(await signMessage(composeMessage(message), keys, AT)).toString("latin1");
+  const names = (/ h=([^;]+);/.exec(header)?.[1] ?? "").split(":").map((name) => name.trim());
+  const count = (name: string) => names.filter((one) => one === name).length;
+  expect(
+    ["Cc", "List-Unsubscribe", "List-Unsubscribe-Post", "In-Reply-To", "References", "X-Own"].map((name) =>
+      count(name),
+    ),
+  ).toEqual([2, 2, 2, 1, 1, 0]);
+});
+
 const MESSAGES = {
   "text only": source(),
   alternative: source({
     text: "olá \n\n\nfim \n",
     html: "<p>مرحبا بكم</p>\r\n\r\n",
     subject: "Olá 😀 ".repeat(20),
-    replyTo: mailbox('"a, b" <r@b.co>'),
+    replyTo: [mailbox('"a, b" <r@b.co>')],
   }),
   "every field": source({
     headers: [
@@ -121,7 +150,16 @@ const MESSAGES = {
       ["X-Pombo-Trace", "abc"],
     ],
   }),
-  "an internationalised address": source({ to: mailbox("用户@例え.テスト") }),
+  "copies, attachments and an inline image": source({
+    html: "<img src=cid:logo>",
+    to: [mailbox("a@b.co"), mailbox("Ana <b@b.co>")],
+    cc: [mailbox("João <c@b.co>")],
+    attachments: [
+      { filename: "fatura nº 1.pdf", contentType: "application/pdf", contentId: null, content: Buffer.alloc(5_000, 7) },
+      { filename: "logo.png", contentType: "image/png", contentId: "logo", content: Buffer.alloc(100) },
+    ],
+  }),
+  "an internationalised address": source({ to: [mailbox("用户@例え.テスト")] }),
 };
 
 for (const [what, message] of Object.entries(MESSAGES)) {
@@ -154,9 +192,36 @@ const ALTERATIONS: [what: string, alter: (message: string) => string][] = [
   ["another domain in the signature", (message) => message.replaceAll("d=exemplo.co.mz", "d=example.co.mz")],
 ];
 
-for (const [what, alter] of ALTERATIONS) {
+/** Of a message that has all of the fields. */
+const FULL = source({
+  cc: [mailbox("b@b.co")],
+  headers: [
+    ["List-Unsubscribe", "<https://exemplo.co.mz/u/1>"],
+    ["List-Unsubscribe-Post", "List-Unsubscribe=One-Click"],
+    ["References", "<1@b.co>"],
+  ],
+  attachments: [
+    { filename: "a.txt", contentType: "text/plain", contentId: null, content: Buffer.from("an invoice of 10") },
+  ],
+});
+
+const FULL_ALTERATIONS: typeof ALTERATIONS = [
+  ["a second Cc", (message) => `Cc: evil@example.com\r\n${message}`],
+  ["a second List-Unsubscribe", (message) => `List-Unsubscribe: <https://evil.example>\r\n${message}`],
+  ["a second List-Unsubscribe-Post", (message) => `List-Unsubscribe-Post: evil\r\n${message}`],
+  ["List-Unsubscribe", (message) => message.replace("/u/1>", "/u/2>")],
+  ["List-Unsubscribe-Post", (message) => message.replace("=One-Click", "=One-Clack")],
+  ["References", (message) => message.replace("References: <1@b.co>", "References: <2@b.co>")],
+  ["the attachment's name", (message) => message.replace('filename="a.txt"', 'filename="b.txt"')],
+  ["the attachment", (message) => message.replace(btoa("an invoice of 10"), btoa("an invoice of 90"))],
+];
+
+for (const [what, alter, original] of [
+  ...ALTERATIONS.map((one) => [...one, source()] as const),
+  ...FULL_ALTERATIONS.map((one) => [...one, FULL] as const),
+]) {
   test(`no signature passes after a change of ${what} (R58)`, async () => {
-    const octets = (await signed(composeMessage(source()))).toString("latin1");
+    const octets = (await signed(composeMessage(original))).toString("latin1");
     const altered = alter(octets);
     expect(altered).not.toBe(octets);
     for (const results of [await judged(Buffer.from(altered, "latin1")), await ours(Buffer.from(altered, "latin1"))]) {

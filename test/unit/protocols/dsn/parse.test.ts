@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { composeMessage } from "../../../../src/protocols/mime/compose.ts";
 import { type BounceReport, parseReport } from "../../../../src/protocols/dsn/parse-report.ts";
-import { isGenuine, readReturnPath, returnPath } from "../../../../src/protocols/dsn/return-path.ts";
+import { readReturnPath, returnPath } from "../../../../src/protocols/dsn/return-path.ts";
+import { isGenuine } from "../../../../src/protocols/dsn/signed-token.ts";
 import { mailbox } from "../../../support/mime/mailbox.ts";
 import { bytes, group, mail, report } from "../../../support/dsn/mails.ts";
 
@@ -254,8 +255,9 @@ function sent(): string {
     messageId: `${ID}@loja.test`,
     createdAt: 1_800_000_000_000,
     from: mailbox("loja@loja.test"),
-    to: mailbox("maria@example.com"),
-    replyTo: null,
+    to: [mailbox("maria@example.com")],
+    cc: [],
+    replyTo: [],
     subject: "Pedido",
     text: "Olá",
     html: null,
@@ -263,6 +265,7 @@ function sent(): string {
       ["Feedback-ID", "transactional:w1:loja.test:pombo"],
       ["X-Pombo-Trace", TOKEN],
     ],
+    attachments: [],
   });
   return Buffer.from(message).toString("latin1").replaceAll("\r\n", "\n");
 }

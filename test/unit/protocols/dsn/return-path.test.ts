@@ -1,11 +1,12 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "bun:test";
 import {
-  isGenuine,
+  isReturnPathOver,
   readReturnPath,
   RETURN_PATH_LIFE_MS,
   returnPath,
 } from "../../../../src/protocols/dsn/return-path.ts";
+import { isGenuine } from "../../../../src/protocols/dsn/signed-token.ts";
 import { idTime, idToBytes, newId } from "../../../../src/platform/uuid.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { seeded } from "../../../support/db/temporary.ts";
@@ -56,7 +57,12 @@ test("its proof is the beginning of an HMAC-SHA-256 of the id and the recipient"
 });
 
 test("it tells which email it is about, and until when", () => {
-  expect(readReturnPath(LOCAL)).toMatchObject({ kind: "token", id: ID, expiresAt: idTime(ID) + RETURN_PATH_LIFE_MS });
+  expect(readReturnPath(LOCAL)).toMatchObject({ kind: "token", id: ID });
+  const isOver = (now: number, sendAt: number | null = null) => isReturnPathOver({ id: ID, sendAt }, now);
+  const end = idTime(ID) + RETURN_PATH_LIFE_MS;
+  expect([isOver(end - 1), isOver(end), isOver(end + 6, idTime(ID) + 7), isOver(end + 7, idTime(ID) + 7)]).toEqual([
+    ...[false, true, false, true],
+  ]);
   expect(RETURN_PATH_LIFE_MS).toBe(30 * 24 * 3_600_000);
   expect(isTrustedReport(LOCAL)).toBe(true);
 });

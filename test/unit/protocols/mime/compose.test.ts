@@ -14,7 +14,7 @@ const fieldNames = (message: string) =>
 test("a text alone is a single part with its fields in a fixed order", () => {
   expect(
     compose({
-      replyTo: mailbox("r@b.co"),
+      replyTo: [mailbox("r@b.co")],
       headers: [
         ["X-Pombo-Trace", "abc"],
         ["Feedback-ID", "a:b:c:pombo"],
@@ -98,7 +98,8 @@ test("no control character in any field starts a header of its own", () => {
         { headers: [["X-A", injected]] },
         { headers: [[injected, "b"]] },
         { from: { ...mailbox("a@b.co"), displayName: injected } },
-        { replyTo: { ...mailbox("a@b.co"), address: injected } },
+        { replyTo: [{ ...mailbox("a@b.co"), address: injected }] },
+        { cc: [mailbox("a@b.co"), { ...mailbox("a@b.co"), displayName: injected }] },
       ] as Partial<MessageSource>[]) {
         let message = "";
         try {
@@ -107,7 +108,7 @@ test("no control character in any field starts a header of its own", () => {
           continue;
         }
         expect(
-          fieldNames(message).filter((name) => !names.includes(name) && !/^(?:Reply-To|Content-.*)$/.test(name)),
+          fieldNames(message).filter((name) => !names.includes(name) && !/^(?:Reply-To|Cc|Content-.*)$/.test(name)),
         ).toEqual([]);
       }
     }
@@ -138,5 +139,81 @@ test("a Message-ID that is not left@right is refused", () => {
 
 test("only an internationalised address brings octets above 127", () => {
   expect(compose({ subject: "é😀", text: "مرحبا", html: "<p>é</p>" })).not.toMatch(/[\x80-\xff]/);
-  expect(compose({ to: mailbox("用户@例え.テスト") })).toMatch(/[\x80-\xff]/);
+  expect(compose({ to: [mailbox("用户@例え.テスト")] })).toMatch(/[\x80-\xff]/);
+});
+
+const PDF = { filename: "a.pdf", contentType: "application/pdf", contentId: null, content: Buffer.from("%PDF") };
+const LOGO = { filename: "a.png", contentType: "image/png", contentId: "logo", content: Buffer.from("PNG") };
+
+/** The types of the tree: `multipart/x(child, …)`. */
+function treeOf(message: string): string {
+  const type = /^Content-Type: ([^;\r]+)/m.exec(message)?.[1] ?? "";
+  const boundary = /^Content-Type: multipart[^]*?boundary="([^"]+)"/m.exec(
+    message.slice(0, message.indexOf("\r\n\r\n")),
+  )?.[1];
+  if (boundary === undefined) return type;
+  const children = message.split(`--${boundary}\r\n`).slice(1);
+  expect(message).toContain(`--${boundary}--\r\n`);
+  return `${type.replace("multipart/", "")}(${children.map((child) => treeOf(child.split(`\r\n--${boundary}--`)[0] ?? "")).join(", ")})`;
+}
+
+test("each level of the tree is there only where it is needed (RFC 2046 §5.1, RFC 2387)", () => {
+  const [text, html] = ["t", "<p>h</p>"];
+  for (const [changes, tree] of [
+    [{ text }, "text/plain"],
+    [{ text, html }, "alternative(text/plain, text/html)"],
+    [{ text, attachments: [PDF] }, "mixed(text/plain, application/pdf)"],
+    [{ text: null, html, attachments: [LOGO] }, "related(text/html, image/png)"],
+    [{ text, html, attachments: [LOGO] }, "related(alternative(text/plain, text/html), image/png)"],
+    [
+      { text, html, attachments: [PDF, LOGO, PDF] },
+      "mixed(related(alternative(text/plain, text/html), image/png), application/pdf, application/pdf)",
+    ],
+    // Without html nothing refers to it.
+    [{ text, attachments: [LOGO] }, "mixed(text/plain, image/png)"],
+  ] as [Partial<MessageSource>, string][])
+    expect(treeOf(compose(changes))).toBe(tree);
+});
+
+test("an inline file is one only beside html, and the first part of related is named", () => {
+  const inline = compose({ text: "t", html: "h", attachments: [LOGO] });
+  expect(inline).toContain('Content-Disposition: inline; filename="a.png"\r\nContent-ID: <logo>\r\n');
+  expect(inline).toContain('multipart/related; type="multipart/alternative";\r\n');
+  expect(compose({ text: null, html: "h", attachments: [LOGO] })).toContain('multipart/related; type="text/html";');
+  expect(compose({ attachments: [LOGO] })).toContain(
+    'Content-Disposition: attachment; filename="a.png"\r\nContent-ID: <logo>\r\n',
+  );
+});
+
+test("no boundary begins with another or occurs in a text", () => {
+  const { id } = source();
+  const taken = ["=_", "=_r.", "=_m."].map((prefix) => `--${prefix}${id}`);
+  const message = compose({ text: taken.join("\n"), html: `<p>${taken.join("--\n")}`, attachments: [PDF, LOGO] });
+  const boundaries = [...message.matchAll(/boundary="([^"]+)"/g)].map(([, boundary = ""]) => boundary);
+  expect(boundaries).toEqual([`=_m.${id}.1`, `=_r.${id}.1`, `=_${id}.1`]);
+  for (const one of boundaries)
+    for (const other of boundaries) if (one !== other) expect(one.startsWith(other)).toBe(false);
+});
+
+test("two attachments with one Content-ID are refused", () => {
+  expect(() => compose({ html: "h", attachments: [LOGO, { ...LOGO, filename: "b.png" }] })).toThrow("Content-ID");
+});
+
+test("the sender's own fields stand after the service's, beyond ASCII encoded", () => {
+  const message = compose({
+    headers: [
+      ["Feedback-ID", "a:b:c:pombo"],
+      ["X-Order", "nº 5"],
+    ],
+  });
+  expect(message).toContain("Feedback-ID: a:b:c:pombo\r\nX-Order: =?utf-8?B?bsK6IDU=?=\r\nMIME-Version: 1.0\r\n");
+});
+
+test("copies and several recipients stand in To and Cc in their order", () => {
+  const message = compose({
+    to: [mailbox("a@b.co"), mailbox("Ana <c@b.co>")],
+    cc: [mailbox("d@b.co")],
+    replyTo: [mailbox("e@b.co"), mailbox("f@b.co")],
+  });
+  expect(message).toContain("\r\nTo: a@b.co, Ana <c@b.co>\r\nCc: d@b.co\r\nReply-To: e@b.co, f@b.co\r\nSubject: ");
 });

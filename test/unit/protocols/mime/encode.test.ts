@@ -1,5 +1,11 @@
 import { expect, test } from "bun:test";
-import { type EncodedText, encodeText, toCrlf } from "../../../../src/protocols/mime/encode.ts";
+import {
+  base64Length,
+  type EncodedText,
+  encodeText,
+  toCrlf,
+  writeBase64,
+} from "../../../../src/protocols/mime/encode.ts";
 
 const encoded = (text: string) => Buffer.from(encodeText(text).bytes).toString("latin1");
 
@@ -58,4 +64,21 @@ test("a text of specials only fits the room that was reserved for it", () => {
 
 test("a lone surrogate becomes U+FFFD", () => {
   expect(Buffer.from(encoded("\ud800"), "base64").toString("utf8")).toBe("\ufffd");
+});
+
+test("content is written in base64 in lines of 76, as long as measured, and nothing around it", () => {
+  for (const length of [0, 1, 2, 3, 56, 57, 58, 113, 114, 115, 1_000, 65_537]) {
+    const content = Buffer.from(Array.from({ length }, (_, i) => (i * 31 + length) % 256));
+    const out = Buffer.alloc(base64Length(length) + 8, "#");
+    const end = writeBase64(content, out, 5);
+    expect(end).toBe(5 + base64Length(length));
+    const written = out.toString("latin1");
+    expect(written.slice(0, 5) + written.slice(end)).toBe("########");
+    expect(written.slice(5, end)).toBe(
+      content
+        .toString("base64")
+        .match(/.{1,76}/g)
+        ?.join("\r\n") ?? "",
+    );
+  }
 });

@@ -7,7 +7,7 @@ export const home = {
   quotaToday: (used: string, limit: string) => `${used} de ${limit} e-mails hoje`,
   stepEmail: "Envie o primeiro e-mail",
   stepDeliveredShow: "Ver o e-mail",
-  firstText: "Funciona: este e-mail passou pela fila, pela assinatura e por SMTP.",
+  firstText: "Funciona: este e-mail passou pela fila, foi assinado e seguiu por SMTP.",
   firstKeyName: "Primeiro e-mail",
   usageToday: "E-mails hoje",
   latest: "Últimos e-mails",
@@ -16,85 +16,98 @@ export const home = {
   flowReady: "Pronto para enviar",
   flowSetup: "Ainda não está pronto para enviar",
   flowSlow: "Há e-mails atrasados",
-  needs: "Precisa de você",
-  blockText: "Mensagens novas são recusadas. O que foi aceito antes ainda sai.",
+  needs: "Precisa da sua atenção",
+  blockText: "Mensagens novas são recusadas. As que já tinham sido aceitas ainda saem.",
   blockHeld: "Nada da fila sai até que o operador a libere.",
   blockAsk: "Só o operador deste servidor pode remover o bloqueio.",
   rateBounces: (percent: string, limit: string) =>
     `${percent} dos seus e-mails foram devolvidos em 7 dias; a partir de ${limit}, e-mails novos são recusados.`,
   rateComplaints: (percent: string, limit: string) =>
-    `${percent} dos seus e-mails tiveram reclamações em 7 dias; a partir de ${limit}, e-mails novos são recusados.`,
-  rateHelp: "Tire das listas os endereços devolvidos e escreva só para quem pediu.",
-  domainPending: (of: string) => `${of} espera pelos registros DNS`,
+    `${percent} dos seus e-mails foram marcados como spam em 7 dias; a partir de ${limit}, e-mails novos são recusados.`,
+  rateHelp: "Tire das suas listas os endereços que devolvem e-mails e escreva só para quem pediu.",
+  domainPending: (of: string) => `${of} aguarda os registros DNS`,
   domainWarning: (of: string) => `O registro DNS de ${of} sumiu: o envio vai parar`,
   domainShow: "Ver os registros",
   quotaMonth: (used: string, limit: string) => `${used} de ${limit} e-mails neste mês`,
   quotaHelpDay: "Acima disso, e-mails novos são recusados até a meia-noite UTC.",
   quotaHelpMonth: "Acima disso, e-mails novos são recusados até o próximo mês.",
   stepDomain: "Adicione o domínio do qual você envia",
-  stepDomainText: "Os e-mails são assinados em nome dele. Você publica alguns registros DNS, e o pombo fica de olho.",
+  stepDomainText:
+    "Os e-mails são assinados em nome dele. Publique alguns registros DNS; o pombo percebe quando eles aparecerem.",
   stepDomainDone: (of: string) => `Você envia de ${of}`,
-  stepKeyText: "Seu aplicativo a mostra em cada requisição.",
-  stepKeyDone: "Você tem uma chave de API",
+  stepKeyText: "Seu aplicativo a envia em cada requisição.",
+  stepKeyDone: "Você já tem uma chave de API",
   stepEmailText: (address: string) => `Vai para ${address}. Clique no botão ou execute isto em um terminal:`,
   stepEmailWithKey: "A nova chave já está no comando. Ela só é mostrada agora.",
-  stepEmailMakeKey: "Colocar uma chave nova",
+  stepEmailMakeKey: "Colocar uma chave nova no comando",
   stepEmailDone: "O primeiro e-mail foi aceito",
   firstSubject: "Meu primeiro e-mail com o pombo",
   usage: "Uso",
   usageMonth: "E-mails neste mês",
+  flowNone: "Nenhum e-mail foi entregue ainda.",
+  stepDeliveredInbox: "Abrir a caixa de entrada do sandbox",
 };
 
 export const domain = {
   ...ptPt.domain,
   nameHint: "Como em eu@exemplo.com.br: exemplo.com.br",
   records: (of: string) => `Registros DNS de ${of}`,
-  recordsText: "Publique-os no seu provedor de DNS. O primeiro é o que decide; os outros ajudam os e-mails a chegar.",
+  recordsText:
+    "Publique-os no seu provedor de DNS. Sem o primeiro você não pode enviar; os outros ajudam os e-mails a chegar.",
   statusMissing: "Faltando",
   verified: (of: string) => `${of} está verificado: você já pode enviar.`,
-  watch: "O pombo também verifica sozinho; isto muda quando os registros forem vistos.",
+  watch: "O pombo também verifica sozinho; isto muda quando ele encontrar os registros.",
 };
 
 export const keys = {
   ...ptPt.keys,
-  text: "Com uma chave, um aplicativo prova que pode enviar por este espaço.",
-  noneText: "Crie uma por aplicativo, para poder excluir uma sem parar as outras.",
-  domainAll: "Todos os domínios, e todo o resto deste espaço",
-  scopeAll: "Espaço inteiro",
+  text: "É com uma chave que um aplicativo prova que pode enviar por este espaço de trabalho.",
+  noneText: "Crie uma para cada aplicativo, para poder excluir uma sem afetar as outras.",
+  scopeAll: "Espaço de trabalho inteiro",
   prefix: "Começa com",
   delete: "Excluir",
   deleteTitle: (name: string) => `Excluir a chave ${name}?`,
-  deleteText: "O que a usa passa a ser recusado. Não é possível desfazer.",
+  deleteText: "Os programas que a usam passam a ser recusados. Não é possível desfazer.",
   deleted: (name: string) => `A chave ${name} foi excluída.`,
   madeTitle: "Sua nova chave",
   madeTry: "Teste em um terminal:",
+  lastUsed: "Último uso",
 };
 
 export const members = {
   ...ptPt.members,
-  role: "Função",
-  roleOf: (name: string) => `Função de ${name}`,
-  unverified: "endereço não comprovado",
+  you: "você",
   removeText: "Perde o acesso na hora. As chaves que criou continuam funcionando.",
-  leaveText: "Você perde o acesso na hora, e só um convite traz você de volta.",
+  leaveText: "Você perde o acesso na hora, e só um novo convite traz você de volta.",
+  changed: (name: string, role: string) => `${name} agora tem a função ${role}.`,
+  removed: (name: string) => `${name} não é mais membro.`,
 };
 
 export const invitations = {
   ...ptPt.invitations,
   email: "Endereço de e-mail",
-  revoked: (email: string) => `O convite de ${email} foi revogado.`,
+  revoked: (email: string) => `O convite para ${email} foi revogado.`,
   madeTitle: (email: string) => `Convite para ${email}`,
-  revokeTitle: (email: string) => `Revogar o convite de ${email}?`,
+  revokeTitle: (email: string) => `Revogar o convite para ${email}?`,
   resend: "Novo link",
-  madeMailed: "Foi enviado por e-mail. Você também pode entregar este link:",
-  madeCopy: "Entregue este link. Ele funciona uma vez, por 7 dias, e não será mostrado de novo:",
+  madeMailed: "Foi enviado por e-mail. Você também pode compartilhar este link:",
+  madeCopy: "Entregue este link à pessoa convidada. Ele funciona uma vez, por 7 dias, e não será mostrado de novo:",
   revokeText: "O link deixa de funcionar na hora.",
+  none: "Não há convites pendentes no momento.",
+};
+
+export const content = {
+  ...ptPt.content,
+  operatorsHint: "O registro de auditoria diz o que eles leram.",
+  text: "Proprietários, administradores e membros sempre veem. Os assuntos e os endereços são visíveis para todos aqui.",
 };
 
 export const audit = {
   ...ptPt.audit,
-  text: "Quem mudou o que neste espaço.",
+  text: "Quem mudou o que neste espaço de trabalho.",
   what: "O que",
+  title: "Registro de auditoria",
+  none: "Nada foi alterado ainda.",
 };
 
 export const emails = {
@@ -118,38 +131,48 @@ export const status = {
 export const email = {
   ...ptPt.email,
   back: "E-mails",
+  cancel: "Cancelar o e-mail",
   cancelTitle: "Cancelar este e-mail?",
-  canceled: "O e-mail foi cancelado.",
+  download: "Baixar",
+  reschedule: "Mudar o horário",
+  rescheduled: "Tem um novo horário.",
+  forGroup: "Também para os outros destinatários deste envio que ainda aguardam",
   title: "E-mail",
   created: "Aceito",
-  gone: "Esse e-mail não existe neste espaço.",
-  cancelText: "Ele deixa de ser enviado. Seu lugar na cota não é devolvido.",
+  gone: "Esse e-mail não existe neste espaço de trabalho.",
+  cancelText: "Ele não será enviado. Continua contando para a cota.",
   retried: "A próxima tentativa é agora.",
-  contentsHidden: "Sua função não mostra o conteúdo das mensagens.",
+  contentsHidden:
+    "Sua função não permite ver o conteúdo das mensagens. Um proprietário do espaço de trabalho pode mudar isso.",
   contentsNone: "O conteúdo não está mais guardado.",
+  duplicate: "Pode chegar duas vezes: a resposta de um servidor se perdeu depois que a mensagem inteira foi enviada.",
 };
 
 export const now = {
   ...ptPt.now,
   sending: "Uma tentativa está em andamento.",
-  sent: "O relay está com ele.",
+  sent: "O servidor de retransmissão aceitou e vai encaminhar.",
   delivered: "O servidor de e-mail do destinatário o aceitou.",
-  bounced: "O servidor de e-mail do destinatário o recusou de vez. Não se tenta de novo.",
-  failed: "Não pôde ser entregue e não será tentado de novo.",
+  bounced: "O servidor de e-mail do destinatário o recusou definitivamente. Não haverá outra tentativa.",
+  failed: "Não foi possível entregar, e não haverá outra tentativa.",
+  queued: "Aguardando a primeira tentativa.",
+  complained: "Foi entregue, e o destinatário o marcou como spam.",
 };
 
 export const event = {
   ...ptPt.event,
-  again: "Ele é tentado de novo sozinho.",
+  scheduled: "Aceito, para mais tarde",
+  again: "Haverá outra tentativa, sem você precisar fazer nada.",
   queued: "Aceito",
   sending: (attempt: string) => `A tentativa ${attempt} está em andamento`,
   delivered: (host: string) => `${host} o aceitou`,
-  sent: (host: string) => `${host} o aceitou para passar adiante`,
+  sent: (host: string) => `${host} o aceitou para encaminhar`,
   reportBounce: "Chegou uma devolução por e-mail",
   reportComplaint: "Chegou uma reclamação por e-mail",
   reportDelay: "Chegou um aviso de atraso por e-mail",
   tls: (tls: string) => `criptografado, ${tls}`,
   clear: "não criptografado",
+  lost: "A mensagem inteira foi enviada, mas a resposta se perdeu.",
 };
 
 export const why = {
@@ -158,16 +181,15 @@ export const why = {
   mailbox_full: "A caixa do destinatário está cheia.",
   bad_domain: "O domínio do destinatário não existe ou não recebe e-mail.",
   auth_failed: "O servidor não aceitou o SPF, DKIM ou DMARC do remetente. Veja os registros do domínio.",
-  rate_limited: "O servidor só aceita certa quantidade de e-mails por tempo, e pede para ir mais devagar.",
+  rate_limited: "O servidor só aceita um certo volume de e-mails por vez, e pede para ir mais devagar.",
   bad_connection: "Não foi possível conectar ao servidor, ou a conexão caiu.",
-  expired: "Esperou demais: seu prazo acabou.",
+  expired: "Esperou demais: o prazo de envio acabou.",
 };
 
 export const auditAction = {
   ...ptPt.auditAction,
   "api_key.deleted": "Chave de API excluída",
   "domain.deleted": "Domínio excluído",
-  "member.role_changed": "Função alterada",
   "sender_id.deleted": "Remetente de SMS excluído",
   "webhook.deleted": "Webhook excluído",
   "workspace.unblocked": "Bloqueio removido",

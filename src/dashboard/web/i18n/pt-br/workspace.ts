@@ -3,7 +3,7 @@ import type { Messages } from "../translation.ts";
 export const workspace: Messages["workspace"] = {
   home: "Início",
   emails: "E-mails",
-  keys: "Chaves da API",
+  keys: "Chaves de API",
   members: "Membros",
   audit: "Registro de auditoria",
 };

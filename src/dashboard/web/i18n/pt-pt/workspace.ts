@@ -3,7 +3,7 @@ import type { Messages } from "../translation.ts";
 export const workspace: Messages["workspace"] = {
   home: "Início",
   emails: "Emails",
-  keys: "Chaves da API",
+  keys: "Chaves de API",
   members: "Membros",
   audit: "Registo de auditoria",
 };

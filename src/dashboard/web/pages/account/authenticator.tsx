@@ -11,8 +11,8 @@ import {
   Form,
   Loading,
   me,
-  Notice,
   refreshMe,
+  SecretDialog,
   showToast,
   t,
   takeMe,
@@ -31,7 +31,7 @@ export function Authenticator() {
   const factors = me.value?.factors;
   const begin = useForm(async () => setSecret((await call("POST /api/v1/auth/totp")).data));
   const remove = async () => {
-    takeMe((await call("DELETE /api/v1/auth/totp")).data);
+    await takeMe((await call("DELETE /api/v1/auth/totp")).data);
     showToast(t().account.totpRemoved);
   };
   if (factors === undefined) return <Loading />;
@@ -77,7 +77,8 @@ function SetUp({ secret, close }: { secret: Secret; close: () => void }) {
     setCodes(data.recoveryCodes);
     await refreshMe();
   });
-  if (codes !== null) return <RecoveryCodes codes={codes} close={close} />;
+  if (codes !== null)
+    return <SecretDialog title={words.codesTitle} warning={words.codes} secret={codes.join("\n")} close={close} />;
   return (
     <Dialog title={words.setUpTotp} close={close}>
       <p>{words.scan}</p>
@@ -86,7 +87,7 @@ function SetUp({ secret, close }: { secret: Secret; close: () => void }) {
         <summary class="soft small">{words.cannotScan}</summary>
         <CodeBlock code={secret.secret} />
       </details>
-      <Form state={form}>
+      <Form state={form} action={t().common.continue} cancel={close}>
         <Field
           name="code"
           label={words.firstCode}
@@ -96,30 +97,7 @@ function SetUp({ secret, close }: { secret: Secret; close: () => void }) {
           isFocused
           required
         />
-        <div class="form-actions">
-          <Button onClick={close}>{t().common.cancel}</Button>
-          <Button type="submit" look="primary" isBusy={form.isBusy}>
-            {t().common.continue}
-          </Button>
-        </div>
       </Form>
-    </Dialog>
-  );
-}
-
-function RecoveryCodes({ codes, close }: { codes: string[]; close: () => void }) {
-  const words = t().account;
-  return (
-    <Dialog title={words.codesTitle} close={close} isFirm>
-      <Notice tone="slow">
-        <p>{words.codes}</p>
-      </Notice>
-      <CodeBlock code={codes.join("\n")} />
-      <div class="form-actions">
-        <Button look="primary" onClick={close}>
-          {t().common.savedIt}
-        </Button>
-      </div>
     </Dialog>
   );
 }

@@ -1,6 +1,7 @@
 // The person's own page: name, language, the ways to sign in, and where they are signed in.
 
 import { Card, me, Notice, Page, t } from "../../kit.ts";
+import { UnprovedAddress } from "./address.tsx";
 import { Authenticator } from "./authenticator.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { Password } from "./password.tsx";
@@ -18,6 +19,7 @@ export function Account() {
           <p>{words.needsSecondFactor}</p>
         </Notice>
       )}
+      {!person.user.emailVerified && person.instance.canMail && <UnprovedAddress />}
       <Profile />
       <Card title={words.signInTitle} intro={words.signInIntro}>
         <Passkeys />

@@ -86,7 +86,7 @@ function AddPasskey({ close }: { close: () => void }) {
   });
   return (
     <Dialog title={words.addPasskey} close={close}>
-      <Form state={form}>
+      <Form state={form} action={t().common.continue} cancel={close}>
         <Field
           name="name"
           label={words.passkeyName}
@@ -95,12 +95,6 @@ function AddPasskey({ close }: { close: () => void }) {
           isFocused
           required
         />
-        <div class="form-actions">
-          <Button onClick={close}>{t().common.cancel}</Button>
-          <Button type="submit" look="primary" isBusy={form.isBusy}>
-            {t().common.continue}
-          </Button>
-        </div>
       </Form>
     </Dialog>
   );

@@ -22,13 +22,13 @@ export function Password() {
 function SetPassword({ close }: { close: () => void }) {
   const words = t().account;
   const form = useForm(async ({ password = "" }) => {
-    takeMe((await call("PUT /api/v1/auth/password", { body: { password } })).data);
+    await takeMe((await call("PUT /api/v1/auth/password", { body: { password } })).data);
     close();
     showToast(t().account.passwordSet);
   });
   return (
     <Dialog title={words.setPassword} close={close}>
-      <Form state={form}>
+      <Form state={form} action={t().common.save} cancel={close}>
         <input type="hidden" name="username" autoComplete="username" value={me.value?.user.email} />
         <Field
           name="password"
@@ -40,12 +40,6 @@ function SetPassword({ close }: { close: () => void }) {
           required
         />
         <p class="hint">{words.endsOthers}</p>
-        <div class="form-actions">
-          <Button onClick={close}>{t().common.cancel}</Button>
-          <Button type="submit" look="primary" isBusy={form.isBusy}>
-            {t().common.save}
-          </Button>
-        </div>
       </Form>
     </Dialog>
   );

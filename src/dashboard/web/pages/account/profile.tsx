@@ -1,7 +1,6 @@
 // Name, language and theme.
 
 import {
-  Button,
   call,
   Card,
   Field,
@@ -27,8 +26,9 @@ export function Profile() {
   const user = me.value?.user;
   const form = useForm(async ({ name = "", language = BROWSERS }) => {
     const chosen = LANGUAGES.find((each) => each === language) ?? null;
-    takeMe((await call("PATCH /api/v1/auth/me", { body: { name, language: chosen } })).data);
+    const { data } = await call("PATCH /api/v1/auth/me", { body: { name, language: chosen } });
     await setLanguage(chosen);
+    await takeMe(data);
     showToast(t().common.saved);
   });
   const languages = [
@@ -37,7 +37,7 @@ export function Profile() {
   ];
   return (
     <Card title={words.profileTitle}>
-      <Form state={form}>
+      <Form state={form} action={t().common.save}>
         <div class="fields">
           <Field name="name" label={words.name} defaultValue={user?.name ?? ""} autoComplete="name" required />
           <Select name="language" label={t().shell.language} options={languages} value={user?.language ?? BROWSERS} />
@@ -48,11 +48,6 @@ export function Profile() {
             value={theme.value}
             onChange={(value) => setTheme(THEMES.find((each) => each === value) ?? "system")}
           />
-        </div>
-        <div class="form-actions">
-          <Button type="submit" look="primary" isBusy={form.isBusy}>
-            {t().common.save}
-          </Button>
         </div>
       </Form>
     </Card>

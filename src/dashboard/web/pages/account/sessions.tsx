@@ -57,8 +57,14 @@ export function Sessions() {
                 </strong>
                 <span class="soft small">
                   {words.methods[session.method]} <Time value={session.createdAt} />
-                  {session.network !== null && ` · ${session.network}`} · {words.lastSeen}{" "}
-                  <Time value={session.lastSeenAt} />
+                  {session.network !== null && ` · ${session.network}`}
+                  {/* It is known to ten minutes: of this one that would be wrong. */}
+                  {!session.isCurrent && (
+                    <>
+                      {" "}
+                      · {words.lastSeen} <Time value={session.lastSeenAt} />
+                    </>
+                  )}
                 </span>
               </div>
               {!session.isCurrent && (

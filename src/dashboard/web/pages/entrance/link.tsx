@@ -22,6 +22,9 @@ type Use = Body<"POST /api/v1/auth/links/use">;
 /** Behind the #, so that no server and no proxy has it in a log. */
 const readToken = () => location.hash.slice(1);
 
+/** The sign-in page, which leads back here. The token stays behind the #. */
+const buildSignInPath = (token: string) => `/dashboard/signin?next=${location.pathname}#${token}`;
+
 export function LinkPage() {
   const [token] = useState(readToken);
   const [link, setLink] = useState<Link | null>(null);
@@ -51,10 +54,11 @@ export function LinkPage() {
 
 function UsedLink() {
   const words = t().entrance;
+  const isSignedIn = Boolean(me.value);
   return (
-    <Frame title={words.usedTitle} intro={words.used}>
-      <LinkButton href="/dashboard/signin" look="primary">
-        {words.signIn}
+    <Frame title={words.usedTitle} intro={isSignedIn ? words.usedSignedIn : words.used}>
+      <LinkButton href={isSignedIn ? "/dashboard" : "/dashboard/signin"} look="primary">
+        {isSignedIn ? t().shell.goHome : words.signIn}
       </LinkButton>
     </Frame>
   );
@@ -63,7 +67,7 @@ function UsedLink() {
 function OpenLink({ link, token }: { link: Link; token: string }) {
   const { route } = useLocation();
   const use = async (given: Omit<Use, "token">) => {
-    takeMe((await call("POST /api/v1/auth/links/use", { body: { token, ...given } })).data);
+    await takeMe((await call("POST /api/v1/auth/links/use", { body: { token, ...given } })).data);
     // The used link is not left in the history.
     route("/dashboard", true);
   };
@@ -116,10 +120,7 @@ function Invitation({ link, ...given }: Given & { link: Link }) {
         <>
           <AccountForm {...given} hasPerson />
           <p class="soft small">
-            {words.haveAccount}{" "}
-            <a href={`/dashboard/signin?next=${encodeURIComponent(`/dashboard/invite#${given.token}`)}`}>
-              {words.signIn}
-            </a>
+            {words.haveAccount} <a href={buildSignInPath(given.token)}>{words.signIn}</a>
           </p>
         </>
       ) : (
@@ -154,7 +155,7 @@ function ProveAddress({ token, email, use }: Given) {
           </Button>
         </Form>
       ) : (
-        <LinkButton look="primary" href={`/dashboard/signin?next=${encodeURIComponent(`/dashboard/recover#${token}`)}`}>
+        <LinkButton look="primary" href={buildSignInPath(token)}>
           {words.signIn}
         </LinkButton>
       )}
@@ -195,6 +196,7 @@ function EnterAtOnce({ use }: Pick<Given, "use">) {
         ) : (
           form.error === null && <Loading />
         )}
+        {form.error !== null && !needsCode && <LinkButton href="/dashboard/signin">{words.signIn}</LinkButton>}
       </Form>
     </Frame>
   );

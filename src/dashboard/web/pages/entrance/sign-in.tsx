@@ -13,11 +13,11 @@ import { ErrorNotice } from "../../ui/page.tsx";
 import { Frame } from "./frame.tsx";
 import { MagicLink } from "./magic.tsx";
 
-/** Only our own pages are gone to. */
+/** Only our own pages are gone to; the token of a link stays behind the #. */
 function findNext(next = "/dashboard"): string {
   const url = URL.parse(next, location.origin);
   const isOurs = url?.origin === location.origin && /^\/dashboard(\/|$)/.test(url.pathname);
-  return isOurs ? url.pathname + url.search : "/dashboard";
+  return isOurs ? url.pathname + url.search + location.hash : "/dashboard";
 }
 
 export function SignIn() {
@@ -32,7 +32,7 @@ export function SignIn() {
   const form = useForm(async ({ email = "", password = "", code = "" }) => {
     try {
       const body = { email, password, ...(code === "" ? {} : { code: code.replaceAll(" ", "") }) };
-      takeMe((await call("POST /api/v1/auth/session", { body })).data);
+      await takeMe((await call("POST /api/v1/auth/session", { body })).data);
     } catch (error) {
       // Asked for it for the first time, nothing is wrong yet.
       if (!(error instanceof ApiError) || error.code !== "SECOND_FACTOR_REQUIRED" || needsCode) throw error;
@@ -76,7 +76,7 @@ function usePasskey() {
   const [isBusy, setBusy] = useState(false);
   const offer = useRef<AbortController | null>(null);
   const signIn = async (answer: PasskeyAnswer | null) => {
-    if (answer !== null) takeMe((await call("POST /api/v1/auth/session/passkey", { body: answer })).data);
+    if (answer !== null) await takeMe((await call("POST /api/v1/auth/session/passkey", { body: answer })).data);
   };
   const offerInField = async () => {
     offer.current = new AbortController();

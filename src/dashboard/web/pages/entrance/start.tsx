@@ -5,7 +5,6 @@ import { useLocation } from "preact-iso";
 import { call } from "../../api/client.ts";
 import { t } from "../../i18n/index.ts";
 import { loadMe, me, workspace, workspacePath } from "../../state/session.ts";
-import { Button } from "../../ui/button.tsx";
 import { SecretDialog } from "../../ui/dialog.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Form, useForm } from "../../ui/form.tsx";
@@ -41,13 +40,8 @@ export function CreateWorkspace() {
   return (
     <Page title={words.workspaceTitle} intro={words.workspaceIntro}>
       <section class="card narrow">
-        <Form state={form}>
+        <Form state={form} action={words.createWorkspace}>
           <Field name="name" label={words.workspaceName} placeholder={words.workspaceExample} isFocused required />
-          <div class="form-actions">
-            <Button type="submit" look="primary" isBusy={form.isBusy}>
-              {words.createWorkspace}
-            </Button>
-          </div>
         </Form>
       </section>
       {created !== null && (

@@ -2,30 +2,24 @@
 
 import type { ComponentChildren } from "preact";
 import {
-  Button,
-  call,
   Card,
-  ConfirmDialog,
-  CopyButton,
   type Data,
   ErrorNotice,
   followEmails,
-  invalidate,
   LinkButton,
   Loading,
   Notice,
   Page,
-  showToast,
   t,
   Time,
   useCall,
   useEffect,
-  useForm,
-  useState,
   workspacePath,
 } from "../../kit.ts";
-import { writeSendCurl } from "./parts/curl.ts";
-import { may } from "./parts/rights.ts";
+import { Attachments } from "./parts/attachments.tsx";
+import { EmailActions } from "./parts/email-actions.tsx";
+import { Recipients } from "./parts/recipients.tsx";
+import { useSeesContent } from "./parts/rights.ts";
 import { findStatus, StatusBadge } from "./parts/status.tsx";
 import { Timeline } from "./parts/timeline.tsx";
 
@@ -43,7 +37,7 @@ export function Email({ id }: { id: string }) {
   );
   if (data === undefined)
     return (
-      <Page title={words.title} actions={back}>
+      <Page title={words.title} back={back}>
         {error === null ? (
           <Loading />
         ) : error.status === 404 ? (
@@ -54,19 +48,21 @@ export function Email({ id }: { id: string }) {
       </Page>
     );
   return (
-    <Page title={words.title} actions={back}>
+    <Page title={words.title} back={back}>
       <Card>
         <h2 class="subject">
           <bdi>{data.subject}</bdi>
         </h2>
         <Now email={data} />
         <Facts email={data} />
-        <Actions email={data} />
+        <EmailActions email={data} />
       </Card>
+      {data.recipients !== null && <Recipients recipients={data.recipients} shownId={id} />}
       <Card title={words.timeline}>
         {events.error !== null && <ErrorNotice error={events.error} retry={events.reload} />}
         {events.data !== undefined && <Timeline entries={events.data} />}
       </Card>
+      {data.attachments.length > 0 && <Attachments email={data} />}
       <Contents email={data} />
     </Page>
   );
@@ -81,10 +77,10 @@ function Now({ email }: { email: EmailRecord }) {
       <StatusBadge id={email.id} status={email.status} />
       <p>
         {words[status]}
-        {status === "delivery_delayed" && email.nextAttemptAt !== null && (
+        {(status === "delivery_delayed" || status === "scheduled") && email.nextAttemptAt !== null && (
           <>
             {" "}
-            <Time value={email.nextAttemptAt} />
+            <Time value={email.nextAttemptAt} isFull={status === "scheduled"} />
           </>
         )}
       </p>
@@ -100,20 +96,48 @@ function Facts({ email }: { email: EmailRecord }) {
       <Fact name={words.from}>
         <bdi>{email.from}</bdi>
       </Fact>
-      <Fact name={words.to}>
-        <bdi>{email.to}</bdi>
+      <Fact name={words.kinds[email.kind]}>
+        <bdi>{email.toName === null ? email.to : `${email.toName} <${email.to}>`}</bdi>
       </Fact>
-      {email.replyTo !== null && (
+      {email.replyToAll !== null && (
         <Fact name={words.replyTo}>
-          <bdi>{email.replyTo}</bdi>
+          {email.replyToAll.map((each) => (
+            <div key={each}>
+              <bdi>{each}</bdi>
+            </div>
+          ))}
         </Fact>
       )}
       <Fact name={words.created}>
         <Time value={email.createdAt} isFull />
       </Fact>
+      {email.sendAt !== null && (
+        <Fact name={words.sendAt}>
+          <Time value={email.sendAt} isFull />
+        </Fact>
+      )}
       {email.deliveredAt !== null && (
         <Fact name={words.delivered}>
           <Time value={email.deliveredAt} isFull />
+        </Fact>
+      )}
+      {email.tag !== null && (
+        <Fact name={words.tag}>
+          <a href={`${workspacePath("emails")}?tag=${encodeURIComponent(email.tag)}`}>{email.tag}</a>
+        </Fact>
+      )}
+      {email.metadata !== null && (
+        <Fact name={words.metadata}>
+          {Object.entries(email.metadata).map(([name, value]) => (
+            <div key={name}>
+              <code>{name}</code> <bdi>{value}</bdi>
+            </div>
+          ))}
+        </Fact>
+      )}
+      {email.unsubscribe !== null && (
+        <Fact name={email.unsubscribe.list === undefined ? words.unsubscribePage : words.list}>
+          <bdi>{email.unsubscribe.list ?? email.unsubscribe.url}</bdi>
         </Fact>
       )}
       {email.providerId !== null && (
@@ -137,77 +161,45 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-function Actions({ email }: { email: EmailRecord }) {
-  const words = t().email;
-  const [isCanceling, setCanceling] = useState(false);
-  const { id } = email;
-  const params = { id };
-  const retry = useForm(async () => {
-    await call("POST /api/v1/emails/:id/retry", { params });
-    invalidate("/api/v1/emails");
-    showToast(words.retried);
-  });
-  const cancel = async () => {
-    await call("POST /api/v1/emails/:id/cancel", { params });
-    invalidate("/api/v1/emails");
-    showToast(words.canceled);
-  };
-  const status = findStatus(id, email.status);
-  const isWaiting = status === "queued" || status === "delivery_delayed";
-  return (
-    <div class="actions">
-      {may("send") && status === "delivery_delayed" && (
-        <Button look="primary" isBusy={retry.isBusy} onClick={() => retry.submit({})}>
-          {words.retry}
-        </Button>
-      )}
-      {may("send") && isWaiting && <Button onClick={() => setCanceling(true)}>{words.cancel}</Button>}
-      {may("content") && <CopyButton label={words.curl} text={writeSendCurl(location.origin, null, email)} />}
-      {retry.error !== null && <ErrorNotice error={retry.error} />}
-      {isCanceling && (
-        <ConfirmDialog title={words.cancelTitle} action={words.cancel} run={cancel} close={() => setCanceling(false)}>
-          <p>{words.cancelText}</p>
-        </ConfirmDialog>
-      )}
-    </div>
-  );
-}
-
 /** As text only: nothing of a message runs here or is loaded. */
-function Contents({ email: { html, text } }: { email: EmailRecord }) {
+function Contents({ email: { html, text, headers } }: { email: EmailRecord }) {
   const words = t().email;
+  const isSeen = useSeesContent();
   const isKept = html !== null || text !== null;
   return (
     <Card title={words.contents}>
-      {!may("content") && <p class="soft">{words.contentsHidden}</p>}
-      {may("content") && !isKept && <p class="soft">{words.contentsNone}</p>}
-      {text !== null && (
-        <details open>
-          <summary>{words.contentsText}</summary>
-          <textarea
-            class="message"
-            dir="auto"
-            rows={countRows(text)}
-            readOnly
-            value={text}
-            aria-label={words.contentsText}
-          />
-        </details>
+      {isSeen === false && <p class="soft">{words.contentsHidden}</p>}
+      {isSeen === true && !isKept && <p class="soft">{words.contentsNone}</p>}
+      {isSeen === true && text !== null && <Source title={words.contentsText} direction="auto" source={text} isOpen />}
+      {isSeen === true && html !== null && (
+        <Source title={words.contentsHtml} direction="ltr" source={html} isOpen={text === null} />
       )}
-      {html !== null && (
-        <details open={text === null}>
-          <summary>{words.contentsHtml}</summary>
-          <textarea
-            class="message"
-            dir="ltr"
-            rows={countRows(html)}
-            readOnly
-            value={html}
-            aria-label={words.contentsHtml}
-          />
-        </details>
+      {isSeen === true && headers !== null && (
+        <Source title={words.contentsHeaders} direction="ltr" source={writeFields(headers)} isOpen={false} />
       )}
     </Card>
+  );
+}
+
+function writeFields(headers: Record<string, string>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+}
+
+interface SourceProps {
+  title: string;
+  direction: "auto" | "ltr";
+  source: string;
+  isOpen: boolean;
+}
+
+function Source({ title, direction, source, isOpen }: SourceProps) {
+  return (
+    <details open={isOpen}>
+      <summary>{title}</summary>
+      <textarea class="message" dir={direction} rows={countRows(source)} readOnly value={source} aria-label={title} />
+    </details>
   );
 }
 

@@ -20,6 +20,7 @@ import {
   useLocation,
 } from "../../kit.ts";
 import { EmailTable } from "./parts/email-table.tsx";
+import { isolate } from "./parts/words.tsx";
 
 const PER_PAGE = 50;
 
@@ -27,6 +28,7 @@ type Status = NonNullable<Data<"GET /api/v1/emails">[number]["status"]>;
 
 /** In the order of a life. */
 const STATUSES = Object.keys({
+  scheduled: 0,
   queued: 0,
   sending: 0,
   delivery_delayed: 0,
@@ -42,6 +44,8 @@ const STATUSES = Object.keys({
 interface Filter {
   status: Status | undefined;
   to: string;
+  /** Given by the page of an email. */
+  tag: string;
   page: number;
 }
 
@@ -53,7 +57,7 @@ export function Emails() {
     query: { ...toQuery(filter), page: String(filter.page), limit: String(PER_PAGE), include: "status" },
   });
   const go = (change: Partial<Filter>) => route(`${path}${writeQuery({ ...filter, page: 1, ...change })}`);
-  const isFiltered = filter.status !== undefined || filter.to !== "";
+  const isFiltered = filter.status !== undefined || filter.to !== "" || filter.tag !== "";
   const search = useForm(async ({ to = "" }) => go({ to: to.trim() }));
   return (
     <Page title={words.title}>
@@ -81,7 +85,8 @@ export function Emails() {
             {words.searchGo}
           </Button>
         </Form>
-        {isFiltered && <Button onClick={() => go({ status: undefined, to: "" })}>{words.searchClear}</Button>}
+        {isFiltered && <Button onClick={() => go({ status: undefined, to: "", tag: "" })}>{words.searchClear}</Button>}
+        {filter.tag !== "" && <p class="small soft">{words.tagged(isolate(filter.tag))}</p>}
       </div>
       {data === undefined && error === null && <Loading />}
       {data === undefined && error !== null && error.status !== 422 && <ErrorNotice error={error} retry={reload} />}
@@ -121,19 +126,25 @@ function readFilter(query: Record<string, string>): Filter {
   return {
     status: findStatus(query["status"]),
     to: query["to"] ?? "",
+    tag: query["tag"] ?? "",
     page: Math.max(1, Math.trunc(Number(query["page"])) || 1),
   };
 }
 
 /** What is empty is not asked for. */
-function toQuery({ status, to }: Filter) {
-  return { ...(status === undefined ? {} : { status }), ...(to === "" ? {} : { to }) };
+function toQuery({ status, to, tag }: Filter) {
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(to === "" ? {} : { to }),
+    ...(tag === "" ? {} : { tag }),
+  };
 }
 
-function writeQuery({ status, to, page }: Filter): string {
+function writeQuery({ status, to, tag, page }: Filter): string {
   const search = new URLSearchParams();
   if (status !== undefined) search.set("status", status);
   if (to !== "") search.set("to", to);
+  if (tag !== "") search.set("tag", tag);
   if (page > 1) search.set("page", String(page));
   return search.size === 0 ? "" : `?${search.toString()}`;
 }

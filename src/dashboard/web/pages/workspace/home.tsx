@@ -24,20 +24,15 @@ const LATEST = 5;
 
 export function Home() {
   const words = t().home;
-  const workspace = useCall("GET /api/v1/workspace");
-  const usage = useCall("GET /api/v1/workspace/usage");
+  const workspace = useCall("GET /api/v1/workspace", { query: { include: "usage" } });
   const domains = useCall("GET /api/v1/domains", { query: { limit: "100" } });
   const emails = useCall("GET /api/v1/emails", { query: { limit: String(LATEST), include: "status" } });
   const [domain, showDomain] = useState<string | null>(null);
   const [wasNew, setNew] = useState(false);
-  const all = [workspace, usage, domains, emails];
+  const all = [workspace, domains, emails];
+  const usage = workspace.data?.usage;
   const failed = all.find(({ error }) => error !== null);
-  if (
-    workspace.data === undefined ||
-    usage.data === undefined ||
-    domains.data === undefined ||
-    emails.data === undefined
-  )
+  if (workspace.data === undefined || usage === undefined || domains.data === undefined || emails.data === undefined)
     return (
       <Page title={words.title}>
         {failed?.error ? (
@@ -50,18 +45,18 @@ export function Home() {
   const isNew = isFirstMail(emails.data, emails.meta?.total ?? 0);
   // The last tick is seen: the steps stay until the page is left.
   if (isNew && !wasNew) setNew(true);
-  const state = { workspace: workspace.data, usage: usage.data, domains: domains.data, emails: emails.data };
+  const state = { workspace: workspace.data, usage, domains: domains.data, emails: emails.data };
   return (
     <Page title={workspace.data.name}>
       <Flow {...state} />
       <Needs {...state} isNew={isNew} showDomain={showDomain} />
-      {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.data.usage.apiKeys > 0} showDomain={showDomain} />}
+      {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.usage.apiKeys > 0} showDomain={showDomain} />}
       {emails.data.length > 0 && (
         <Card title={words.latest} actions={<LinkButton href={workspacePath("emails")}>{words.latestAll}</LinkButton>}>
           <EmailTable emails={emails.data} />
         </Card>
       )}
-      <Usage usage={usage.data} />
+      <Usage usage={usage} />
       {domain !== null && <DomainDialog id={domain} close={() => showDomain(null)} />}
     </Page>
   );

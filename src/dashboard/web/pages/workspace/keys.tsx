@@ -126,22 +126,16 @@ function CreateDialog({ domains, made, close }: { domains: Domain[]; made: (key:
   });
   return (
     <Dialog title={words.create} close={close}>
-      <Form state={form}>
+      <Form state={form} action={words.create} cancel={close}>
         <Field name="name" label={words.name} hint={words.nameHint} autoComplete="off" isFocused />
         <Select
           name="domainId"
           label={words.domain}
           options={[
-            { value: "", label: words.domainAll },
+            { value: "", label: words.scopeAll },
             ...domains.map(({ id, domain }) => ({ value: id, label: words.scopeDomain(domain) })),
           ]}
         />
-        <div class="form-actions">
-          <Button onClick={close}>{t().common.cancel}</Button>
-          <Button type="submit" look="primary" isBusy={form.isBusy}>
-            {words.create}
-          </Button>
-        </div>
       </Form>
     </Dialog>
   );

@@ -20,6 +20,7 @@ import {
   useCall,
   useState,
 } from "../../kit.ts";
+import { ContentSettings } from "./parts/content-settings.tsx";
 import { InviteDialog, LinkDialog, type MadeInvitation } from "./parts/invite.tsx";
 import { RoleSelect } from "./parts/role-select.tsx";
 import { may } from "./parts/rights.ts";
@@ -52,6 +53,7 @@ export function Members() {
         </Card>
       )}
       {may("people") && <Invitations made={setMade} />}
+      {may("share") && <ContentSettings />}
       {isInviting && <InviteDialog made={setMade} close={() => setInviting(false)} />}
       {made !== null && <LinkDialog invitation={made} close={() => setMade(null)} />}
       {removed !== null && <RemoveDialog of={removed} close={() => setRemoved(null)} />}

@@ -83,14 +83,14 @@ test("bytes that are no UTF-8 make their line faulty", () => {
 test("a file that cannot be understood as a whole is refused with what to do", () => {
   expect(fault(Buffer.from("\ufeffaddress\r\n", "utf16le"))).toBe("The file is UTF-16. Save it as UTF-8.");
   expect(fault("email,created\nx,y\n")).toBe(
-    'line 1: there is no column "created"; there are address, channel, reason, suppressedAt',
+    'line 1: there is no column "created"; there are address, channel, reason, suppressedAt, list',
   );
   expect(fault("name,created\nx,y\n")).toBe(
-    "line 1: the first line must name the columns, separated by commas: address,channel,reason,suppressedAt, of which only address is required",
+    "line 1: the first line must name the columns, separated by commas: address,channel,reason,suppressedAt,list, of which only address is required",
   );
   expect(fault("address;channel\nx;y\n")).toContain("separated by commas");
   expect(fault("\naddress,when\n")).toBe(
-    'line 2: there is no column "when"; there are address, channel, reason, suppressedAt',
+    'line 2: there is no column "when"; there are address, channel, reason, suppressedAt, list',
   );
   expect(fault("address,Address\n")).toBe("line 1: a column is named twice");
   expect(fault('address\n"a@x.test\nb@x.test\n')).toBe("line 2: a quotation mark is opened and never closed");

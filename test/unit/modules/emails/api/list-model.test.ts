@@ -12,6 +12,7 @@ import { RefusalWatch } from "../../../../../src/modules/emails/delivery/refusal
 import { type EmailReport, processReport } from "../../../../../src/modules/emails/reports/process-report.ts";
 import { EMAIL_STATUSES, type EmailStatus } from "../../../../../src/modules/emails/api/schema.ts";
 import { toStatus } from "../../../../../src/modules/emails/api/serialize.ts";
+import type { EmailFilter } from "../../../../../src/modules/emails/store/list-store.ts";
 import { AppError } from "../../../../../src/platform/errors.ts";
 import { freeInterrupted } from "../../../../../src/platform/queue/recover.ts";
 import type { Job } from "../../../../../src/platform/queue/job.ts";
@@ -23,6 +24,7 @@ const CHECK_EVERY = 60;
 const WORKSPACES = [1, 2];
 const RECIPIENTS = ["a@example.com", "b@example.com", "c@example.net"];
 const SENDERS = ["loja@loja.test", "caixa@loja.test"];
+const TAG = "receipt";
 const ENDS = ["delivered", "sent", "bounced", "failed", "suppressed"] as const;
 
 type Random = () => number;
@@ -78,16 +80,19 @@ function accept(on: World): void {
   const to = pick(on.random, RECIPIENTS) ?? "";
   const from = pick(on.random, SENDERS) ?? "";
   const uid = crypto.randomUUID();
+  const sendAt = on.random() < 0.3 ? on.now + Math.floor(on.random() * 100) : null;
   const id = emails.insert({
-    ...{ uid, workspaceId: domain.workspaceId, domainId: domain.id, subject: "x", replyTo: null, createdAt: on.now },
+    ...{ uid, workspaceId: domain.workspaceId, domainId: domain.id, subject: "x", replyTo: null },
+    ...{ createdAt: on.now, sendAt },
     ...{ sender: from, senderAddress: from, senderDomain: "loja.test", recipient: to, recipientAddress: to },
+    tag: on.now % 3 === 0 ? TAG : null,
     returnPath: "b@loja.test",
     body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain" },
   });
   emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
   const laneId = queue.laneFor(domain.workspaceId, to);
   const owner = { workspaceId: domain.workspaceId, domainId: domain.id, createdAt: on.now };
-  queue.add({ ...owner, id, laneId, nextAt: on.now, expiresAt: on.now + 1e9 });
+  queue.add({ ...owner, id, laneId, nextAt: sendAt ?? on.now, sendAt, expiresAt: on.now + 1e9 });
 }
 
 function claim(on: World): void {
@@ -185,7 +190,7 @@ async function failToStore(on: World): Promise<void> {
 async function ask(on: World, what: "cancel" | "retry"): Promise<void> {
   const { emails, queue } = on.life.stores;
   const every = everyEmail(on);
-  const waiting = every.filter(({ status }) => status === "delivery_delayed" || status === "queued");
+  const waiting = every.filter(({ status }) => ["delivery_delayed", "queued", "scheduled"].includes(status));
   const found = pick(on.random, on.random() < 0.8 ? waiting : every);
   if (found === undefined) return;
   const parts = { emails, queue, commit: on.life.committer.commit, ...edgesOf(on), nudge: () => undefined };
@@ -244,6 +249,8 @@ async function crash(on: World): Promise<void> {
   });
 }
 
+const WORKS = [accept, accept, claim, claim, end, defer, defer, giveBack, giveBack, lose, report, report];
+
 async function step(on: World): Promise<void> {
   // The clock is set back now and then.
   on.now += Math.floor(on.random() * 20) - (on.random() < 0.05 ? 60 : 0);
@@ -255,12 +262,7 @@ async function step(on: World): Promise<void> {
   if (chance < 0.25) return deleteDomain(on);
   if (chance < 0.28) return crash(on);
   // Some of them in one transaction.
-  const works = Array.from({ length: 1 + Math.floor(on.random() * 5) }, () => {
-    return (
-      pick(on.random, [accept, accept, claim, claim, end, defer, defer, giveBack, giveBack, lose, report, report]) ??
-      accept
-    );
-  });
+  const works = Array.from({ length: 1 + Math.floor(on.random() * 5) }, () => pick(on.random, WORKS) ?? accept);
   await Promise.all(works.map((work) => commit(on, () => work(on))));
 }
 
@@ -270,30 +272,32 @@ interface Row {
   domainId: number;
   to: string;
   from: string;
+  tag: string | null;
   status: EmailStatus;
 }
+
+type Stored = Omit<Row, "status"> & { stored: EmailStatus } & Record<"attempts" | "inFlight" | "sendAt", number | null>;
 
 /** Every email there is, in the list's order, by no index of its own and no counter. */
 function everyEmail(on: World): Row[] {
   return on.life.db.sqlite
-    .query<Omit<Row, "status"> & { stored: EmailStatus; attempts: number | null; inFlight: number | null }, []>(
+    .query<Stored, []>(
       `SELECT e.uid, e.workspace_id AS workspaceId, e.domain_id AS domainId, e.recipient_address AS "to",
-         e.sender_address AS "from", e.status AS stored, q.attempts, q.in_flight AS inFlight
+         e.sender_address AS "from", e.tag, e.status AS stored, q.attempts, q.in_flight AS inFlight, q.send_at AS sendAt
        FROM email e LEFT JOIN email_queue q ON q.id = e.id ORDER BY e.created_at DESC, e.id DESC`,
     )
     .all()
-    .map(({ stored, attempts, inFlight, ...row }) => {
-      const queue = attempts === null ? null : { attempts, inFlight: inFlight === 1 };
+    .map(({ stored, attempts, inFlight, sendAt, ...row }) => {
+      const queue = attempts === null ? null : { attempts, inFlight: inFlight === 1, sendAt };
       const status = toStatus(stored, queue);
       on.seen.add(status === "sending" && attempts !== null && attempts > 1 ? "sending again" : status);
       return { ...row, status };
     });
 }
 
-type Filter = Pick<Row, "to" | "from" | "status">;
 interface Question {
   scope: { workspaceId: number; domainId: number | null };
-  filter: { [Name in keyof Filter]: Filter[Name] | null };
+  filter: EmailFilter;
 }
 
 /** Every status of every scope, with and without addresses. */
@@ -306,15 +310,17 @@ function questions(on: World, rows: Row[]): Question[] {
   const to = pick(on.random, RECIPIENTS) ?? null;
   const from = pick(on.random, SENDERS) ?? null;
   const addresses = [
-    { to: null, from: null },
-    { to, from: null },
-    { to: null, from },
-    { to, from },
+    { to: null, from: null, tag: null },
+    { to, from: null, tag: null },
+    { to: null, from, tag: null },
+    { to, from, tag: null },
+  ];
+  const filters = [
+    ...[null, ...EMAIL_STATUSES].flatMap((status) => addresses.map((address) => ({ status, ...address }))),
+    ...[null, "queued" as const].map((status) => ({ status, to: null, from, tag: TAG })),
   ];
   return [...asked.values()].flatMap((scope) =>
-    [null, ...EMAIL_STATUSES].flatMap((status) =>
-      addresses.map((address) => ({ scope, filter: { status, ...address } })),
-    ),
+    filters.map((filter) => ({ scope, filter: { group: null, ...filter } })),
   );
 }
 
@@ -325,6 +331,7 @@ function isAskedFor(row: Row, { scope, filter }: Question): boolean {
     isThis(row.domainId, scope.domainId) &&
     isThis(row.status, filter.status) &&
     isThis(row.to, filter.to) &&
+    isThis(row.tag, filter.tag) &&
     isThis(row.from, filter.from)
   );
 }
@@ -371,7 +378,8 @@ for (const seed of [1, 2, 3, 4, 5]) {
       if (taken % CHECK_EVERY === 0) expectTrue(on);
     }
     on.life.db.close();
-    const everything = [...ENDS, "queued", "sending", "sending again", "delivery_delayed", "canceled", "retry done"];
+    const waiting = ["scheduled", "queued", "sending", "sending again", "delivery_delayed"];
+    const everything = [...ENDS, ...waiting, "canceled", "retry done"];
     for (const before of ["queued", "sending", "delivery_delayed", "delivered", "sent"])
       everything.push(`${before} bounced`, `${before} complained`);
     expect(everything.filter((one) => !on.seen.has(one))).toEqual([]);

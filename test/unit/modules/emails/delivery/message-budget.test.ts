@@ -25,16 +25,20 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
 }
 
-test("no workspace has more large messages in delivery than it leaves room for", async () => {
-  const { take, names } = start(20);
-  for (const name of ["shop 1", "shop 2", "shop 3", "shop 4"]) take(name, SHOP, 3);
-  take("bank 1", BANK, 3);
-  take("club 1", CLUB, 3);
-  expect(await names()).toEqual(["shop 1", "shop 2", "bank 1"]);
+test("a workspace has all the room while nobody else waits, and no more than half otherwise", async () => {
+  const { take, names, giveBack } = start(20);
+  for (const name of ["shop 1", "shop 2", "shop 3", "shop 4", "shop 5"]) take(name, SHOP, 3);
+  expect(await names()).toEqual(["shop 1", "shop 2", "shop 3", "shop 4"]);
+  for (const name of ["bank 1", "bank 2", "bank 3"]) take(name, BANK, 3);
+  giveBack("shop 1");
+  giveBack("shop 2");
+  expect((await names()).slice(4)).toEqual(["bank 1", "bank 2"]);
+  giveBack("shop 3");
+  expect((await names()).slice(6)).toEqual(["shop 5"]);
 });
 
 test("what is given back goes to those that wait, in the order they came, once", async () => {
-  const { take, names, giveBack } = start(20);
+  const { take, names, giveBack } = start(10);
   for (const name of ["shop 1", "shop 2", "shop 3", "shop 4"]) take(name, SHOP, 3);
   await settle();
   giveBack("shop 1");
@@ -42,12 +46,45 @@ test("what is given back goes to those that wait, in the order they came, once",
   expect(await names()).toEqual(["shop 1", "shop 2", "shop 3"]);
 });
 
-test("one message is let in however large it is, and small ones are not counted", async () => {
-  const { take, names } = start(2);
+test("a large message is not passed for ever by smaller ones", async () => {
+  const { take, names, giveBack } = start(20);
+  take("shop 1", SHOP, 3);
+  take("club 1", CLUB, 3);
+  take("large", BANK, 12);
+  take("club 2", CLUB, 1);
+  expect(await names()).toEqual(["shop 1", "club 1"]);
+  giveBack("shop 1");
+  giveBack("club 1");
+  expect(await names()).toEqual(["shop 1", "club 1", "large", "club 2"]);
+});
+
+test("one message is let in however large it is, by itself, and small ones never wait", async () => {
+  const { take, names, giveBack } = start(2);
   take("large", SHOP, 4);
   take("other", BANK, 1);
-  for (let number = 1; number <= 3; number += 1) take(`small ${number}`, BANK, 0.05);
+  for (let number = 1; number <= 3; number += 1) take(`small ${number}`, BANK, 0.7);
   expect(await names()).toEqual(["large", "small 1", "small 2", "small 3"]);
+  giveBack("large");
+  expect((await names()).at(-1)).toBe("other");
+});
+
+test("those that are small take room from the large ones", async () => {
+  const { take, names, giveBack } = start(10);
+  for (let number = 1; number <= 8; number += 1) take(`small ${number}`, BANK, 0.7);
+  take("large 1", SHOP, 3);
+  take("large 2", SHOP, 1);
+  expect((await names()).slice(8)).toEqual(["large 1"]);
+  for (let number = 1; number <= 8; number += 1) giveBack(`small ${number}`);
+  expect((await names()).slice(9)).toEqual(["large 2"]);
+});
+
+test("only so many wait, and half of these places are for other workspaces", async () => {
+  const { take, names } = start(2);
+  take("large", SHOP, 4);
+  for (let number = 1; number <= 9; number += 1) take(`shop ${number}`, SHOP, 4);
+  for (let number = 1; number <= 9; number += 1) take(`bank ${number}`, BANK, 4);
+  take("club", CLUB, 4);
+  expect(await names()).toEqual(["large", "shop 9 stopped", "bank 9 stopped", "club stopped"]);
 });
 
 test("those that wait end with a stop, and leave nothing behind", async () => {
@@ -62,6 +99,7 @@ test("those that wait end with a stop, and leave nothing behind", async () => {
   expect(await names()).toHaveLength(3);
 });
 
-test("the budget follows the memory", () => {
-  expect([128, 256, 512, 2048, 65_536].map((mib) => messageBudgetFor(mib * MIB) / MIB)).toEqual([16, 16, 32, 128, 512]);
+test("the budget is the configured one, and smaller on a small machine", () => {
+  const budgets = [32, 128, 256, 512, 2048].map((mib) => messageBudgetFor(128 * MIB, mib * MIB) / MIB);
+  expect(budgets).toEqual([16, 16, 16, 32, 128]);
 });

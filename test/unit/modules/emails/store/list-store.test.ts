@@ -5,7 +5,7 @@ import { type EmailFilter, openEmailLists } from "../../../../../src/modules/ema
 import { EMAIL_STATUSES } from "../../../../../src/modules/emails/api/schema.ts";
 
 const WORKSPACE = { workspaceId: 1, domainId: null };
-const ANY: EmailFilter = { status: null, to: null, from: null };
+const ANY: EmailFilter = { status: null, to: null, from: null, tag: null, group: null };
 const PAGE = { limit: 20, offset: 0 };
 
 interface Lists extends Disposable {
@@ -110,6 +110,29 @@ describe("an address with more than 10,000 emails", () => {
   });
 });
 
+test("a tag is listed as an address is, with the other filters; a group whatever its size", () => {
+  using on = lists();
+  on.plant(1, 200, { to: "iif(i <= 20, 'rare@example.com', 'a@example.com')" });
+  on.db.sqlite.run("UPDATE email SET tag = iif(id % 5 = 0, 'rare', 'receipt') WHERE id <= 30 OR id > 40");
+  on.db.sqlite.run("UPDATE email SET tag = 'receipt' WHERE id > 100");
+  on.db.sqlite.run("UPDATE email SET group_id = 3 WHERE id IN (3, 4, 9)");
+  expect(on.list(WORKSPACE, { ...ANY, tag: "receipt" }, PAGE)).toMatchObject({ total: 172, isMinimum: false });
+  expect(on.numbers(WORKSPACE, { ...ANY, tag: "rare" }, { limit: 4, offset: 12 })).toEqual([30, 25, 20, 15]);
+  expect(on.numbers(WORKSPACE, { ...ANY, tag: "rare", to: "rare@example.com" }, PAGE)).toEqual([20, 15, 10, 5]);
+  expect(on.numbers(WORKSPACE, { ...ANY, tag: "none" }, PAGE)).toEqual([]);
+  expect(on.numbers(WORKSPACE, { ...ANY, group: "3" }, PAGE)).toEqual([9, 4, 3]);
+  expect(on.numbers(WORKSPACE, { ...ANY, group: "3", tag: "receipt" }, { limit: 1, offset: 1 })).toEqual([4]);
+  expect(on.list(WORKSPACE, { ...ANY, group: "4" }, PAGE)).toEqual({ emails: [], total: 0, isMinimum: false });
+  expect(on.numbers({ workspaceId: 2, domainId: null }, { ...ANY, group: "3" }, PAGE)).toEqual([]);
+  expect(on.numbers({ workspaceId: 1, domainId: 2 }, { ...ANY, group: "3" }, PAGE)).toEqual([]);
+  // Each with the public id of its group's first.
+  const { emails } = on.list(WORKSPACE, { ...ANY, to: "rare@example.com" }, { limit: 2, offset: 16 });
+  expect(emails.map(({ email, groupUid }) => [email.uid, groupUid])).toEqual([
+    ["4", "3"],
+    ["3", "3"],
+  ]);
+});
+
 test("an address with exactly 10,000 emails is counted exactly", () => {
   using on = lists();
   on.plant(1, 10_000);
@@ -161,8 +184,11 @@ function askEverything(on: Lists): void {
   const addresses = [null, ...RECIPIENTS].flatMap((to) => [null, ...SENDERS].map((from) => ({ to, from })));
   const filters = [
     ...EMAIL_STATUSES.map((status) => ({ ...ANY, status })),
-    ...addresses.map((address) => ({ ...address, status: null })),
+    ...addresses.map((address) => ({ ...ANY, ...address })),
     { ...ANY, status: "delivery_delayed" as const, to: "rare@example.com" },
+    { ...ANY, tag: "receipt" },
+    { ...ANY, tag: "receipt", status: "bounced" as const },
+    { ...ANY, group: "5" },
   ];
   for (const scope of [WORKSPACE, { workspaceId: 1, domainId: 1 }, { workspaceId: 1, domainId: 2 }]) {
     for (const filter of filters) {
@@ -180,7 +206,8 @@ const PLANS = [
   /^SEARCH email_queue USING INDEX email_queue_state \(workspace_id=\? AND state=\?\)$/,
   /^SEARCH email_total USING PRIMARY KEY \(workspace_id=\?( AND domain_id=\?)?\)$/,
   /^SEARCH email USING INTEGER PRIMARY KEY \(rowid=\?\); SEARCH email_queue USING INTEGER PRIMARY KEY /,
-  /^SEARCH email USING INDEX email_(to|from|newest_of_domain) [^;]*; CORRELATED SCALAR SUBQUERY 1; SEARCH email_queue USING INTEGER PRIMARY KEY /,
+  /^SEARCH email USING INDEX email_of_group \(group_id=\?\); SCALAR SUBQUERY 1; SEARCH head USING [^;]* \(uid=\?\); CORRELATED SCALAR SUBQUERY 2; SEARCH email_queue USING INTEGER PRIMARY KEY /,
+  /^SEARCH email USING INDEX email_(to|from|tagged|newest_of_domain) [^;]*; CORRELATED SCALAR SUBQUERY 1; SEARCH email_queue USING INTEGER PRIMARY KEY /,
 ];
 
 test("no way to ask scans a table or sorts, with or without the statistics of ANALYZE", () => {
@@ -198,14 +225,16 @@ test("no way to ask scans a table or sorts, with or without the statistics of AN
     `INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at, attempts, in_flight)
      SELECT id, 1, 1, domain_id, created_at, 0, 0, id / 5 % 3, id = 2505 FROM email WHERE status = 'queued'`,
   );
+  on.db.sqlite.run("UPDATE email SET tag = 'receipt' WHERE id % 50 = 1");
+  on.db.sqlite.run("UPDATE email SET group_id = 5 WHERE id BETWEEN 5 AND 9");
   recount(on.db);
   for (const analyze of [false, true]) {
     if (analyze) on.db.sqlite.run("ANALYZE");
     asked.clear();
     askEverything(on);
-    // Two totals and two counts of what runs; ten ranges from two ends; three of them read; an end and a count of
-    // each address; the rows.
-    expect(asked.size).toBe(4 + 20 + 3 + 4 + 1);
+    // Two totals and two counts of what runs; eleven ranges from two ends; four of them read; an end and a count of
+    // each address and of the tag; a group; the rows.
+    expect(asked.size).toBe(4 + 22 + 4 + 6 + 1 + 1);
     for (const statement of asked) {
       const found = plan(on, statement);
       expect([statement, found, PLANS.filter((one) => one.test(found)).length]).toEqual([statement, found, 1]);

@@ -1,4 +1,5 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { packExtra } from "../../../../../src/modules/emails/content/pack-extra.ts";
 import { openEmailRecipientStore } from "../../../../../src/modules/emails/store/recipient-store.ts";
 import { openEmailStore } from "../../../../../src/modules/emails/store/store.ts";
 import { NEWEST } from "../../../../../src/platform/db/batches.ts";
@@ -38,7 +39,10 @@ test("one workspace's emails to one address are found, newest first, and by the 
     ids[0] ?? 0,
   ]);
   expect(on.recipients.listToErase(1, ADDRESS, 1)).toEqual([
-    { id: ids[3] ?? 0, uid: "e4", status: "queued", isRunning: false },
+    {
+      ...{ id: ids[3] ?? 0, uid: "e4", recipient: "Maria@example.com", status: "queued", createdAt: 4 },
+      isRunning: false,
+    },
   ]);
   const plan = on.db.sqlite
     .query<{ detail: string }, []>(
@@ -80,4 +84,60 @@ test("an end without a reason has none when it is erased", () => {
   on.recipients.erase({ id, workspaceId: 1 });
   on.emails.setEnd(id, { status: "delivered", endedAt: 3, attempts: 1 }, "queued");
   expect(on.emails.findForDelivery(id)?.email.failedReason).toBeNull();
+});
+
+describe("of a group", () => {
+  const PEOPLE = [
+    ["to", "Maria@example.com", "Maria"],
+    ["cc", "joao@example.com", null],
+    ["bcc", "zeca@example.com", null],
+  ] as const;
+
+  function group() {
+    const on = scene();
+    const shared = {
+      ...{ sender: "a@b.test", senderAddress: "a@b.test", senderDomain: "b.test", subject: "Olá", replyTo: null },
+      ...{ workspaceId: 1, domainId: 1, returnPath: "b+x@b.test", createdAt: 1, tag: "receipt" },
+    };
+    const extra = packExtra({
+      ...{ recipients: [...PEOPLE], replyTo: null, headers: { "X-A": "1" }, metadata: { order: "4711" } },
+      ...{ unsubscribe: null, attachmentBytes: null },
+    });
+    let groupId: number | null = null;
+    const ids = PEOPLE.map(([kind, recipient, recipientName]) => {
+      const own = { uid: recipient, kind, recipient, recipientName, recipientAddress: recipient.toLowerCase() };
+      const body = { content: Buffer.from("Bom dia"), htmlBytes: null, textBytes: 7, encoding: "plain" } as const;
+      const id: number = on.emails.insert({
+        ...{ ...shared, ...own },
+        ...(groupId === null ? { body, extra, startsGroup: true } : { body: null, groupId }),
+      });
+      groupId ??= id;
+      return id;
+    });
+    const listStored = () =>
+      on.db.sqlite.query<{ recipients: string }, []>("SELECT recipients FROM email_extra").get()?.recipients;
+    return { ...on, ids, listStored, [Symbol.dispose]: () => on.db.close() };
+  }
+
+  test("one that is erased leaves the content to the others, without its address, and sees none of it", () => {
+    using on = group();
+    const [first = 0, second = 0, third = 0] = on.ids;
+    on.recipients.erase({ id: first, workspaceId: 1 });
+    expect(on.removed).toEqual([]);
+    expect(on.listStored()).toBe('[["cc","joao@example.com",null],["bcc","zeca@example.com",null]]');
+    expect(on.emails.findForDelivery(first)).toMatchObject({
+      ...{ body: null, extra: null, groupUid: "Maria@example.com" },
+      email: { recipient: "erased@erased.invalid", recipientName: null },
+    });
+    const seen = { body: { textBytes: 7 }, extra: { headers: '[["X-A","1"]]' }, groupUid: "Maria@example.com" };
+    for (const id of [second, third]) expect(on.emails.findForDelivery(id)).toMatchObject(seen);
+  });
+
+  test("all of it goes with the last", () => {
+    using on = group();
+    for (const id of on.ids.toReversed()) on.recipients.erase({ id, workspaceId: 1 });
+    expect(on.removed).toEqual([[1, 7]]);
+    expect(on.db.sqlite.query("SELECT * FROM email_extra").all()).toEqual([]);
+    expect(on.db.sqlite.query("SELECT * FROM email_body").all()).toEqual([]);
+  });
 });

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { returnPath } from "../../../../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../../../../src/platform/uuid.ts";
+import { createUnsubscribeLinks } from "../../../../../src/modules/unsubscribe/links.ts";
 import { route, type RouteDeps, type SentEmail } from "../../../../../src/modules/inbound-mail/server/recipients.ts";
 import { systemRandom } from "../../../../../src/platform/random.ts";
 
@@ -11,17 +12,31 @@ const KEY = new Uint8Array(32).fill(1);
 const HOST = "bounce.loja.example";
 
 const emails = new Map<string, SentEmail>();
+const links = createUnsubscribeLinks({
+  findOrigin: () => "https://mail.pombo.example",
+  mailHost: "returns.pombo.example",
+  key: new Uint8Array(32).fill(2),
+});
 const parts: RouteDeps = {
   hostname: "mail.pombo.example",
   bounceHost: "returns.pombo.example",
   returnPathKey: KEY,
+  readUnsubscribe: links.readLocalPart,
   find: (uid) => emails.get(uid),
 };
 
-function sent({ recipient = "maria@example.com", host = HOST, at = NOW, key = KEY } = {}) {
+interface Sending {
+  recipient?: string;
+  host?: string;
+  at?: number;
+  key?: Uint8Array;
+  sendAt?: number | null;
+}
+
+function sent({ recipient = "maria@example.com", host = HOST, at = NOW, key = KEY, sendAt = null }: Sending = {}) {
   const uid = newId(at, systemRandom);
   const address = returnPath({ id: uid, recipient }, host, key);
-  emails.set(uid, { recipientAddress: recipient, isErased: false, returnPath: address });
+  emails.set(uid, { recipientAddress: recipient, isErased: false, returnPath: address, sendAt });
   return { uid, address };
 }
 
@@ -40,14 +55,28 @@ test("a return path leads to its email, in any spelling of its letters", () => {
   expect(judge(`${local}@Bounce.Loja.Example`)).toEqual(destination);
 });
 
+test("an address that unsubscribes leads to its email at the bounce host, and nowhere once that is gone", () => {
+  const { uid } = sent();
+  const address = links.build(uid)?.mail ?? "";
+  expect(judge(address)).toEqual({ kind: "unsubscribe", emailUid: uid });
+  expect(judge(address.toUpperCase(), NOW + 400 * DAY_MS)).toEqual({ kind: "unsubscribe", emailUid: uid });
+  expect(judge(address.replace("returns.pombo.example", "mail.pombo.example"))).toBe("unknown");
+  expect(judge(address.replace("returns.pombo.example", HOST))).toBe("foreign");
+  expect(judge(address.replace(/^u/, "b"))).toBe("forged");
+  expect(judge(address.replace(/.(?=@)/, ""))).toBe("unknown");
+  emails.delete(uid);
+  expect(judge(address)).toBe("unknown");
+});
+
 test("the return path of an erased email leads to it by itself, and no other one does", () => {
   const { uid, address } = sent();
   const forged = returnPath({ id: uid, recipient: "erased@erased.invalid" }, HOST, KEY);
-  emails.set(uid, { recipientAddress: "erased@erased.invalid", isErased: true, returnPath: address });
+  emails.set(uid, { recipientAddress: "erased@erased.invalid", isErased: true, returnPath: address, sendAt: null });
   expect(judge(address)).toEqual({ kind: "bounce", emailUid: uid });
   expect(judge(address.toUpperCase())).toEqual({ kind: "bounce", emailUid: uid });
   expect(judge(forged)).toBe("forged");
-  expect(judge(address.replace(/.(?=@)/, "a"))).not.toEqual({ kind: "bounce", emailUid: uid });
+  const changed = address.replace(/.(?=@)/, (last) => (last === "a" ? "b" : "a"));
+  expect(judge(changed)).not.toEqual({ kind: "bounce", emailUid: uid });
 });
 
 test("a return path under an international domain is known in both its forms", () => {
@@ -102,6 +131,12 @@ test("after 30 days a token is over, and not a millisecond sooner", () => {
   const { uid, address } = sent();
   expect(judge(address, NOW + 30 * DAY_MS - 1)).toEqual({ kind: "bounce", emailUid: uid });
   expect(judge(address, NOW + 30 * DAY_MS)).toBe("expired");
+});
+
+test("that of a scheduled email is over 30 days after its time", () => {
+  const { uid, address } = sent({ sendAt: NOW + 30 * DAY_MS });
+  expect(judge(address, NOW + 60 * DAY_MS - 1)).toEqual({ kind: "bounce", emailUid: uid });
+  expect(judge(address, NOW + 60 * DAY_MS)).toBe("expired");
 });
 
 test.each([

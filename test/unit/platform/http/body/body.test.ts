@@ -5,7 +5,7 @@ import { createBodyBudget } from "../../../../../src/platform/http/body/budget.t
 import { getBodyHash, bodyPlugin } from "../../../../../src/platform/http/body/read.ts";
 import { errorsPlugin } from "../../../../../src/platform/http/errors.ts";
 
-const LIMITS = { batchBytes: 4_000_000, sendBytes: 1_000, otherBytes: 100 };
+const LIMITS = { batchBytes: 6_000_000, sendBytes: 1_000, otherBytes: 100 };
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -88,6 +88,21 @@ describe("a body is read", () => {
   });
 });
 
+test("a large body is read whole, whether its length is announced or not, and a large content in it is left", async () => {
+  const content = "QUJD".repeat(1_200_000);
+  const sent = Buffer.from(`{"content":"${content}","b":"${"x".repeat(300_000)}"}`);
+  const hash = new Bun.CryptoHasher("sha256").update(sent).digest("hex");
+  const chunks = Array.from({ length: Math.ceil(sent.length / 70_000) }, (_, n) =>
+    sent.subarray(n * 70_000, (n + 1) * 70_000).toString("latin1"),
+  );
+  for (const length of [undefined, String(sent.length)]) {
+    const headers = { ...JSON_TYPE, ...(length === undefined ? {} : { "content-length": length }) };
+    const told = await post("/x/emails/batch", pieces(chunks), headers);
+    expect([told.status, told.hash]).toEqual([200, hash]);
+    expect(told.body).toEqual({ content: { length: content.length }, b: "x".repeat(300_000) });
+  }
+});
+
 describe("a body is refused", () => {
   test.each([
     "text/plain",
@@ -123,6 +138,17 @@ describe("a body is refused", () => {
     const told = await post("/x", body);
     expect(told).toMatchObject({ status: 400, code: "INVALID_JSON", bugs: [] });
     expect(told.message.length).toBeLessThanOrEqual(200);
+  });
+
+  test("nested as deep behind long strings, whose brackets and quotes count for nothing", async () => {
+    const long = JSON.stringify(`${'\\"[{'.repeat(200_000)}${"x".repeat(300)}\\`);
+    const nested = (depth: number) => `{"a":${long},"b":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+    expect(await post("/emails/batch", nested(31))).toMatchObject({ status: 200 });
+    expect(await post("/emails/batch", nested(32))).toMatchObject({ status: 400 });
+    for (const text of ["x".repeat(700_000), "\\\\".repeat(400_000), `${"x".repeat(700_000)}\\\\`])
+      expect(await post("/emails/batch", `{"a":"${text}","b":${"[".repeat(32)}`)).toMatchObject({
+        message: "The body is nested more than 32 levels deep",
+      });
   });
 
   test("nested deeper than any request is", async () => {

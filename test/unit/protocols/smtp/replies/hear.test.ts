@@ -255,6 +255,22 @@ test("a long subject is cut out to its end, and no subject takes long to look fo
   expect(cpuTime() - startedAt).toBeLessThan(1_000);
 });
 
+test("of a header that is too long to look for the reply counts by its code only; before DATA it is not told", () => {
+  const told = (length: number) => ({
+    ...{ from: "a@b.test", to: "maria@example.net" },
+    header: { addresses: [], texts: ["x ".repeat(length / 2), "too many connections"] },
+  });
+  const reply = makeReply(554, ["5.7.1 Blocked using spamhaus"]);
+  expect(removeEcho(reply, "dot", told(2_100))).toEqual({ code: 554, enhanced: null, words: "", isEcho: true });
+  expect(removeEcho(reply, "dot", told(2_000)).words).toBe("blocked using spamhaus");
+  expect(removeEcho(reply, "rcpt", told(2_100)).words).toBe("blocked using spamhaus");
+  const startedAt = cpuTime();
+  const texts = ["a ".repeat(499), "a ".repeat(499)];
+  const long = { from: "a@b.test", to: "c@d.test", header: { addresses: [], texts } };
+  for (let time = 0; time < 30; time++) removeEcho(makeReply(554, ["a ".repeat(255), "a ".repeat(255)]), "dot", long);
+  expect(cpuTime() - startedAt).toBeLessThan(1_000);
+});
+
 test("a code that the address brings is none of the server's", () => {
   const to = '"5.7.1 blocked"@example.net';
   const heard = (text: string) => removeEcho(makeReply(550, [text]), "rcpt", { from: "a@b.test", to, header });

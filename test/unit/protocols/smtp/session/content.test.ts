@@ -64,3 +64,25 @@ test("what a server unstuffs is what was composed, for any lines", () => {
     expect(`\r\n${prepared}`.indexOf("\r\n.\r\n")).toBe(-1);
   }
 });
+
+test("one octet that may not be there is found at any place, wherever the content lies in its memory", () => {
+  const line = `${"x".repeat(20)}\r\n`;
+  for (let offset = 0; offset < 4; offset++) {
+    const memory = Buffer.alloc(offset + 3 * line.length);
+    const content = memory.subarray(offset);
+    for (let at = line.length; at < 2 * line.length - 2; at++) {
+      for (const bad of [0x00, 0x0a, 0x0d, 0x80, 0xff]) {
+        content.write(line.repeat(3), "latin1");
+        content[at] = bad;
+        expect(() => prepareContent(content, false)).toThrow();
+      }
+      content.write(line.repeat(3), "latin1");
+      // Neither is a control but NUL, CR and LF, nor a dot within a line.
+      for (const good of [0x01, 0x09, 0x0b, 0x0e, 0x1f, 0x2e, 0x7f]) {
+        content[at] = good;
+        const expected = content.toString("latin1").replace(/^\./gm, "..");
+        expect(prepareContent(content, false).toString("latin1")).toBe(expected);
+      }
+    }
+  }
+});

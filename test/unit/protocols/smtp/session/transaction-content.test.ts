@@ -1,7 +1,10 @@
 import { expect, test } from "bun:test";
+import { BrokenWire } from "../../../../../src/protocols/smtp/session/connection.ts";
+import { prepareContent } from "../../../../../src/protocols/smtp/session/content.ts";
+import { type Link, transact } from "../../../../../src/protocols/smtp/session/transaction.ts";
 import { DEFAULT_TIMEOUTS, MAX_SESSION_STEP_MS } from "../../../../../src/protocols/smtp/session/timeouts.ts";
 import { fakeClock } from "../../../../support/fakes/clock.ts";
-import { raw } from "../../../../support/fakes/mx.ts";
+import { raw, stall } from "../../../../support/fakes/mx.ts";
 import { CONTENT, ENVELOPE, largeContent, runOut, withSession } from "../../../../support/smtp/helpers.ts";
 
 const nothing = async () => {};
@@ -109,16 +112,76 @@ test("a connection dropped within the content is broken before the dot", async (
   });
 });
 
-test("a server that stops reading is given up after 3 minutes without progress (R13)", async () => {
-  const clock = fakeClock();
-  await withSession(
-    { isContentUnread: true },
-    async (session) => {
-      const result = await runOut(clock, session.send(ENVELOPE, largeContent(16_000_000), nothing));
-      expect(result).toEqual({ kind: "broken", stage: "block", reason: "no progress within 180 s", isDotSent: false });
+test("a server that stops reading is given up without progress (R13), and with a large message after 2 minutes", async () => {
+  for (const [blockMs, end] of [
+    [DEFAULT_TIMEOUTS.blockMs, { reason: "it took less than 16 KiB a second for 120 s", isSlow: true }],
+    [60_000, { reason: "no progress within 60 s" }],
+  ] as const) {
+    const clock = fakeClock();
+    await withSession(
+      { isContentUnread: true },
+      async (session) => {
+        const result = await runOut(clock, session.send(ENVELOPE, largeContent(16_000_000), nothing));
+        expect(result).toEqual({ kind: "broken", stage: "block", isDotSent: false, ...end });
+      },
+      { clock, timeouts: { ...DEFAULT_TIMEOUTS, blockMs } },
+    );
+  }
+});
+
+/** A server that takes 64 KiB in so many milliseconds, which may change on the way. */
+function slowLink(msAt: (bytes: number) => number) {
+  let [now, bytes] = [0, 0];
+  const reply = (code: number) => ({ code, enhanced: null, lines: [""] });
+  const wire = {
+    get now() {
+      return now;
     },
-    { clock },
-  );
+    assertQuiet: () => undefined,
+    ask: () => undefined,
+    next: (_: number, to: string) => Promise.resolve(reply(to.endsWith("DATA") ? 354 : 250)),
+    write: (chunk: Uint8Array) => void (bytes += chunk.length),
+    drained(limitMs: number) {
+      const ms = msAt(bytes);
+      now += Math.min(ms, limitMs);
+      return ms <= limitMs ? Promise.resolve() : Promise.reject(new BrokenWire("no progress"));
+    },
+    destroy: () => undefined,
+    stray: null,
+    isQuiet: true,
+  };
+  const capabilities = { hasPipelining: true, maxSizeBytes: null, hasSmtpUtf8: false, has8BitMime: false };
+  const link = { wire, capabilities, timeouts: DEFAULT_TIMEOUTS, isTransactionOpen: false } as unknown as Link;
+  return { link, now: () => now };
+}
+
+test.each([
+  ["at 17 KiB a second all the way", 8, () => 3_760, null],
+  ["at 15 KiB a second", 8, () => 4_260, 120_000],
+  ["at 15 KiB a second, with a megabyte", 1, () => 4_260, null],
+  ["fast, and then not at all", 8, (bytes: number) => (bytes > 4_000_000 ? 1e9 : 0), 120_000],
+  ["fast, and then 8 KiB a second", 8, (bytes: number) => (bytes > 4_000_000 ? 8_000 : 0), 120_000],
+] as const)("a message that is taken %s", async (_, mib, msAt, slowAfterMs) => {
+  const { link, now } = slowLink(msAt);
+  const result = await transact(link, ENVELOPE, largeContent(mib * 1_040_000), nothing);
+  if (slowAfterMs === null) expect(result).toMatchObject({ kind: "accepted" });
+  else expect(result).toMatchObject({ kind: "broken", stage: "block", isDotSent: false, isSlow: true });
+  if (slowAfterMs !== null) expect(now()).toBe(slowAfterMs);
+});
+
+test("content that was prepared elsewhere goes out as it is, with the size of what was composed", async () => {
+  const content = Buffer.from("A: b\r\n\r\n.\r\n..a\r\n");
+  const stuffed = prepareContent(content, false);
+  expect(stuffed.length).toBe(content.length + 2);
+  await withSession({ capabilities: ["SIZE 1000"] }, async (session, mx) => {
+    expect(await session.send(ENVELOPE, { stuffed, bytes: content.length }, nothing)).toMatchObject({
+      kind: "accepted",
+    });
+    expect(mx.messages[0]!.content.equals(content)).toBe(true);
+    expect(mx.connections[0]!.commands.find((command) => command.startsWith("MAIL"))).toEndWith(
+      `SIZE=${content.length}`,
+    );
+  });
 });
 
 test("a refusal in the middle of the content is taken as one, and the dot is not sent", async () => {
@@ -146,13 +209,13 @@ test("a 250 before the dot is no acceptance", async () => {
 
 test("the whole of one message has a limit of its own, however long each step may take (R13)", async () => {
   const clock = fakeClock();
-  const timeouts = { ...DEFAULT_TIMEOUTS, blockMs: 10 * MAX_SESSION_STEP_MS };
+  const timeouts = { ...DEFAULT_TIMEOUTS, dotMs: 10 * MAX_SESSION_STEP_MS };
   await withSession(
-    { isContentUnread: true },
+    { dot: stall },
     async (session) => {
       const startedAt = clock.now();
-      const result = await runOut(clock, session.send(ENVELOPE, largeContent(16_000_000), nothing), 10_000);
-      expect(result).toEqual({ kind: "broken", stage: "block", reason: "the whole took too long", isDotSent: false });
+      const result = await runOut(clock, session.send(ENVELOPE, CONTENT, nothing), 10_000);
+      expect(result).toEqual({ kind: "broken", stage: "dot", reason: "the whole took too long", isDotSent: true });
       expect(clock.now() - startedAt).toBeWithin(MAX_SESSION_STEP_MS, MAX_SESSION_STEP_MS + 10_001);
     },
     { clock, timeouts },

@@ -7,11 +7,21 @@ interface Send {
   text?: string | null;
   html?: string | null;
   replyTo?: string | null;
+  replyToAll?: string[] | null;
+  headers?: object | null;
+  tag?: string | null;
+  metadata?: object | null;
+  unsubscribe?: object | null;
 }
 
 /** Sends this email over the API. `key` null: the reader puts theirs in. */
 export function writeSendCurl(origin: string, key: string | null, send: Send): string {
-  const body = Object.fromEntries(Object.entries(send).filter(([, value]) => value !== null && value !== ""));
+  // Only these: a record has members that a send does not take.
+  const { from, to, subject, html, text, headers, tag, metadata, unsubscribe } = send;
+  const all = send.replyToAll ?? [];
+  const replyTo = all.length > 1 ? all : (all[0] ?? send.replyTo);
+  const given = Object.entries({ from, to, subject, html, text, replyTo, headers, tag, metadata, unsubscribe });
+  const body = Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== null && value !== ""));
   return [
     `curl ${quote(`${origin}/api/v1/emails`)}`,
     // In double quotes a shell puts its variable in.

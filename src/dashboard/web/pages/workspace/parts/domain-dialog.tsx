@@ -35,13 +35,8 @@ export function AddDomainForm({ added }: { added: (id: string) => void }) {
     added(data.id);
   });
   return (
-    <Form state={form}>
+    <Form state={form} action={words.add}>
       <Field name="domain" label={words.name} hint={words.nameHint} autoComplete="off" inputMode="text" />
-      <div class="form-actions">
-        <Button type="submit" look="primary" isBusy={form.isBusy}>
-          {words.add}
-        </Button>
-      </div>
     </Form>
   );
 }

@@ -4,9 +4,11 @@ import { type Data, formatNumber, t, Time, workspacePath } from "../../../kit.ts
 import { findSender } from "./first-email.ts";
 import { findStatus } from "./status.tsx";
 
+export type WorkspaceUsage = NonNullable<Data<"GET /api/v1/workspace">["usage"]>;
+
 export interface HomeState {
   workspace: Data<"GET /api/v1/workspace">;
-  usage: Data<"GET /api/v1/workspace/usage">;
+  usage: WorkspaceUsage;
   domains: Data<"GET /api/v1/domains">;
   /** The newest. */
   emails: Data<"GET /api/v1/emails">;

@@ -21,7 +21,7 @@ export function InviteDialog({ made, close }: { made: (invitation: MadeInvitatio
   });
   return (
     <Dialog title={people.invite} close={close}>
-      <Form state={form}>
+      <Form state={form} action={words.send} cancel={close}>
         <Field name="email" type="email" label={words.email} autoComplete="off" isFocused />
         <fieldset class="choices">
           <legend>{people.role}</legend>
@@ -33,12 +33,6 @@ export function InviteDialog({ made, close }: { made: (invitation: MadeInvitatio
             </label>
           ))}
         </fieldset>
-        <div class="form-actions">
-          <Button onClick={close}>{t().common.cancel}</Button>
-          <Button type="submit" look="primary" isBusy={form.isBusy}>
-            {words.send}
-          </Button>
-        </div>
       </Form>
     </Dialog>
   );

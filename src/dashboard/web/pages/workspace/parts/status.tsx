@@ -3,6 +3,7 @@
 import { Badge, emailStatuses, t, type Tone } from "../../../kit.ts";
 
 const TONES: Record<string, Tone> = {
+  scheduled: "plain",
   queued: "plain",
   sending: "plain",
   delivery_delayed: "slow",

@@ -79,6 +79,8 @@ function tellEvent(entry: Entry): string {
   const isNamed = typeof server === "string";
   const attempt = formatNumber(entry.attempt ?? 1);
   switch (entry.type) {
+    case "email.scheduled":
+      return words.scheduled;
     case "email.queued":
       return words.queued;
     case "email.sending":

@@ -1,11 +1,12 @@
 // How much of the plan is used.
 
-import { Card, type Data, formatNumber, t } from "../../../kit.ts";
+import { Card, formatBytes, formatNumber, t } from "../../../kit.ts";
+import type { WorkspaceUsage } from "./flow.tsx";
 
 /** -1: there is no limit. */
 const UNLIMITED = -1;
 
-export function Usage({ usage: { plan, usage, limits } }: { usage: Data<"GET /api/v1/workspace/usage"> }) {
+export function Usage({ usage: { plan, usage, limits } }: { usage: WorkspaceUsage }) {
   const words = t().home;
   return (
     <Card title={words.usage} intro={words.usagePlan(plan)}>
@@ -48,17 +49,4 @@ function Meter({ label, used, limit, format = (value) => formatNumber(value) }: 
       </dd>
     </div>
   );
-}
-
-const UNITS = ["kilobyte", "megabyte", "gigabyte", "terabyte"];
-
-function formatBytes(bytes: number): string {
-  const thousands = Math.floor(Math.log10(Math.max(bytes, 1)) / 3);
-  const power = Math.min(UNITS.length, Math.max(1, thousands));
-  return formatNumber(bytes / 1_000 ** power, {
-    style: "unit",
-    unit: UNITS[power - 1],
-    unitDisplay: "short",
-    maximumFractionDigits: 1,
-  });
 }
