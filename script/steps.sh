@@ -3,14 +3,16 @@
 #   step NAME COMMAND…     runs and times the command; exit code 2 of a step named with --may-miss
 #                          means that this machine cannot run it, which is told and not counted;
 #                          returns the exit code
-#   finish                 every failure again with the lines before it, the sum in words, then
-#                          "N passed, M failed"; exit code 1 when M > 0
+#   finish                 every failure again with the lines before it, the tests that passed only
+#                          when run again, the sum in words, then "N passed, M failed"; exit code 1
+#                          when M > 0
 # Counted are the steps, and the tests in them where a step tells their numbers.
 
 steps_started=$SECONDS
 steps_log=$(mktemp)
 steps_failures=$(mktemp)
-trap 'rm -f "$steps_log" "$steps_failures"' EXIT
+steps_again=$(mktemp)
+trap 'rm -f "$steps_log" "$steps_failures" "$steps_again"' EXIT
 passed=0
 failed=0
 summary=()
@@ -28,6 +30,7 @@ step() {
     timeout -k 10 "$left" "$@" </dev/null 2>&1 | tee "$steps_log"
     code=${PIPESTATUS[0]}
     count_tests
+    grep '^(again) ' "$steps_log" >>"$steps_again"
   fi
   local took=$((SECONDS - began)) word
   if [ "$code" -eq 0 ]; then
@@ -74,6 +77,10 @@ finish() {
   if [ -s "$steps_failures" ]; then
     printf '\n=== What failed\n'
     cat "$steps_failures"
+  fi
+  if [ -s "$steps_again" ]; then
+    printf '\n=== What passed only when run again\n'
+    cat "$steps_again"
   fi
   printf '\n=== All steps, %d s\n' "$((SECONDS - steps_started))"
   printf '%s\n' "${summary[@]}"

@@ -42,6 +42,7 @@ journey("the page shows the copies of a send, what it carries, and saves its fil
   await page.locator(".facts dt").getByText("Bcc", { exact: true }).waitFor();
   await page.getByRole("link", { name: "receipt" }).click();
   await page.getByText("Only those with the tag").waitFor();
+  await page.locator("tbody tr").nth(3).waitFor();
   expect(await page.locator("tbody tr").count()).toBe(4);
 });
 

@@ -72,6 +72,8 @@ async function makeDirectory({ syncIntervalMs = 100, snapshotIntervalMs = 86_400
     ): Promise<void> {
       const database = new Database(places.database);
       database.run("PRAGMA wal_autocheckpoint = 0");
+      // The daemon's checkpoints lock it for a moment.
+      database.run("PRAGMA busy_timeout = 10000");
       const log = {
         event: (name: string, fields: unknown) => void events.push(`${name} ${JSON.stringify(fields)}`),
         error: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),

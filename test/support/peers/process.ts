@@ -166,16 +166,22 @@ export function makeFolder(name: string, cleanup: Cleanup, isKept = false): stri
   return folder;
 }
 
-/** A loopback TCP port that was free a moment ago; for programs that cannot choose one themselves. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/**
+ * A loopback TCP port that nothing listens at, for what cannot choose one itself or comes back at the same one. Below
+ * the range that systems give to outgoing connections, so that no connection takes it meanwhile.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = address !== null && typeof address === "object" ? address.port : 0;
-      server.close(() => resolve(port));
-    });
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => void server.close(() => resolve(true)));
   });
 }
 

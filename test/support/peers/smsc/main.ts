@@ -4,6 +4,7 @@
  */
 import * as net from "node:net";
 import * as tls from "node:tls";
+import { freePort } from "../process.ts";
 import { Conversation } from "./conversation.ts";
 import { serveControl } from "./control.ts";
 import { Journal } from "./journal.ts";
@@ -22,7 +23,7 @@ export interface SmscOptions {
 
 /** The listener, which can be taken away and come back at the same port. */
 export interface Door {
-  port: number;
+  readonly port: number;
   open(): Promise<void>;
   /** Nobody new is let in; those who are in stay. */
   shut(): void;
@@ -44,10 +45,7 @@ function makeDoor(smsc: Smsc, { port, certificate }: SmscOptions): Door {
         server = opened;
         opened.on("tlsClientError", () => undefined);
         opened.once("error", reject);
-        opened.listen(door.port, "127.0.0.1", () => {
-          door.port = (opened.address() as net.AddressInfo).port;
-          resolve();
-        });
+        opened.listen(port, "127.0.0.1", resolve);
       }),
     shut() {
       server?.close();
@@ -61,7 +59,9 @@ const options = JSON.parse(process.argv[2] ?? "{}") as SmscOptions;
 const journal = new Journal(options.journal);
 const smsc = new Smsc(journal);
 smsc.change(options.script);
-const door = makeDoor(smsc, options);
+// Shut, its port stays its own: no outgoing connection gets one of these.
+const port = options.port === 0 ? await freePort() : options.port;
+const door = makeDoor(smsc, { ...options, port });
 await door.open();
 const control = serveControl(smsc, door);
 console.log(JSON.stringify({ port: door.port, control: control.port }));
