@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import { journey, useSandbox } from "../../support/browser/journey.ts";
 import { signInToSandbox } from "../../support/browser/people.ts";
 import type { Visitor } from "../../support/browser/visitor.ts";
+import { waitUntil } from "../../support/peers/process.ts";
 
 const IDLE_MS = 60_000;
 const FIRST_PAGE_REQUESTS = 6;
@@ -60,7 +61,14 @@ journey("the home asks the API three things; who was here before makes six reque
   await ana.page.goto(home);
   await ana.page.locator("main .flow").waitFor();
   await ana.untilCount(LIVE, 2);
-  expect([...sent.values()].filter((url) => url.startsWith("http"))).toHaveLength(FIRST_PAGE_REQUESTS);
+  // The browser tells the two listeners one after the other, and of its own copy of a file once it is read.
+  const list = () => [...sent.values()].filter((url) => url.startsWith("http"));
+  await waitUntil(
+    `no more than ${FIRST_PAGE_REQUESTS} requests`,
+    5000,
+    () => list().length === FIRST_PAGE_REQUESTS,
+  ).catch(() => undefined);
+  expect(list()).toHaveLength(FIRST_PAGE_REQUESTS);
 });
 
 journey(
@@ -75,6 +83,8 @@ journey(
     const second = await ana.context.newPage();
     await second.goto(`/dashboard/w/${workspaceId}/emails`);
     for (const page of [ana.page, second]) await ana.until("its page is there", IS_THERE, page);
+    // The stream that the first tab holds is no request of the second.
+    await second.waitForLoadState("networkidle");
     await ana.until("one tab listens, and the other would", LOCKS);
     expect(ana.count(LIVE)).toBe(1);
     const before = ana.requests.length;

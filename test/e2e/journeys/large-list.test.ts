@@ -100,8 +100,10 @@ journey(
 
     await page.goto(`${list}?page=${DEEP_PAGE}`);
     await rows.first().waitFor();
+    const newer = await rows.first().getByRole("link").first().getAttribute("href");
     await page.getByRole("button", { name: "Older" }).click();
     await page.waitForURL(`**?page=${DEEP_PAGE + 1}`);
+    await page.locator(`main a[href="${newer}"]`).first().waitFor({ state: "detached" });
     const link = rows.nth(35).getByRole("link").first();
     await link.scrollIntoViewIfNeeded();
     const [before, address] = [await page.evaluate("scrollY"), await link.getAttribute("href")];

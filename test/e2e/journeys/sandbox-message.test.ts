@@ -23,12 +23,14 @@ async function openMessage(visitor: Visitor, to: string): Promise<void> {
   await visitor.page.locator("#frame").waitFor();
 }
 
-/** The widths of the images in the message; 0: not loaded. */
+/** The widths of the images in the message; 0: not loaded; -1: nothing has come of it yet. */
 async function waitForImages({ page }: Visitor, wanted: number[]): Promise<void> {
   const images = page.frameLocator("#frame").locator("img");
   await waitUntil(`images of ${wanted.join()} px`, 10_000, async () => {
     const widths = await images.evaluateAll((all) =>
-      all.map((each) => (each as unknown as { naturalWidth: number }).naturalWidth),
+      (all as unknown as { complete: boolean; naturalWidth: number }[]).map(({ complete, naturalWidth }) =>
+        complete ? naturalWidth : -1,
+      ),
     );
     return widths.join() === wanted.join();
   });

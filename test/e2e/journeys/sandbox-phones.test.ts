@@ -4,6 +4,7 @@
 import { expect } from "bun:test";
 import { listFaultsOfLooks } from "../../support/browser/inspect.ts";
 import { journey, useSandbox } from "../../support/browser/journey.ts";
+import { waitUntil } from "../../support/peers/process.ts";
 
 const HOSTILE = `<img src=x onerror="document.title='owned'"> já & "então" 👍`;
 
@@ -31,7 +32,13 @@ journey("a text is shown as it was written, and the answer reaches the workspace
   await page.locator("#answer").pressSequentially("Obrigada!");
   await page.click("#send");
   await bubbles.nth(1).waitFor();
-  expect((await ask("/api/v1/sms/inbound")).data.map(({ body }) => body)).toEqual(["Obrigada!"]);
+  // The phone shows it before the workspace has it.
+  let inbound: string[] = [];
+  await waitUntil("the answer is in the workspace", 15_000, async () => {
+    inbound = (await ask("/api/v1/sms/inbound")).data.map(({ body }) => body);
+    return inbound.length > 0;
+  });
+  expect(inbound).toEqual(["Obrigada!"]);
   await page.goto("/sandbox#phones");
   await bubbles.nth(1).waitFor();
 });

@@ -35,6 +35,7 @@ journey("a link in the address of the sign-in page leads to none but our own pag
     const ana = await visit(origin);
     await signUpOperator(ana, { url: origin, operatorKey }, `next+${crypto.randomUUID()}@example.com`);
     await ana.page.goto(`/dashboard/signin?next=${encodeURIComponent(next)}`);
+    await ana.page.waitForURL((url) => url.pathname !== "/dashboard/signin");
     await ana.page.locator("main#content h1").waitFor();
     expect(new URL(ana.page.url()).pathname).toStartWith("/dashboard");
     await ana.context.close();

@@ -159,7 +159,7 @@ journey("a workspace that is deleted under an open page says so, and leads to th
 
   await mustAsk(ana, `DELETE /api/v1/operator/workspaces/${workspaceId}`);
   await page.getByText("You are not a member of this workspace").waitFor({ timeout: 3000 });
-  expect(await page.getByRole("dialog").count()).toBe(0);
+  await page.getByRole("dialog").waitFor({ state: "detached" });
   expect((await ask(rui, "GET /api/v1/workspace", { workspaceId })).status).toBeGreaterThanOrEqual(403);
   await keys.press("To the start", "link");
   await page.getByText("You are in no workspace").first().waitFor();

@@ -45,7 +45,7 @@ test("a database that cannot be written is told beside a low disk, and both keep
   await pombo.app.committer.commit(() => void pombo.app.db.sqlite.run("DELETE FROM usage")).catch(() => undefined);
   expect((await ready(pombo)).body.issues).toEqual(first.issues);
   pombo.app.db.sqlite.run("PRAGMA query_only = OFF");
-  await waitUntil("the database is well again", 5_000, async () => (await ready(pombo)).body.issues.length === 1);
+  await waitUntil("the database is well again", 15_000, async () => (await ready(pombo)).body.issues.length === 1);
 });
 
 test("nothing that /ready says names a path, and it needs no key", async () => {
@@ -68,7 +68,7 @@ test("while no DNS server answers the instance accepts mail and is not ready", a
   pombo.config.dns.servers = [gone.address];
   await pombo.restart();
   // Before any mail: the start looks.
-  await waitUntil("DNS is missed", 5_000, async () => (await ready(pombo)).status === 503);
+  await waitUntil("DNS is missed", 15_000, async () => (await ready(pombo)).status === 503);
   const sent = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
   expect(sent.status).toBe(202);
   expect((await ready(pombo)).body.issues).toMatchObject([
@@ -100,10 +100,10 @@ test("three sites that cannot be reached, and none that can, are an issue with i
   }
   await sendTo(pombo, ["a@one.test", "b@one.test", "c@two.test"]);
   const deferred = () => pombo.events.filter(({ name }) => name === "email.delivery_delayed").length;
-  await waitUntil("all are deferred", 5_000, () => deferred() === 3);
+  await waitUntil("all are deferred", 15_000, () => deferred() === 3);
   expect((await ready(pombo)).body.issues).toEqual([]);
   await sendTo(pombo, ["d@three.test"]);
-  await waitUntil("it is an issue", 5_000, async () => (await ready(pombo)).body.issues.length === 1);
+  await waitUntil("it is an issue", 15_000, async () => (await ready(pombo)).body.issues.length === 1);
   // What is accepted is kept, so that the instance is ready.
   const { status, body } = await ready(pombo);
   expect(status).toBe(200);

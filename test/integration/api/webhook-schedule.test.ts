@@ -163,7 +163,7 @@ test("events and deliveries are forgotten after their time, and the total with t
     await listed();
   }
   const events = () => on.pombo.app.db.sqlite.query("SELECT * FROM event").all();
-  await waitUntil("they are forgotten", 5_000, async () => (await listed()).meta.total === 0 && events().length === 0);
+  await waitUntil("they are forgotten", 15_000, async () => (await listed()).meta.total === 0 && events().length === 0);
   expect(await listed()).toEqual({ data: [], meta: { total: 0, perPage: 20, page: 1, lastPage: 1 } });
 });
 

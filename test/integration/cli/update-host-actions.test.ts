@@ -37,7 +37,7 @@ async function withProcess(command: string[], env: Record<string, string>, run: 
   const child = Bun.spawn(command, { env, stdout: "ignore", stderr: "ignore" });
   try {
     // The system shows it a moment before its words.
-    await waitUntil("its words", 5_000, () => readFileSync(`/proc/${child.pid}/cmdline`, "utf8") !== "");
+    await waitUntil("its words", 15_000, () => readFileSync(`/proc/${child.pid}/cmdline`, "utf8") !== "");
     await run(child.pid);
   } finally {
     child.kill("SIGKILL");

@@ -316,7 +316,7 @@ test("where the second part is refused, a text of one segment arrives, and no ot
 test("hanging up ends the connections that wait for an answer that never comes, and no others", async () => {
   const [silent, other] = [await bound(), await bound()];
   silent.write(pdu(ID.submitSm, { sequence: 9 }, submitBody({ to: buildNumber({ ending: "16" }).slice(1) })));
-  await waitUntil("it is there", 5_000, () => lines.length === 1);
+  await waitUntil("it is there", 15_000, () => lines.length === 1);
   smsc.hangUp();
   await silent.closed;
   expect((await other.submit({})).status).toBe(0);

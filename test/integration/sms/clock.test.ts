@@ -33,7 +33,7 @@ for (const hours of [1, -1, -24]) {
     const next = await world.text({ to: "+258840000003" });
     for (const id of [throttled, next]) await world.until(id, ({ status }) => status === "delivered");
     const jumped = () => world.instance.events.filter(({ name }) => name === "sms.clock_jumped");
-    await waitUntil("the jump is seen", 5_000, () => jumped().length > 0);
+    await waitUntil("the jump is seen", 15_000, () => jumped().length > 0);
     expect(await world.show(full)).toMatchObject({ status: "queued" });
     const [row] = world.segments();
     const waitMs = (row?.next_at ?? 0) - clock.now();
@@ -57,7 +57,7 @@ test("set back by a day between two runs, texts wait no longer for it", async ()
   });
   const throttled = await world.text({ to: "+258840000002" });
   await world.smsc.until({ answers: 1 });
-  await waitUntil("its answer is written", 5_000, () => world.segments()[0]?.state === "ready");
+  await waitUntil("its answer is written", 15_000, () => world.segments()[0]?.state === "ready");
   clock.shift(-24 * HOUR);
   await world.instance.restart();
   await world.until(throttled, ({ status }) => status === "delivered");

@@ -62,8 +62,8 @@ test("a far SMSC is sent a window for each way there and back; nothing is lost, 
   const perSecond = (submits.length - WINDOW) / ((last - first) / 1_000);
   const most = WINDOW / ((2 * DELAY_MS) / 1_000);
   expect(perSecond).toBeLessThanOrEqual(most * 1.02);
-  // What is lost costs time, and a busy machine some more.
-  expect(perSecond).toBeGreaterThan(most * 0.5);
+  // What is lost costs time, and a busy machine some more: one at a time would be a tenth.
+  expect(perSecond).toBeGreaterThan(most * 0.25);
   console.log(
     `far: ${perSecond.toFixed(1)} a second, of ${most} that the window allows; ${proxy.losses} of ${pieces} lost`,
   );

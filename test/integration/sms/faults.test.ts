@@ -196,7 +196,7 @@ for (const [name, begin, end] of [
     const { instance, smsc } = world;
     const first = await textMany(world, 3);
     await smsc.until({ accepted: 3 });
-    await waitUntil("it is recorded", 5_000, () => world.segments().every(({ state }) => state === "accepted"));
+    await waitUntil("it is recorded", 15_000, () => world.segments().every(({ state }) => state === "accepted"));
     instance.app.db.sqlite.run(begin);
     const body = { to: numberFor(90), body: LONG };
     await waitUntil("nothing is accepted", 10_000, async () => {

@@ -77,7 +77,7 @@ test("HELP is not answered without a text, to no subscriber, by a blocked worksp
   await world.instance.operator.call("POST", `${path}/credits`, { body: { amount: -100_000 } });
   await write(world, "HELP");
   expect(await sent(world)).toEqual([]);
-  await waitUntil("it is logged", 5_000, () =>
+  await waitUntil("it is logged", 15_000, () =>
     Promise.resolve(world.instance.events.filter(({ name }) => name === "sms.help_unanswered").length === 2),
   );
   // All of them were kept.

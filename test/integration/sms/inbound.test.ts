@@ -68,7 +68,7 @@ test("on a shared number a text is for who texted last, and a STOP for all who t
   clock.shift(1_000);
   await world.text({ from: "84000" }, other);
   await world.smsc.deliver("loja", text(" stóp "));
-  await waitUntil("the text is there", 5_000, async () => (await received(world, other)).length === 1);
+  await waitUntil("the text is there", 15_000, async () => (await received(world, other)).length === 1);
   expect(await received(world)).toEqual([]);
   for (const workspace of [world.instance.workspace, other]) {
     const list = await workspace.call("GET", "/api/v1/suppressions");
@@ -77,7 +77,7 @@ test("on a shared number a text is for who texted last, and a STOP for all who t
     expect(refused.text).toContain("RECIPIENT_SUPPRESSED");
   }
   await world.smsc.deliver("loja", text("SIM"));
-  await waitUntil("the suppressions are lifted", 5_000, async () => {
+  await waitUntil("the suppressions are lifted", 15_000, async () => {
     const list = await world.instance.workspace.call("GET", "/api/v1/suppressions");
     return list.body.data.length === 0;
   });

@@ -39,7 +39,7 @@ async function goAway({ smsc, instance }: TextWorld): Promise<void> {
   await smsc.tell("door", { isOpen: false });
   await smsc.tell("drop", { how: "rst" });
   const isAway = () => instance.app.sms.links.views()[0]?.state !== "bound";
-  await waitUntil("the link is away", 5_000, isAway);
+  await waitUntil("the link is away", 15_000, isAway);
 }
 
 test("a text of several parts whose link is gone before any went out goes by another link", async () => {
@@ -145,8 +145,8 @@ test("the parts left of a text whose link was taken out of the configuration go 
   const id = await world.text({ body: THREE_PARTS });
   await world.smsc.until({ answers: 2 });
   // No receipt comes once its link is gone.
-  await waitUntil("the first part is there", 5_000, () => world.segments()[0]?.state === "delivered");
-  await waitUntil("it waits", 5_000, () => world.segments().every(({ state }) => state !== "in_flight"));
+  await waitUntil("the first part is there", 15_000, () => world.segments()[0]?.state === "delivered");
+  await waitUntil("it waits", 15_000, () => world.segments().every(({ state }) => state !== "in_flight"));
   const [route] = world.instance.config.sms.routes;
   route?.links.splice(
     0,

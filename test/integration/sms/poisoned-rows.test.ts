@@ -119,7 +119,7 @@ test("where the bug passes within the run, the answer is written a minute later,
     possibleDuplicate: false,
   });
   expect(await submitsTo(world, POISON)).toBe(1);
-  await waitUntil("all is well", 5_000, async () => (await troublesOf(world.instance)).length === 0);
+  await waitUntil("all is well", 15_000, async () => (await troublesOf(world.instance)).length === 0);
 });
 
 test("a route whose policy is to hold sends none of it again: it is given up as of unknown outcome", async () => {
