@@ -10,7 +10,7 @@ import type { UsageStore } from "../plans/store.ts";
 import { packBody } from "./content/body.ts";
 import type { FindTransport } from "./delivery/transport.ts";
 import type { QueueStore } from "./queue/store.ts";
-import type { EmailStore } from "./store/store.ts";
+import { type EmailStore, USUAL } from "./store/store.ts";
 
 export interface SystemMail {
   /** An address, without a name. */
@@ -52,6 +52,7 @@ export function createSystemMail(deps: SystemMailDeps): SendSystemMail {
     const uid = newId(now, random);
     const body = packBody({ html: null, text });
     const id = emails.insert({
+      ...USUAL,
       ...OWNER,
       uid,
       sender: `${NAME} <${from}>`,

@@ -43,25 +43,34 @@ export function parseGiven(text: string): ParsedMailbox {
 
 /** The mailboxes of a member that was checked. */
 export function listMailboxes(given: Given | undefined): GivenMailbox[] {
-  return [given ?? []].flat().map((text) => {
-    const bare = parseAddress(text);
-    if (bare.kind === "mailbox") return { mailbox: bare.mailbox, address: text };
-    const mailbox = requireMailbox(parseMailbox(text));
-    return { mailbox, address: mailbox.address };
-  });
+  if (typeof given === "string") return [readMailbox(given)];
+  return given === undefined ? [] : given.map(readMailbox);
+}
+
+function readMailbox(text: string): GivenMailbox {
+  const bare = parseAddress(text);
+  if (bare.kind === "mailbox") return { mailbox: bare.mailbox, address: text };
+  const mailbox = requireMailbox(parseMailbox(text));
+  return { mailbox, address: mailbox.address };
 }
 
 /** In the order to, cc, bcc. */
 export function listRecipients(item: GivenRecipients): Recipient[] {
-  return RECIPIENT_KINDS.flatMap((kind) => {
+  const recipients: Recipient[] = [];
+  for (const kind of RECIPIENT_KINDS) {
     const given = item[kind];
-    return listMailboxes(given).map((each, position) => {
+    for (const [position, { mailbox, address }] of listMailboxes(given).entries()) {
       const index = Array.isArray(given) ? position : null;
-      return { ...each, kind, comparable: comparableAddress(each.mailbox), index };
-    });
-  });
+      recipients.push({ mailbox, address, kind, comparable: comparableAddress(mailbox), index });
+    }
+  }
+  return recipients;
 }
 
-export function countRecipients(item: GivenRecipients): number {
-  return RECIPIENT_KINDS.reduce((sum, kind) => sum + [item[kind] ?? []].flat().length, 0);
+export function countRecipients({ to, cc, bcc }: GivenRecipients): number {
+  return count(to) + count(cc) + count(bcc);
+}
+
+function count(given: Given | undefined): number {
+  return typeof given === "string" ? 1 : (given?.length ?? 0);
 }

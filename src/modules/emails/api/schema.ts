@@ -89,13 +89,13 @@ export const EmailSend = named(
   "EmailSend",
   objectWith(
     Members,
-    (value) => [
-      ...findContentFaults(value),
-      ...findRecipientFaults(value),
-      ...findAttachmentFaults(value.attachments),
-      ...findPlaceholderFaults(value),
-      ...findFieldFaults(value),
-    ],
+    (value) =>
+      findContentFaults(value).concat(
+        findRecipientFaults(value),
+        findAttachmentFaults(value.attachments),
+        findPlaceholderFaults(value),
+        findFieldFaults(value),
+      ),
     { description: "`html` or `text` is required, and one of them must not be empty.", examples: [EXAMPLE] },
   ),
 );

@@ -98,6 +98,7 @@ function insertRow(
   { emails, settings }: Pick<WriteEmailDeps, "emails" | "settings">,
 ): number {
   const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
+  const isFirst = groupId === null;
   return emails.insert({
     workspaceId: domain.workspaceId,
     domainId: domain.id,
@@ -109,12 +110,15 @@ function insertRow(
     recipientAddress: comparable,
     recipientName: mailbox.displayName,
     kind,
+    groupId,
     subject: item.subject,
     replyTo,
     returnPath: returnPath({ id: uid, recipient: comparable }, host, settings.returnPathKey),
     tag: item.tag ?? null,
     createdAt: now,
     sendAt,
-    ...(groupId === null ? { body, extra, startsGroup: recipients.length > 1 } : { body: null, groupId }),
+    body: isFirst ? body : null,
+    extra: isFirst ? extra : null,
+    startsGroup: isFirst && recipients.length > 1,
   });
 }

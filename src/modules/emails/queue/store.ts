@@ -296,9 +296,8 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
 
     /** With a `sendAt`, the row is due then, and no earlier. */
     add(row: NewRow): void {
-      const { sendAt = null } = row;
-      insertRow.run({ ...row, sendAt });
-      if (sendAt !== null) counts?.changed(row, "scheduled", 1);
+      insertRow.run(row.sendAt === undefined ? { ...row, sendAt: null } : row);
+      if ((row.sendAt ?? null) !== null) counts?.changed(row, "scheduled", 1);
     },
 
     /** Gives a scheduled row another time; its lane and that time, or null when there is no such row, or its first attempt was begun. */

@@ -45,18 +45,16 @@ export interface EmailDetails extends EmailState {
 
 type EndColumn = "status" | "endedAt" | "sentAt" | "deliveredAt" | "failedReason" | "bounce" | "attempts" | "isErased";
 /** `senderAddress` and `recipientAddress` are in the form compared. */
-export type NewEmail = Omit<EmailRow, EndColumn | "id" | "possibleDuplicate" | RareColumn> &
-  Partial<Pick<EmailRow, RareColumn>> & {
-    /** Null: it is the first one's of its group. */
-    body: StoredBody | null;
-    extra?: EmailExtra | null;
-    /** Others of the same request follow. */
-    startsGroup?: boolean;
-  };
-/** Most emails have none of them. */
-type RareColumn = "recipientName" | "kind" | "groupId" | "tag" | "sendAt";
+export interface NewEmail extends Omit<EmailRow, EndColumn | "id" | "possibleDuplicate"> {
+  /** Null: it is the first one's of its group. */
+  body: StoredBody | null;
+  extra?: EmailExtra | null;
+  /** Others of the same request follow. */
+  startsGroup?: boolean;
+}
 
-const USUAL: Pick<EmailRow, RareColumn> = { recipientName: null, kind: "to", groupId: null, tag: null, sendAt: null };
+/** The columns that most emails have no use for. */
+export const USUAL = { recipientName: null, kind: "to", groupId: null, tag: null, sendAt: null } as const;
 
 /** How an email ended. Times in Unix ms. */
 export interface EmailEnd {
@@ -163,7 +161,7 @@ function openWrites({ orm, listeners, changes }: Db, groups: EmailGroups, counts
   return {
     /** Writes an accepted email and its body; its integer id. */
     insert(email: NewEmail): number {
-      const id = Number(insertRow.run({ ...USUAL, ...email }).lastInsertRowid);
+      const id = Number(insertRow.run(email).lastInsertRowid);
       if (email.body !== null) insertBody.run({ emailId: id, ...email.body });
       if (email.extra) groups.insertExtra(id, email.extra);
       if (email.startsGroup === true) groups.startGroup(id);

@@ -7,7 +7,7 @@ import { cancelEmail } from "../../../../../src/modules/emails/api/cancel.ts";
 import { retryEmail } from "../../../../../src/modules/emails/api/retry.ts";
 import { endEmail } from "../../../../../src/modules/emails/events.ts";
 import { getStatus } from "../../../../../src/modules/emails/api/serialize.ts";
-import { type EmailStore, openEmailStore } from "../../../../../src/modules/emails/store/store.ts";
+import { type EmailStore, openEmailStore, USUAL } from "../../../../../src/modules/emails/store/store.ts";
 import type { AttemptContext, JobResult } from "../../../../../src/platform/queue/handler.ts";
 import {
   type EmailJob,
@@ -154,6 +154,7 @@ async function accept(on: World, life: Life): Promise<void> {
   const now = on.clock.now();
   const { laneId } = await on.of.committer.commit(() => {
     const id = on.emails.insert({
+      ...USUAL,
       ...{
         uid,
         workspaceId: 1,

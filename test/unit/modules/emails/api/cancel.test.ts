@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { AppError } from "../../../../../src/platform/errors.ts";
 import { cancelEmail } from "../../../../../src/modules/emails/api/cancel.ts";
 import { retryEmail } from "../../../../../src/modules/emails/api/retry.ts";
-import { openEmailStore } from "../../../../../src/modules/emails/store/store.ts";
+import { openEmailStore, USUAL } from "../../../../../src/modules/emails/store/store.ts";
 import { openQueueStore } from "../../../../../src/modules/emails/queue/store.ts";
 import { temporaryDatabase } from "../../../../support/db/temporary.ts";
 import { countRows } from "../../../../support/queue/kit.ts";
@@ -21,6 +21,7 @@ async function scene() {
   const queue = openQueueStore(of.db);
   const laneId = await commit(() => {
     const id = emails.insert({
+      ...USUAL,
       ...{
         uid: UID,
         workspaceId: 1,

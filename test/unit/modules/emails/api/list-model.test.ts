@@ -12,6 +12,7 @@ import { RefusalWatch } from "../../../../../src/modules/emails/delivery/refusal
 import { type EmailReport, processReport } from "../../../../../src/modules/emails/reports/process-report.ts";
 import { EMAIL_STATUSES, type EmailStatus } from "../../../../../src/modules/emails/api/schema.ts";
 import { toStatus } from "../../../../../src/modules/emails/api/serialize.ts";
+import { USUAL } from "../../../../../src/modules/emails/store/store.ts";
 import type { EmailFilter } from "../../../../../src/modules/emails/store/list-store.ts";
 import { AppError } from "../../../../../src/platform/errors.ts";
 import { freeInterrupted } from "../../../../../src/platform/queue/recover.ts";
@@ -82,6 +83,7 @@ function accept(on: World): void {
   const uid = crypto.randomUUID();
   const sendAt = on.random() < 0.3 ? on.now + Math.floor(on.random() * 100) : null;
   const id = emails.insert({
+    ...USUAL,
     ...{ uid, workspaceId: domain.workspaceId, domainId: domain.id, subject: "x", replyTo: null },
     ...{ createdAt: on.now, sendAt },
     ...{ sender: from, senderAddress: from, senderDomain: "loja.test", recipient: to, recipientAddress: to },

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { packExtra } from "../../../../../src/modules/emails/content/pack-extra.ts";
 import { openContentStore } from "../../../../../src/modules/emails/content/store.ts";
 import { openEmailRetentionStore } from "../../../../../src/modules/emails/store/retention-store.ts";
-import { openEmailStore } from "../../../../../src/modules/emails/store/store.ts";
+import { openEmailStore, USUAL } from "../../../../../src/modules/emails/store/store.ts";
 import { openDatabase } from "../../../../../src/platform/db/open.ts";
 import { walkBatch } from "../../../../../src/platform/db/purge.ts";
 
@@ -29,6 +29,7 @@ function scene() {
       }),
     };
     const id = emails.insert({
+      ...USUAL,
       ...{ uid, workspaceId: 1, domainId: 1, sender: "a@b.test", senderAddress: "a@b.test", senderDomain: "b.test" },
       ...{ recipient: uid, recipientAddress: uid, subject: "Olá", replyTo: null, returnPath: "b", createdAt: 1 },
       ...group,

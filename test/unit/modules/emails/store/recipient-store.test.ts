@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { packExtra } from "../../../../../src/modules/emails/content/pack-extra.ts";
 import { openEmailRecipientStore } from "../../../../../src/modules/emails/store/recipient-store.ts";
-import { openEmailStore } from "../../../../../src/modules/emails/store/store.ts";
+import { openEmailStore, USUAL } from "../../../../../src/modules/emails/store/store.ts";
 import { NEWEST } from "../../../../../src/platform/db/batches.ts";
 import { openDatabase } from "../../../../../src/platform/db/open.ts";
 
@@ -16,6 +16,7 @@ function scene() {
   const add = (workspaceId: number, recipientAddress = ADDRESS) => {
     made += 1;
     return emails.insert({
+      ...USUAL,
       ...{ uid: `e${made}`, workspaceId, domainId: 1, sender: "a@b.test", senderAddress: "a@b.test" },
       ...{ senderDomain: "b.test", recipient: "Maria@example.com", recipientAddress, subject: "Olá Maria" },
       ...{ replyTo: null, returnPath: "b+x@b.test", createdAt: made },
@@ -108,6 +109,7 @@ describe("of a group", () => {
       const own = { uid: recipient, kind, recipient, recipientName, recipientAddress: recipient.toLowerCase() };
       const body = { content: Buffer.from("Bom dia"), htmlBytes: null, textBytes: 7, encoding: "plain" } as const;
       const id: number = on.emails.insert({
+        ...USUAL,
         ...{ ...shared, ...own },
         ...(groupId === null ? { body, extra, startsGroup: true } : { body: null, groupId }),
       });
