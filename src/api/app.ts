@@ -4,6 +4,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import type { Config } from "../config/config.ts";
 import type { NumberingPlan } from "../modules/sms/encoding/phone-number.ts";
 import { WORKSPACES_PATH } from "../modules/workspaces/routes.ts";
+import { hasIdempotencyHeader } from "../modules/idempotency/key.ts";
 import type { Context } from "../platform/context.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 import { markAsOperator, OPERATOR_PATHS, getOwner, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
@@ -147,7 +148,7 @@ function createApp(name: string, options: AppOptions, { enter, failed, ...hooks 
       const path = getPath(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin(bodyLimits, { ...bodies, getOwner, ...hooks }));
+    .use(bodyPlugin(bodyLimits, { ...bodies, getOwner, isHashed: hasIdempotencyHeader, ...hooks }));
   for (const each of routes) app.use(each);
   methods = createMethodTable(app.routes);
   return app;

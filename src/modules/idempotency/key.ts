@@ -19,6 +19,11 @@ export function readIdempotency(request: Request): IdempotencyRequest | null {
   return { key, requestHash, isStrict: request.headers.get("idempotency-strict")?.trim().toLowerCase() === "true" };
 }
 
+/** Whether the request may have a key. */
+export function hasIdempotencyHeader({ headers }: Request): boolean {
+  return headers.has("idempotency-key") || headers.has("x-idempotency-key");
+}
+
 function keyIn(request: Request, header: string): string | null {
   const given = decoded(request.headers.get(header) ?? "").trim();
   return given === "" ? null : [...given].slice(0, KEPT_CHARACTERS).join("");

@@ -35,6 +35,8 @@ export interface BodyDeps {
   getOwner: (request: Request) => string;
   /** For all bodies that are read or in use. */
   budget: BodyBudget;
+  /** Whether somebody asks for a body's hash: that of a large one is made as it comes. */
+  isHashed: (request: Request) => boolean;
   /** Called when the body has come; throws when its sender's key is no longer valid. */
   arrived?: (request: Request) => void;
 }
@@ -67,7 +69,7 @@ const NOTHING: Read = { bytes: NO_BYTES, hash: () => computeHash(NO_BYTES) };
 /** Each until its request is answered. */
 const bodies = new WeakMap<Request, Body>();
 
-/** SHA-256 of a body that was parsed, as it came. */
+/** SHA-256 of a body that was parsed, as it came. Throws for a large one that is not to be hashed. */
 export function getBodyHash(request: Request): Buffer {
   return (bodies.get(request) ?? NOTHING).hash();
 }
@@ -117,7 +119,8 @@ export function findBodyLimit(path: string, limits: BodyLimits): number {
 /** A function of its own: when it has returned nothing holds the bytes, and finishParsing can free them. */
 async function readObject(request: Request, body: Body, limit: number, deps: BodyDeps): Promise<ParsedBody> {
   const { account } = body;
-  const { bytes, hash } = await readBody(request, limit, { account, clock: deps.clock });
+  const reading = { account, clock: deps.clock, isHashed: deps.isHashed(request) };
+  const { bytes, hash } = await readBody(request, limit, reading);
   body.hash = hash;
   if (bytes.length >= LARGE_BYTES) body.large = bytes;
   account.finishReading();
@@ -129,9 +132,13 @@ function computeHash(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
 }
 
-interface Reading {
+function notHashed(): never {
+  throw new Error("this body was not to be hashed");
+}
+
+interface Reading extends Pick<BodyDeps, "clock"> {
   account: BodyAccount;
-  clock: Clock;
+  isHashed: boolean;
 }
 
 interface Read {
@@ -171,22 +178,22 @@ async function readWhole(request: Request, length: number, { account, clock }: R
 async function readPieces(
   body: ReadableStream<Uint8Array>,
   announced: number | null,
-  { account, clock, limit, request }: Reading & { limit: number; request: Request },
+  { account, clock, isHashed, limit, request }: Reading & { limit: number; request: Request },
 ): Promise<Read> {
   const ended = Promise.withResolvers<never>();
   account.whenEvicted(ended.reject);
   const pace = new Pace(clock, () => ended.reject(tooSlow()));
   const reader = body.getReader();
   const pieces = new Pieces(announced);
-  const sum = createHash("sha256");
+  const sum = isHashed ? createHash("sha256") : null;
   let length = 0;
   try {
     for (;;) {
       // One after another: the next piece is not read before this one has room.
       const { done, value } = await Promise.race([reader.read(), ended.promise]);
       if (done) {
-        const hash = sum.digest();
-        return { bytes: pieces.join(), hash: () => hash };
+        const hash = sum?.digest();
+        return { bytes: pieces.join(), hash: () => hash ?? notHashed() };
       }
       length += value.byteLength;
       // The server takes no more than was announced.
@@ -194,7 +201,7 @@ async function readPieces(
       const room = account.draw(value.byteLength, (announced ?? limit) - length);
       if (room !== null) await pace.pausedFor(room);
       const { byteLength } = value;
-      sum.update(value);
+      sum?.update(value);
       pieces.add(value);
       pace.came(byteLength);
     }

@@ -26,7 +26,14 @@ async function post(path: string, body: Sent, headers: Record<string, string> = 
   const log = { event: () => undefined, error: (_: string, error: unknown) => void bugs.push(error) };
   const app = new Elysia({ aot: false, normalize: false })
     .use(errorsPlugin(log, () => []))
-    .use(bodyPlugin(LIMITS, { clock, getOwner: () => "one", budget: createBodyBudget(10_000_000, clock) }))
+    .use(
+      bodyPlugin(LIMITS, {
+        clock,
+        getOwner: () => "one",
+        budget: createBodyBudget(10_000_000, clock),
+        isHashed: () => true,
+      }),
+    )
     .post("/*", ({ body: read, request }) => ({ read, hash: getBodyHash(request).toString("hex") }));
   const response = await app.handle(new Request(`http://localhost${path}`, { method: "POST", body, headers }));
   const answer = (await response.json()) as {

@@ -13,7 +13,12 @@ import { jsonBody } from "../../../../../src/platform/http/body/validate.ts";
 // Past Elysia's router a request comes to the same answer as through it.
 
 const LIMITS = { batchBytes: 1_000, sendBytes: 1_000, otherBytes: 1_000 };
-const BODIES = { clock: systemClock, getOwner: () => "one", budget: createBodyBudget(100_000, systemClock) };
+const BODIES = {
+  clock: systemClock,
+  getOwner: () => "one",
+  isHashed: () => false,
+  budget: createBodyBudget(100_000, systemClock),
+};
 const { body: Said } = jsonBody(Type.Object({ say: Type.String() }, { additionalProperties: false }));
 
 /** An API like pombo's, and what its parts were told, in their order. */
