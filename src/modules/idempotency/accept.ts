@@ -52,37 +52,60 @@ export async function acceptIdempotently(
       retryAfterS: 5,
     });
   }
+  const replayed = await replay(request, deps);
+  if (replayed !== null) return replayed;
   const write = await prepare();
   const { committed, ...answer } = await deps.commit(() => replayOrWrite(request, write, deps));
   committed?.();
-  if (answer.isMismatch) {
-    const fields = { workspace: request.caller.workspaceId, operation: request.operation };
-    deps.log.event("idempotency.mismatch", fields, "warn");
-  }
+  return tellMismatch(answer, request, deps);
+}
+
+/** Null: the key is new. Else nothing is prepared: files would be packed and stored again for nothing. */
+async function replay(request: SendRequest, deps: AcceptSendDeps): Promise<SendAnswer | null> {
+  if (findAnswer(request, deps.clock.now(), deps) === null) return null;
+  // Within a commit, so that the first answer is durable before it is given again.
+  const answer = await deps.commit(() => findAnswer(request, deps.clock.now(), deps));
+  return answer === null ? null : tellMismatch(answer, request, deps);
+}
+
+function tellMismatch(answer: SendAnswer, { caller, operation }: SendRequest, deps: AcceptSendDeps): SendAnswer {
+  if (answer.isMismatch) deps.log.event("idempotency.mismatch", { workspace: caller.workspaceId, operation }, "warn");
   return answer;
 }
 
 function replayOrWrite(
-  { caller, operation, idempotency }: SendRequest,
+  request: SendRequest,
   write: WriteSend,
-  { clock, settings, ...deps }: AcceptSendDeps,
+  deps: AcceptSendDeps,
 ): SendAnswer & Partial<Pick<AcceptedSend, "committed">> {
-  const now = clock.now();
-  const { workspaceId, domainId } = caller;
-  const scope = { workspaceId, domainId: domainId ?? 0, operation, key: idempotency?.key ?? "" };
-  if (idempotency !== null) {
-    const stored = deps.idempotency.find(scope, now - settings.keepAnswersMs);
-    if (stored !== null) {
-      const isMismatch = !stored.requestHash.equals(idempotency.requestHash);
-      if (isMismatch && idempotency.isStrict) throw keyReused();
-      return { body: stored.response, isReplay: true, isMismatch };
-    }
-  }
+  const { idempotency } = request;
+  const now = deps.clock.now();
+  const first = findAnswer(request, now, deps);
+  if (first !== null) return first;
   const { data, committed } = write(now);
   const body = JSON.stringify({ data });
   if (idempotency !== null)
-    deps.idempotency.insert(scope, { requestHash: idempotency.requestHash, response: body }, now);
+    deps.idempotency.insert(
+      toScope(request, idempotency),
+      { requestHash: idempotency.requestHash, response: body },
+      now,
+    );
   return { body, isReplay: false, isMismatch: false, committed };
+}
+
+/** The first answer under the request's key; null: there is none. Throws AppError 409. */
+function findAnswer(request: SendRequest, now: number, deps: AcceptSendDeps): SendAnswer | null {
+  const { idempotency } = request;
+  if (idempotency === null) return null;
+  const stored = deps.idempotency.find(toScope(request, idempotency), now - deps.settings.keepAnswersMs);
+  if (stored === null) return null;
+  const isMismatch = !stored.requestHash.equals(idempotency.requestHash);
+  if (isMismatch && idempotency.isStrict) throw keyReused();
+  return { body: stored.response, isReplay: true, isMismatch };
+}
+
+function toScope({ caller, operation }: SendRequest, { key }: IdempotencyRequest): IdempotencyScope {
+  return { workspaceId: caller.workspaceId, domainId: caller.domainId ?? 0, operation, key };
 }
 
 function keyReused(): AppError {

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { StorageError } from "../../../src/platform/db/storage-error.ts";
 import { type Answer, type Instance, startInstance, type Workspace } from "../../support/fakes/instance.ts";
+import { countFiles } from "../../support/api/attachments.ts";
 import { exchange, expectErrors, head, startHeld, totalOf } from "../../support/api/kit.ts";
 
 setDefaultTimeout(30_000);
@@ -62,6 +63,31 @@ test("a replay is answered although the quota has run out since", async () => {
     },
     { status: 402, code: "DAILY_QUOTA_EXCEEDED" },
   );
+});
+
+test("a replay with a file stores nothing again, and is answered although the storage is full since", async () => {
+  await using pombo = await startInstance();
+  const workspace = await pombo.newWorkspace("starter");
+  await pombo.addDomain(workspace, "own.test");
+  const send = (key: string, content: string) =>
+    workspace.call("POST", EMAILS, {
+      body: pombo.email({ from: "a@own.test", attachments: [{ filename: "recibo.pdf", content }] }),
+      headers: { "idempotency-key": key },
+    });
+  const file = Buffer.alloc(3_000, "recibo").toString("base64");
+  const first = await send("k", file);
+  expect(first.status).toBe(202);
+  // As its retention would.
+  for (const table of ["email_attachment", "attachment_piece", "attachment"])
+    pombo.app.db.sqlite.run(`DELETE FROM ${table}`);
+  pombo.config.plans["starter"] = { ...pombo.config.plans["starter"]!, storage: 1 };
+  await pombo.restart();
+  expectErrors(await send("new", file), 402, [{ code: "PLAN_LIMIT_REACHED" }]);
+  expectReplay(await send("k", file), first);
+  // Another body, and one that would be refused.
+  const other = await send("k", "no base64");
+  expect([other.status, other.text, other.headers.get("idempotency-mismatch")]).toEqual([202, first.text, "true"]);
+  expect(countFiles(pombo)).toEqual([0, 0, 0, 0]);
 });
 
 test("a replay is answered although the workspace is blocked since, by the operator or for its rates", async () => {
