@@ -205,6 +205,7 @@ test.skipIf(!hasDaemon)(
     // An email that fell due meanwhile waits with all others.
     await Bun.sleep(Math.max(0, dueAt - Date.now()));
     await using restored = await world.serve({ config });
+    // Nothing tells that a paused queue sends nothing. A queue that was not paused sends it within this time.
     await Bun.sleep(500);
     expect(await operatorCommand(config, "queue", "--json")).toContain(`"waiting":1,"running":0`);
     expect(mx.arrivals).toHaveLength(arrived);

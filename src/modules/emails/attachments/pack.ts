@@ -9,9 +9,9 @@ export interface GivenAttachment {
 
 export interface PackedAttachment {
   kind: "packed";
-  /** Of the content. */
+  /** SHA-256 identifies the content. */
   sha256: Uint8Array;
-  /** Of the content. */
+  /** The content has so many bytes before it is packed. */
   bytes: number;
   encoding: "plain" | "zstd";
   /** The pieces, one behind the other, */

@@ -8,7 +8,7 @@ const ANY_BYTES = "application/octet-stream";
 /** RFC 6838 §4.2. */
 const TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** What is wrong with a filename, to follow its member's name; null: nothing. */
+/** Names a fault of a filename, in words that follow the name of its member; null: it has none. */
 export function filenameFault(value: string): string | null {
   // A reader that stores it under this name must not be led to another folder.
   if (/[/\\]/.test(value)) return "must not hold / or \\: give the name without its folder";

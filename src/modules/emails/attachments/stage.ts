@@ -107,7 +107,7 @@ function explainFault(base64: GivenContent["base64"]): string {
   return "Its length is a multiple of 4, with = at the end where it needs it. From a shell: base64 -w0 file.pdf.";
 }
 
-/** What waits for the thread is in memory twice. */
+/** The next files for the thread: each that waits for it is in memory twice. */
 function nextTurn(given: GivenContent[], from: number): GivenContent[] {
   let [end, characters] = [from, 0];
   for (; end < Math.min(given.length, from + TURN) && characters < TURN_CHARACTERS; end += 1)

@@ -26,7 +26,7 @@ export interface StoredAttachment {
   contentType: string;
   /** Without angle brackets; null: it is not inline. */
   contentId: string | null;
-  /** Of the content. */
+  /** The content has so many bytes before it is encoded. */
   bytes: number;
   encoding: "plain" | "zstd";
   /** The content in order, each piece encoded for itself. */

@@ -23,7 +23,7 @@ interface ExtraContent {
   headers: Record<string, string> | null;
   metadata: Record<string, string> | null;
   unsubscribe: Unsubscribe | null;
-  /** Of the contents of its attachments together. */
+  /** The contents of its attachments have so many bytes together. */
   attachmentBytes: number | null;
 }
 

@@ -95,7 +95,7 @@ interface Loaded extends Attempt {
   /** Null: its header says only what its row says. Its attachments are read when it is composed. */
   extras: ComposeExtras | null;
   unsubscribe: Unsubscribe | null;
-  /** Of the contents of its attachments; null: it has none. */
+  /** The contents of its attachments have so many bytes together; null: it has none. */
   attachmentBytes: number | null;
   /** It signs. Null: it was deleted; of pombo's own mail: nobody here has verified it. */
   domain: DomainRow | null;

@@ -37,7 +37,7 @@ export class MessageBudget {
   readonly #totalBytes: number;
   readonly #waiting = new Set<Waiter>();
   #bytes = 0;
-  /** Of the large ones in delivery, by their workspace. */
+  /** The large messages in delivery take these bytes, by workspace. */
   readonly #large = new Map<number, number>();
 
   constructor(totalBytes: number) {
