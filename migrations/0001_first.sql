@@ -334,7 +334,8 @@ CREATE TABLE suppression (
 ) STRICT;
 CREATE INDEX suppression_erased ON suppression (workspace_id) WHERE is_erased = 1;   -- who has any
 CREATE INDEX suppression_newest ON suppression (workspace_id, created_at, id);
-CREATE INDEX suppression_newest_of_channel ON suppression (workspace_id, channel, created_at, id);
+-- A channel's page is merged from those of its reasons.
+CREATE INDEX suppression_newest_of_kind ON suppression (workspace_id, channel, reason, created_at, id);
 
 -- Hard bounces that do not suppress before the operator has looked: their site refused in masses.
 CREATE TABLE suppression_held (

@@ -48,7 +48,9 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/domains/:id/verification-checks": "send",
 
   "GET /api/v1/suppressions": "read",
+  "GET /api/v1/suppressions.csv": "read",
   "POST /api/v1/suppressions": "send",
+  "POST /api/v1/suppressions/import": "send",
   "DELETE /api/v1/suppressions/:address": "send",
   // With what the messages say.
   "GET /api/v1/recipients/:address": "send",

@@ -5,6 +5,7 @@ import { bounce, complaintAbout, inboundMessage } from "../../support/inbound/me
 import { documentOf, operationsOf } from "./document.ts";
 import { addPerson } from "../../support/people/member.ts";
 import { ROUTES } from "./documented-routes.ts";
+import { SUPPRESSION_EXAMPLES } from "./documented-suppressions.ts";
 import { faultsAgainst } from "./json-schema.ts";
 import { omit, UNKNOWN_ID } from "../../support/api/kit.ts";
 
@@ -233,17 +234,7 @@ function examplesFor(
     { route: "GET /api/v1/recipients/{address}", status: 422, path: "/api/v1/recipients/x" },
     { route: "DELETE /api/v1/recipients/{address}", status: 200, path: "/api/v1/recipients/nobody%40example.com" },
     { route: "DELETE /api/v1/recipients/{address}", status: 422, path: "/api/v1/recipients/x" },
-    { route: "GET /api/v1/suppressions", status: 200 },
-    { route: "POST /api/v1/suppressions", status: 201, ...body({ address: "x@example.com" }) },
-    { route: "POST /api/v1/suppressions", status: 200, ...body({ address: "X@example.com" }) },
-    { route: "POST /api/v1/suppressions", status: 422, ...body({ address: "x", reason: "opt_out" }) },
-    {
-      route: "DELETE /api/v1/suppressions/{address}",
-      status: 200,
-      path: "/api/v1/suppressions/x%40example.com?channel=email",
-    },
-    { route: "DELETE /api/v1/suppressions/{address}", status: 404, path: "/api/v1/suppressions/x%40example.com" },
-    { route: "DELETE /api/v1/suppressions/{address}", status: 422, path: "/api/v1/suppressions/%" },
+    ...SUPPRESSION_EXAMPLES,
     { route: "POST /api/v1/webhooks", status: 201, ...body({ url: "https://hooks.example.com/", events: ["*"] }) },
     { route: "POST /api/v1/webhooks", status: 422, ...body({ url: "http://127.0.0.1/", events: [] }) },
     { route: "GET /api/v1/webhooks", status: 200 },

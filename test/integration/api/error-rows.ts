@@ -148,6 +148,8 @@ export const ROWS: Record<string, Row> = {
     path: ({ invitationId }) => `/api/v1/workspace/invitations/${invitationId}/resend`,
   },
   "GET /api/v1/suppressions": {},
+  "GET /api/v1/suppressions.csv": {},
+  "POST /api/v1/suppressions/import": { body: () => ({ suppressions: [{ address: "gone@example.com" }] }) },
   "POST /api/v1/suppressions": { body: () => ({ address: "gone@example.com" }) },
   "DELETE /api/v1/suppressions/{address}": {
     path: () => "/api/v1/suppressions/listed%40example.com",
