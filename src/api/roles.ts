@@ -57,7 +57,10 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "DELETE /api/v1/recipients/:address": "manage",
 
   "GET /api/v1/webhooks": "read",
+  "GET /api/v1/webhooks/:id": "read",
   "GET /api/v1/webhooks/:id/deliveries": "read",
+  // Without payload and answer for those who may not see what messages say.
+  "GET /api/v1/webhooks/:id/deliveries/:deliveryId": "read",
   "POST /api/v1/webhooks": "manage",
   "PATCH /api/v1/webhooks/:id": "manage",
   "DELETE /api/v1/webhooks/:id": "manage",

@@ -124,6 +124,7 @@ function examplesFor(
   const text = { to: "+258841234567", body: "Olá" };
   const { email, sms, waiting, scheduled, domain, keys, hook } = ids;
   const ofHook = `/api/v1/webhooks/${hook.id}`;
+  const ofCall = `${ofHook}/deliveries/${hook.deliveryId}`;
   const one = "/api/v1/emails/{id}";
   const body = (value: unknown) => ({ options: { body: value } });
   const key = { key: pombo.operator.key };
@@ -238,15 +239,13 @@ function examplesFor(
     { route: "POST /api/v1/webhooks", status: 201, ...body({ url: "https://hooks.example.com/", events: ["*"] }) },
     { route: "POST /api/v1/webhooks", status: 422, ...body({ url: "http://127.0.0.1/", events: [] }) },
     { route: "GET /api/v1/webhooks", status: 200 },
+    { route: "GET /api/v1/webhooks/{id}", status: 200, path: ofHook },
     { route: "PATCH /api/v1/webhooks/{id}", status: 200, path: ofHook, ...body({ description: "x" }) },
     { route: "GET /api/v1/webhooks/{id}/deliveries", status: 200, path: `${ofHook}/deliveries` },
+    { route: "GET /api/v1/webhooks/{id}/deliveries/{deliveryId}", status: 200, path: ofCall },
     { route: "POST /api/v1/webhooks/{id}/test", status: 202, path: `${ofHook}/test` },
     { route: "POST /api/v1/webhooks/{id}/rotate-secret", status: 200, path: `${ofHook}/rotate-secret`, ...body({}) },
-    {
-      route: "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay",
-      status: 202,
-      path: `${ofHook}/deliveries/${hook.deliveryId}/replay`,
-    },
+    { route: "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay", status: 202, path: `${ofCall}/replay` },
     {
       route: "POST /api/v1/webhooks/{id}/recover",
       status: 202,

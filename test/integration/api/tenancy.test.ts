@@ -56,6 +56,11 @@ function operatorsEach(...routes: `${string} ${string}`[]): Record<string, Case>
   );
 }
 
+function ofHook(rest: string, body?: object): Case {
+  const path = ({ hookId }: Scene) => `/api/v1/webhooks/${hookId}${rest}`;
+  return { kind: "by_id", path, status: 404, ...(body === undefined ? {} : { body: () => body }) };
+}
+
 function ofEmail(rest: string): Case {
   return { kind: "by_id", path: ({ emailId }) => `/api/v1/emails/${emailId}${rest}`, status: 404 };
 }
@@ -181,40 +186,23 @@ const CASES: Record<string, Case> = {
   "DELETE /api/v1/operator/recipients/{address}": operators("recipients/maria%40example.com"),
   "POST /api/v1/webhooks": { kind: "nobodys" },
   "GET /api/v1/webhooks": { kind: "list" },
-  "PATCH /api/v1/webhooks/{id}": {
+  "GET /api/v1/webhooks/{id}": ofHook(""),
+  "PATCH /api/v1/webhooks/{id}": ofHook("", { enabled: true }),
+  "DELETE /api/v1/webhooks/{id}": ofHook(""),
+  "GET /api/v1/webhooks/{id}/deliveries": ofHook("/deliveries"),
+  "GET /api/v1/webhooks/{id}/deliveries/{deliveryId}": {
     kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}`,
-    body: () => ({ enabled: true }),
+    path: ({ hookId, emailId }) => `/api/v1/webhooks/${hookId}/deliveries/${emailId}`,
     status: 404,
   },
-  "DELETE /api/v1/webhooks/{id}": { kind: "by_id", path: ({ hookId }) => `/api/v1/webhooks/${hookId}`, status: 404 },
-  "GET /api/v1/webhooks/{id}/deliveries": {
-    kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/deliveries`,
-    status: 404,
-  },
-  "POST /api/v1/webhooks/{id}/test": {
-    kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/test`,
-    status: 404,
-  },
-  "POST /api/v1/webhooks/{id}/rotate-secret": {
-    kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/rotate-secret`,
-    body: () => ({}),
-    status: 404,
-  },
+  "POST /api/v1/webhooks/{id}/test": ofHook("/test"),
+  "POST /api/v1/webhooks/{id}/rotate-secret": ofHook("/rotate-secret", {}),
   "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": {
     kind: "by_id",
     path: ({ hookId, emailId }) => `/api/v1/webhooks/${hookId}/deliveries/${emailId}/replay`,
     status: 404,
   },
-  "POST /api/v1/webhooks/{id}/recover": {
-    kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/recover`,
-    body: () => ({ since: "2026-01-01T00:00:00Z" }),
-    status: 404,
-  },
+  "POST /api/v1/webhooks/{id}/recover": ofHook("/recover", { since: "2026-01-01T00:00:00Z" }),
   "GET /api/v1/events": { kind: "events" },
   "GET /api/v1/openapi.json": { kind: "nobodys" },
   "GET /docs": { kind: "nobodys" },
