@@ -14,8 +14,8 @@ import {
   useId,
   useState,
 } from "../../../kit.ts";
-import { type ImportItem, type ImportLine, readSuppressions } from "./read-suppressions.ts";
-import { SUPPRESSIONS } from "./suppression-dialogs.tsx";
+import { type ImportItem, type ImportLine, readSuppressions } from "./read-lines.ts";
+import { SUPPRESSIONS } from "./dialogs.tsx";
 
 /** The API's own limit. */
 const BATCH = 500;

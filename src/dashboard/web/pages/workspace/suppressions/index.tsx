@@ -23,12 +23,12 @@ import {
   useForm,
   useLocation,
   useState,
-} from "../../kit.ts";
-import { useOlder } from "./parts/older.ts";
-import { may } from "./parts/rights.ts";
-import { AddDialog, LiftDialog } from "./parts/suppression-dialogs.tsx";
-import { ImportDialog } from "./parts/suppression-import.tsx";
-import { isolate, Line } from "./parts/words.tsx";
+} from "../../../kit.ts";
+import { useOlder } from "../parts/older.ts";
+import { may } from "../parts/rights.ts";
+import { AddDialog, LiftDialog } from "./dialogs.tsx";
+import { ImportDialog } from "./import.tsx";
+import { isolate, Line } from "../parts/words.tsx";
 
 const LIST = "GET /api/v1/suppressions";
 const FILE = "/api/v1/suppressions.csv";

@@ -13,7 +13,7 @@ import {
   t,
   useForm,
 } from "../../../kit.ts";
-import { isolate } from "./words.tsx";
+import { isolate } from "../parts/words.tsx";
 
 export const SUPPRESSIONS = "/api/v1/suppressions";
 
