@@ -1,6 +1,7 @@
 // Who gets no messages: looked up by address and reason, added, lifted, imported and exported.
 
 import {
+  Badge,
   Button,
   call,
   type CallOptions,
@@ -200,7 +201,7 @@ function buildColumns(searched: string, lift: ListProps["lift"]): Column<Suppres
       isName: true,
       cell: ({ address }) => <Line>{ERASED.includes(address) ? words.erased : address}</Line>,
     },
-    { key: "reason", title: words.reason, cell: ({ reason }) => words.reasons[reason] },
+    { key: "reason", title: words.reason, cell: ({ reason }) => <Badge>{words.reasons[reason]}</Badge> },
     { key: "list", title: words.list, cell: ({ list }) => (list === null ? words.listAll : <Line>{list}</Line>) },
     { key: "channel", title: words.channel, cell: ({ channel }) => words.channels[channel] },
     { key: "since", title: words.since, cell: ({ suppressedAt }) => <Time value={suppressedAt} /> },
