@@ -334,7 +334,8 @@ CREATE TABLE suppression (
 ) STRICT;
 CREATE INDEX suppression_erased ON suppression (workspace_id) WHERE is_erased = 1;   -- who has any
 CREATE INDEX suppression_newest ON suppression (workspace_id, created_at, id);
-CREATE INDEX suppression_newest_of_channel ON suppression (workspace_id, channel, created_at, id);
+-- A channel's page is merged from those of its reasons.
+CREATE INDEX suppression_newest_of_kind ON suppression (workspace_id, channel, reason, created_at, id);
 
 -- Hard bounces that do not suppress before the operator has looked: their site refused in masses.
 CREATE TABLE suppression_held (
@@ -418,9 +419,11 @@ CREATE TABLE webhook_delivery (
   delivered_at    INTEGER,                      -- one of these two is set
   failed_at       INTEGER,
   duration_ms     INTEGER NOT NULL,
-  next_attempt_at INTEGER
+  next_attempt_at INTEGER,
+  response_body   TEXT                          -- the first 1 KiB of the answer's body, cleaned; null: no answer, or erased
 ) STRICT;
-CREATE INDEX webhook_delivery_newest ON webhook_delivery (webhook_id, created_at, id);
+-- For lists by status too: a second index would cost every call. The list of both merges the two halves.
+CREATE INDEX webhook_delivery_newest ON webhook_delivery (webhook_id, (delivered_at IS NULL), created_at, id);
 CREATE INDEX webhook_delivery_of_event ON webhook_delivery (webhook_id, event_id);
 CREATE INDEX webhook_delivery_age ON webhook_delivery (created_at);
 

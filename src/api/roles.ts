@@ -48,14 +48,19 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/domains/:id/verification-checks": "send",
 
   "GET /api/v1/suppressions": "read",
+  "GET /api/v1/suppressions.csv": "read",
   "POST /api/v1/suppressions": "send",
+  "POST /api/v1/suppressions/import": "send",
   "DELETE /api/v1/suppressions/:address": "send",
   // With what the messages say.
   "GET /api/v1/recipients/:address": "send",
   "DELETE /api/v1/recipients/:address": "manage",
 
   "GET /api/v1/webhooks": "read",
+  "GET /api/v1/webhooks/:id": "read",
   "GET /api/v1/webhooks/:id/deliveries": "read",
+  // Without payload and answer for those who may not see what messages say.
+  "GET /api/v1/webhooks/:id/deliveries/:deliveryId": "read",
   "POST /api/v1/webhooks": "manage",
   "PATCH /api/v1/webhooks/:id": "manage",
   "DELETE /api/v1/webhooks/:id": "manage",

@@ -1,6 +1,4 @@
 import type { Context } from "../../platform/context.ts";
-import { findWorkspace } from "../workspaces/find.ts";
-import type { WorkspaceStore } from "../workspaces/store.ts";
 import { type Channel, type Reason, requireAddress } from "./address.ts";
 import type { Imported } from "./operator-schema.ts";
 import type { SuppressionStore } from "./store.ts";
@@ -15,16 +13,13 @@ export interface ImportItem {
 }
 
 /**
- * Adds `items` to the suppressions of a workspace (by its uid) in one transaction; of those that are there the
- * first reason stays. Throws 404.
+ * Adds `items` to the suppressions of a workspace in one transaction; of those that are there the first reason stays.
+ * `findWorkspace` is asked inside it, and throws 404 for one that is gone.
  */
 export async function importSuppressions(
-  workspaceUid: string,
+  findWorkspace: () => { id: number; uid: string },
   items: ImportItem[],
-  deps: Pick<Context, "commit" | "clock" | "log"> & {
-    suppressions: SuppressionStore;
-    workspaces: Pick<WorkspaceStore, "byUid">;
-  },
+  deps: Pick<Context, "commit" | "clock" | "log"> & { suppressions: SuppressionStore },
 ): Promise<typeof Imported.static> {
   const now = deps.clock.now();
   const rows = items.map(({ address, reason = "manual", list, suppressedAt }) => {
@@ -33,7 +28,7 @@ export async function importSuppressions(
     return { channel, address: stored, list: list ?? "", reason, createdAt };
   });
   const { uid, imported } = await deps.commit(() => {
-    const workspace = findWorkspace(workspaceUid, deps);
+    const workspace = findWorkspace();
     const added = rows.filter((row) => deps.suppressions.insert({ workspaceId: workspace.id, ...row }));
     return { uid: workspace.uid, imported: added.length };
   });

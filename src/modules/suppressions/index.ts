@@ -1,9 +1,10 @@
 // Suppressions: addresses and numbers that a workspace sends nothing to, and those that wait for the operator.
 
+import { Elysia } from "elysia";
 import type { Context } from "../../platform/context.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
 import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "./operator-routes.ts";
-import { type SuppressionDeps, suppressionRoutes } from "./routes.ts";
+import { type SuppressionDeps, suppressionFileRoutes, suppressionRoutes } from "./routes.ts";
 
 export function createSuppressions(
   context: Context,
@@ -12,7 +13,8 @@ export function createSuppressions(
 ) {
   const deps = { ...context, ...stores, ...module };
   return {
-    routes: () => suppressionRoutes(deps),
+    routes: () =>
+      new Elysia({ name: "own suppressions" }).use(suppressionRoutes(deps)).use(suppressionFileRoutes(deps)),
     operatorRoutes: () => [operatorSuppressionRoutes(deps)],
   };
 }

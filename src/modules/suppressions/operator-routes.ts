@@ -12,6 +12,7 @@ import { toIsoTime } from "../../platform/http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { applyHeld, dropHeld, type HeldDeps } from "./held-actions.ts";
+import { readFilter } from "./filter.ts";
 import type { HeldFilter, HeldRow } from "./held-store.ts";
 import { importSuppressions } from "./import.ts";
 import {
@@ -52,12 +53,13 @@ function listRoutes(deps: OperatorSuppressionDeps) {
       "/workspaces/:id/suppressions",
       ({ request, params, query }) => {
         operatorCaller(request);
+        const { suppressions } = deps;
         return deps.pages.list(
           query,
           LIST,
           (before, limit) => {
-            const of = { workspaceId: findWorkspace(params.id, deps).id, channel: query.channel ?? null };
-            return deps.suppressions.list(of, before, limit);
+            const filter = readFilter(findWorkspace(params.id, deps).id, query, suppressions);
+            return suppressions.list(filter, before, limit);
           },
           showSuppression,
         );
@@ -78,7 +80,7 @@ function listRoutes(deps: OperatorSuppressionDeps) {
       "/workspaces/:id/suppressions/import",
       async ({ request, params, body }) => {
         operatorCaller(request);
-        return { data: await importSuppressions(params.id, body.suppressions, deps) };
+        return { data: await importSuppressions(() => findWorkspace(params.id, deps), body.suppressions, deps) };
       },
       {
         params: WorkspacePath,

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { SUPPRESSION_CHANNELS } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
 import { choice, type FieldError, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
@@ -29,6 +29,8 @@ export function suppressionImport(now: () => number) {
   const item = objectWith(members, (value) => misfits(value, "email"));
   return bodyObject("SuppressionsImport", { suppressions: Type.Array(item, { minItems: 1, maxItems: MAX_ITEMS }) });
 }
+
+export type SuppressionsImport = Static<ReturnType<typeof suppressionImport>>;
 
 export const Imported = namedObject("ImportedSuppressions", {
   imported: Type.Integer({ description: "How many are new.", examples: [2] }),

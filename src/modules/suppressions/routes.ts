@@ -7,13 +7,25 @@ import type { Context } from "../../platform/context.ts";
 import type { AppError } from "../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
-import { answers, describe, buildEnvelope, limitedAnswer } from "../../platform/http/openapi.ts";
+import {
+  answers,
+  csvAnswer,
+  describe,
+  buildEnvelope,
+  errorAnswers,
+  limitedAnswer,
+} from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { type Channel, readAddress, requireAddress } from "./address.ts";
+import { nameCsv, streamCsv } from "./export.ts";
+import { readFilter } from "./filter.ts";
+import { importSuppressions } from "./import.ts";
+import { Imported, suppressionImport } from "./operator-schema.ts";
 import {
   AddressInPath,
   DeletedSuppression,
+  FilterQuery,
   LiftQuery,
   Suppression,
   SuppressionCreate,
@@ -25,10 +37,10 @@ import type { SuppressionStore } from "./store.ts";
 const TAG = "Suppressions";
 const LIST = "suppressions";
 
-export interface SuppressionDeps extends Pick<Context, "commit" | "clock"> {
+export interface SuppressionDeps extends Pick<Context, "commit" | "clock" | "log"> {
   pages: ListPages;
   /** Undefined: it is gone. */
-  workspaces: { byId(id: number): object | undefined };
+  workspaces: { byId(id: number): { id: number; uid: string } | undefined };
   suppressions: SuppressionStore;
 }
 
@@ -38,11 +50,11 @@ export function suppressionRoutes(deps: SuppressionDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const of = { workspaceId, channel: query.channel ?? null };
+        const filter = readFilter(workspaceId, query, deps.suppressions);
         return deps.pages.list(
           query,
           LIST,
-          (before, limit) => deps.suppressions.list(of, before, limit),
+          (before, limit) => deps.suppressions.list(filter, before, limit),
           showSuppression,
         );
       },
@@ -52,7 +64,8 @@ export function suppressionRoutes(deps: SuppressionDeps) {
           id: "listSuppressions",
           tag: TAG,
           summary: "List suppressed addresses, newest first",
-          description: "Email addresses and phone numbers; with `channel`, only one kind.",
+          description:
+            "Email addresses and phone numbers. Each filter narrows the list; a cursor goes with the same filters.",
           responses: answers(200, Type.Array(Suppression), [401, 403, 422], CursorMeta),
         }),
       },
@@ -63,8 +76,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const { address, channel } = requireAddress(body.address);
         const { row, isNew } = await deps.commit(() => {
-          // The workspace may have been deleted while the body came.
-          if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("The workspace no longer exists");
+          requireWorkspace(workspaceId, deps);
           const key = { workspaceId, channel, address, list: body.list ?? "" };
           const reason = body.reason ?? "manual";
           const isInserted = deps.suppressions.insert({ ...key, reason, createdAt: deps.clock.now() });
@@ -87,6 +99,25 @@ export function suppressionRoutes(deps: SuppressionDeps) {
             ...answers(201, Suppression, [400, 401, 403, 413, 415, 422, 503]),
             200: limitedAnswer(200, "It was suppressed already; this is how", buildEnvelope(Suppression)),
           },
+        }),
+      },
+    )
+    .post(
+      "/import",
+      async ({ request, body }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        return {
+          data: await importSuppressions(() => requireWorkspace(workspaceId, deps), body.suppressions, deps),
+        };
+      },
+      {
+        ...jsonBody(suppressionImport(() => deps.clock.now())),
+        detail: describe({
+          id: "importOwnSuppressions",
+          tag: TAG,
+          summary: "Suppress many addresses",
+          description: "Up to 500, all or none. A suppressed address keeps its first reason.",
+          responses: answers(200, Imported, [400, 401, 403, 413, 415, 422, 503]),
         }),
       },
     )
@@ -117,6 +148,44 @@ export function suppressionRoutes(deps: SuppressionDeps) {
         }),
       },
     );
+}
+
+/** The list as a file, beside it: its path has no slash behind `suppressions`. */
+export function suppressionFileRoutes(deps: SuppressionDeps) {
+  return new Elysia({ name: "suppressions file", prefix: "/api/v1" }).get(
+    "/suppressions.csv",
+    ({ request, query }) => {
+      const { workspaceId } = wholeWorkspaceCaller(request);
+      const filter = readFilter(workspaceId, query, deps.suppressions);
+      return new Response(streamCsv(filter, deps.suppressions), {
+        headers: {
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+          "content-type": "text/csv; charset=utf-8; header=present",
+          "content-disposition": `attachment; filename="${nameCsv(deps.clock.now())}"`,
+        },
+      });
+    },
+    {
+      query: FilterQuery,
+      detail: describe({
+        id: "exportSuppressions",
+        tag: TAG,
+        summary: "Export suppressed addresses as CSV",
+        description:
+          "Newest first, with the columns `address,channel,reason,suppressedAt,list`, as `pombo suppression export` writes them: " +
+          "an apostrophe stands before a value that a spreadsheet would compute. An import takes the file back.",
+        responses: { 200: csvAnswer("The file"), ...errorAnswers([401, 403, 422]) },
+      }),
+    },
+  );
+}
+
+/** It may have been deleted while the body came. */
+function requireWorkspace(id: number, { workspaces }: Pick<SuppressionDeps, "workspaces">) {
+  const workspace = workspaces.byId(id);
+  if (workspace === undefined) throw notFound("The workspace no longer exists");
+  return workspace;
 }
 
 function noSuchSuppression(

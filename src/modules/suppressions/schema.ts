@@ -61,12 +61,33 @@ export const DeletedSuppression = namedObject("DeletedSuppression", {
   deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
 });
 
-const ChannelQuery = Type.Object({ channel: Type.Optional(channel) });
 export const LiftQuery = Type.Object({
-  ...ChannelQuery.properties,
+  channel: Type.Optional(channel),
   list: Type.Optional(listName("Lift the one for this list; without it, the one for all messages.")),
 });
-export const SuppressionQuery = Type.Object({ ...CursorQuery.properties, ...ChannelQuery.properties });
+const addressText = (description: string) =>
+  text({ minLength: 1, maxLength: MAX_ADDRESS, description, examples: ["maria@example.com"] }, (value) => {
+    const read = readAddress(value);
+    return read.kind === "fault" ? read.message : null;
+  });
+
+/** Without a cursor, as an export takes it. */
+export const FilterQuery = Type.Object({
+  channel: Type.Optional(channel),
+  reason: Type.Optional(choice(SUPPRESSION_REASONS, "Only those with this reason.")),
+  address: Type.Optional(
+    addressText("Only this address, in any spelling that is compared as the same; also when it was erased."),
+  ),
+  q: Type.Optional(
+    text({
+      minLength: 1,
+      maxLength: MAX_ADDRESS,
+      description: "Only addresses that begin so. If more than 2,000 do, the answer is 422.",
+      examples: ["maria"],
+    }),
+  ),
+});
+export const SuppressionQuery = Type.Object({ ...CursorQuery.properties, ...FilterQuery.properties });
 
 /** The router hands on what it could decode, and null where it could not. */
 export const AddressInPath = Type.Object({
@@ -89,18 +110,7 @@ export const AddressInPath = Type.Object({
 });
 
 export const SuppressionMembers = {
-  address: text(
-    {
-      minLength: 1,
-      maxLength: MAX_ADDRESS,
-      description: "An email address, or a phone number in E.164.",
-      examples: ["maria@example.com"],
-    },
-    (value) => {
-      const read = readAddress(value);
-      return read.kind === "fault" ? read.message : null;
-    },
-  ),
+  address: addressText("An email address, or a phone number in E.164."),
   reason: Type.Optional(
     choice(
       SUPPRESSION_REASONS,

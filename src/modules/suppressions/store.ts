@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
-import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { matches, prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import { heldSuppressions, SUPPRESSION_CHANNELS, suppressions } from "../../platform/db/schema/schema.ts";
-import { NEWEST } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { Channel, Reason } from "./address.ts";
+import { type KindFilter, mergePages, openSuppressionPages } from "./page-store.ts";
 
 export type SuppressionRow = typeof suppressions.$inferSelect;
 type HeldRow = typeof heldSuppressions.$inferSelect;
@@ -13,6 +13,14 @@ type HeldRow = typeof heldSuppressions.$inferSelect;
 export type NewSuppression = Omit<SuppressionRow, "id" | "isErased" | "list"> & { list?: string };
 type SuppressedAddress = Pick<SuppressionRow, "workspaceId" | "channel" | "address">;
 type SuppressionKey = SuppressedAddress & { list?: string };
+
+/** Null: all. */
+export interface SuppressionFilter extends KindFilter {
+  /** In the form compared. */
+  address: string | null;
+  /** Only addresses that begin so. */
+  prefix: string | null;
+}
 
 export interface SuppressionChange {
   type: "suppression.created" | "suppression.deleted";
@@ -27,7 +35,6 @@ export type SuppressionStore = ReturnType<typeof openSuppressionStore>;
  */
 export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
   const { orm } = db;
-  const p = sql.placeholder;
   const select = prepare(
     orm
       .select()
@@ -40,22 +47,7 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
       .values(toPlaceholders(suppressions, "workspaceId", "channel", "address", "list", "reason", "createdAt"))
       .onConflictDoNothing(),
   );
-  const selectPage = (...filters: SQL[]) =>
-    prepare(
-      orm
-        .select()
-        .from(suppressions)
-        .where(and(eq(suppressions.workspaceId, p("workspaceId")), ...filters))
-        .orderBy(desc(suppressions.createdAt), desc(suppressions.id))
-        .limit(p("limit")),
-    );
-  // Two statements for one page: for what is older, and for the rest of the cursor's own millisecond, in which an
-  // import or apply may have put any number. In one, with OR or a row value, SQLite walks all of that.
-  const isOlder = lt(suppressions.createdAt, p("createdAt"));
-  const isRest = [eq(suppressions.createdAt, p("createdAt")), lt(suppressions.id, p("id"))];
-  const isOfChannel = eq(suppressions.channel, p("channel"));
-  const ofAll = { rest: selectPage(...isRest), older: selectPage(isOlder) };
-  const ofChannel = { rest: selectPage(isOfChannel, ...isRest), older: selectPage(isOfChannel, isOlder) };
+  const pages = openSuppressionPages(db);
 
   // Accepting an email asks for its recipient: in a workspace without an erased one, by one statement.
   const selectErased = prepare(
@@ -75,18 +67,22 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
   };
 
   /** Called for each change, inside its transaction. */
-  let changed: ((change: SuppressionChange) => void) | null = null;
+  let followed: ((change: SuppressionChange) => void) | null = null;
+  const changed = (change: SuppressionChange) => {
+    db.changes.note(change.row.workspaceId, "suppressions");
+    followed?.(change);
+  };
   const lift = (workspaceId: number, addresses: string[], isMeant: SQL | undefined): boolean => {
     const isOfAddress = and(eq(suppressions.workspaceId, workspaceId), inArray(suppressions.address, addresses));
     const rows = orm.delete(suppressions).where(and(isOfAddress, isMeant)).returning().all();
-    for (const row of rows) changed?.({ type: "suppression.deleted", row });
+    for (const row of rows) changed({ type: "suppression.deleted", row });
     return rows.length > 0;
   };
 
   return {
     /** From now on `run` is called for each suppression that is made or lifted, inside its transaction. */
     followChanges(run: (change: SuppressionChange) => void): void {
-      changed = run;
+      followed = run;
     },
 
     /** Why the address (in its comparable form) gets no mail, or none of `list`, from this workspace; null when it does. */
@@ -132,20 +128,26 @@ export function openSuppressionStore(db: Db, erasureKey: Uint8Array) {
     },
 
     /** A page of a workspace's suppressions, newest first, and one row more when there are more. */
-    list(of: { workspaceId: number; channel: Channel | null }, before: Position | null, limit: number) {
-      const { workspaceId, channel } = of;
-      const page = { workspaceId, channel, ...(before ?? NEWEST) };
-      const { rest, older } = channel === null ? ofAll : ofChannel;
-      const first = before === null ? [] : rest.all({ ...page, limit: limit + 1 });
-      const missing = limit + 1 - first.length;
-      return missing === 0 ? first : [...first, ...older.all({ ...page, limit: missing })];
+    list({ address, prefix, ...of }: SuppressionFilter, before: Position | null, limit: number): SuppressionRow[] {
+      if (address === null && prefix === null) return pages.ofKinds(of, before, limit);
+      const { workspaceId } = of;
+      // Of an erased address only the whole is known.
+      const whole = address ?? prefix ?? "";
+      if (!whole.startsWith(prefix ?? "")) return [];
+      const hashes = SUPPRESSION_CHANNELS.map((channel) => hash({ workspaceId, channel, address: whole }));
+      if (address !== null) return pages.ofAddresses({ ...of, addresses: [address, ...hashes] }, before, limit);
+      const erased = pages.ofAddresses({ ...of, addresses: hashes }, before, limit);
+      return mergePages([...pages.ofPrefix({ ...of, prefix: whole }, before, limit), ...erased], limit);
     },
+
+    /** Whether more addresses of the workspace begin so than a page by a prefix reads. */
+    isBroad: (workspaceId: number, prefix: string): boolean => pages.isBroad(workspaceId, prefix),
 
     /** Suppresses; the first reason stays. False: it was suppressed already. */
     insert(row: NewSuppression): boolean {
       if (find(row) !== undefined) return false;
       const isNew = insertRow.run({ list: "", ...row }).changes > 0;
-      if (isNew) changed?.({ type: "suppression.created", row });
+      if (isNew) changed({ type: "suppression.created", row });
       return isNew;
     },
 

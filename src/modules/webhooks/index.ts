@@ -46,7 +46,7 @@ export interface WebhooksDeps {
 export interface Webhooks extends Required<Pick<Component, "start" | "drain">> {
   /** A lane is a webhook. */
   worker: Worker<null>;
-  createRoutes(deps: Pick<WebhookDeps, "findPlan" | "pages" | "recordAudit">): AnyElysia;
+  createRoutes(deps: Pick<WebhookDeps, "findPlan" | "pages" | "recordAudit" | "mayReadContent">): AnyElysia;
   /** Removes what deleted webhooks have left; after a commit that deleted some. */
   sweepDeleted(): void;
 }

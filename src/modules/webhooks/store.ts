@@ -33,7 +33,7 @@ export type WebhookStore = ReturnType<typeof openWebhookStore>;
 
 /** Prepares the statements of the webhooks. */
 export function openWebhookStore(db: Db) {
-  const { orm } = db;
+  const { orm, changes } = db;
   const p = sql.placeholder;
   const selectById = prepare(
     orm
@@ -80,6 +80,7 @@ export function openWebhookStore(db: Db) {
 
   function remove(workspaceId: number, which: SQL): void {
     subscriptions.delete(workspaceId);
+    changes.note(workspaceId, "webhooks");
     const rows = orm.delete(webhooks).where(which).returning({ id: webhooks.id }).all();
     if (rows.length > 0) orm.insert(goneWebhooks).values(rows).run();
   }
@@ -87,6 +88,7 @@ export function openWebhookStore(db: Db) {
   return {
     insert(row: typeof webhooks.$inferInsert): WebhookRow {
       subscriptions.delete(row.workspaceId);
+      changes.note(row.workspaceId, "webhooks");
       return orm.insert(webhooks).values(row).returning().get();
     },
     /** A row as it is now; undefined when it is gone. */
@@ -117,12 +119,14 @@ export function openWebhookStore(db: Db) {
 
     update(row: { id: number; workspaceId: number }, change: Partial<typeof webhooks.$inferInsert>): WebhookRow {
       subscriptions.delete(row.workspaceId);
+      changes.note(row.workspaceId, "webhooks");
       return orm.update(webhooks).set(change).where(eq(webhooks.id, row.id)).returning().get();
     },
 
     /** Writes the health after a call, and counts its delivery. */
     setHealth(row: { id: number; workspaceId: number }, health: WebhookHealth): void {
       if (!health.isEnabled) subscriptions.delete(row.workspaceId);
+      changes.note(row.workspaceId, "webhooks");
       updateHealth.run({ id: row.id, ...health, isEnabled: Number(health.isEnabled) });
     },
 

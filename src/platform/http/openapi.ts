@@ -105,7 +105,7 @@ interface Answer {
   headers: Record<string, { $ref: string }>;
   content: Partial<
     Record<
-      "application/json" | "application/octet-stream" | "*/*" | "text/html" | "text/event-stream",
+      "application/json" | "application/octet-stream" | "*/*" | "text/html" | "text/csv" | "text/event-stream",
       { schema: TSchema; example?: unknown }
     >
   >;
@@ -174,6 +174,12 @@ export function htmlAnswer(description: string): Answer {
 export function streamAnswer(description: string): Answer {
   const { headers } = limitedAnswer(200, description, Type.String());
   return { description, headers, content: { "text/event-stream": { schema: Type.String() } } };
+}
+
+/** An answer that is a table for a spreadsheet. */
+export function csvAnswer(description: string): Answer {
+  const { headers } = limitedAnswer(200, description, Type.String());
+  return { description, headers, content: { "text/csv": { schema: Type.String() } } };
 }
 
 /** An answer that is a file; its type is that of the file. Generators of clients know the first as bytes. */

@@ -5,6 +5,7 @@ import { bounce, complaintAbout, inboundMessage } from "../../support/inbound/me
 import { documentOf, operationsOf } from "./document.ts";
 import { addPerson } from "../../support/people/member.ts";
 import { ROUTES } from "./documented-routes.ts";
+import { SUPPRESSION_EXAMPLES } from "./documented-suppressions.ts";
 import { faultsAgainst } from "./json-schema.ts";
 import { omit, UNKNOWN_ID } from "../../support/api/kit.ts";
 
@@ -123,6 +124,7 @@ function examplesFor(
   const text = { to: "+258841234567", body: "Olá" };
   const { email, sms, waiting, scheduled, domain, keys, hook } = ids;
   const ofHook = `/api/v1/webhooks/${hook.id}`;
+  const ofCall = `${ofHook}/deliveries/${hook.deliveryId}`;
   const one = "/api/v1/emails/{id}";
   const body = (value: unknown) => ({ options: { body: value } });
   const key = { key: pombo.operator.key };
@@ -233,29 +235,17 @@ function examplesFor(
     { route: "GET /api/v1/recipients/{address}", status: 422, path: "/api/v1/recipients/x" },
     { route: "DELETE /api/v1/recipients/{address}", status: 200, path: "/api/v1/recipients/nobody%40example.com" },
     { route: "DELETE /api/v1/recipients/{address}", status: 422, path: "/api/v1/recipients/x" },
-    { route: "GET /api/v1/suppressions", status: 200 },
-    { route: "POST /api/v1/suppressions", status: 201, ...body({ address: "x@example.com" }) },
-    { route: "POST /api/v1/suppressions", status: 200, ...body({ address: "X@example.com" }) },
-    { route: "POST /api/v1/suppressions", status: 422, ...body({ address: "x", reason: "opt_out" }) },
-    {
-      route: "DELETE /api/v1/suppressions/{address}",
-      status: 200,
-      path: "/api/v1/suppressions/x%40example.com?channel=email",
-    },
-    { route: "DELETE /api/v1/suppressions/{address}", status: 404, path: "/api/v1/suppressions/x%40example.com" },
-    { route: "DELETE /api/v1/suppressions/{address}", status: 422, path: "/api/v1/suppressions/%" },
+    ...SUPPRESSION_EXAMPLES,
     { route: "POST /api/v1/webhooks", status: 201, ...body({ url: "https://hooks.example.com/", events: ["*"] }) },
     { route: "POST /api/v1/webhooks", status: 422, ...body({ url: "http://127.0.0.1/", events: [] }) },
     { route: "GET /api/v1/webhooks", status: 200 },
+    { route: "GET /api/v1/webhooks/{id}", status: 200, path: ofHook },
     { route: "PATCH /api/v1/webhooks/{id}", status: 200, path: ofHook, ...body({ description: "x" }) },
     { route: "GET /api/v1/webhooks/{id}/deliveries", status: 200, path: `${ofHook}/deliveries` },
+    { route: "GET /api/v1/webhooks/{id}/deliveries/{deliveryId}", status: 200, path: ofCall },
     { route: "POST /api/v1/webhooks/{id}/test", status: 202, path: `${ofHook}/test` },
     { route: "POST /api/v1/webhooks/{id}/rotate-secret", status: 200, path: `${ofHook}/rotate-secret`, ...body({}) },
-    {
-      route: "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay",
-      status: 202,
-      path: `${ofHook}/deliveries/${hook.deliveryId}/replay`,
-    },
+    { route: "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay", status: 202, path: `${ofCall}/replay` },
     {
       route: "POST /api/v1/webhooks/{id}/recover",
       status: 202,

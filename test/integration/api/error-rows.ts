@@ -148,6 +148,8 @@ export const ROWS: Record<string, Row> = {
     path: ({ invitationId }) => `/api/v1/workspace/invitations/${invitationId}/resend`,
   },
   "GET /api/v1/suppressions": {},
+  "GET /api/v1/suppressions.csv": {},
+  "POST /api/v1/suppressions/import": { body: () => ({ suppressions: [{ address: "gone@example.com" }] }) },
   "POST /api/v1/suppressions": { body: () => ({ address: "gone@example.com" }) },
   "DELETE /api/v1/suppressions/{address}": {
     path: () => "/api/v1/suppressions/listed%40example.com",
@@ -250,9 +252,14 @@ export const ROWS: Record<string, Row> = {
   "DELETE /api/v1/operator/sms/trial": { caller: "operator", isRead: true },
   "POST /api/v1/webhooks": { body: () => ({ url: "https://hooks.example.com/", events: ["*"] }) },
   "GET /api/v1/webhooks": {},
+  "GET /api/v1/webhooks/{id}": ofHook(""),
   "PATCH /api/v1/webhooks/{id}": ofHook("", { enabled: true }),
   "DELETE /api/v1/webhooks/{id}": ofHook(""),
   "GET /api/v1/webhooks/{id}/deliveries": ofHook("/deliveries"),
+  "GET /api/v1/webhooks/{id}/deliveries/{deliveryId}": {
+    path: ({ hookId, deliveryId }) => `/api/v1/webhooks/${hookId}/deliveries/${deliveryId}`,
+    isRead: true,
+  },
   "POST /api/v1/webhooks/{id}/test": ofHook("/test"),
   "POST /api/v1/webhooks/{id}/rotate-secret": ofHook("/rotate-secret", {}),
   "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": {

@@ -28,9 +28,9 @@ const reply = (line: string) => {
 
 test("nothing of a person is left: records, replies, events, webhook calls, and no byte in the files", async () => {
   await using receiver = startReceiver();
-  // A receiver that gives back what it got.
-  receiver.answer = ({ event: { data } }) =>
-    new Response(`${data.to ?? data.address} ${data.subject}`, { status: 500 });
+  // A receiver that gives back what it got, also where it took it.
+  receiver.answer = ({ event: { type, data } }) =>
+    new Response(`${data.to ?? data.address} ${data.subject}`, { status: type === "email.delivered" ? 200 : 500 });
   let script = "450";
   await using held = await startTold(receiver, {
     rcpt: (line: string) => (script === "250" || line.includes("other@") ? "250 Ok" : reply(script + line)),

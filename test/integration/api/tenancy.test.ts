@@ -56,8 +56,17 @@ function operatorsEach(...routes: `${string} ${string}`[]): Record<string, Case>
   );
 }
 
+function ofHook(rest: string, body?: object): Case {
+  const path = ({ hookId }: Scene) => `/api/v1/webhooks/${hookId}${rest}`;
+  return { kind: "by_id", path, status: 404, ...(body === undefined ? {} : { body: () => body }) };
+}
+
 function ofEmail(rest: string): Case {
   return { kind: "by_id", path: ({ emailId }) => `/api/v1/emails/${emailId}${rest}`, status: 404 };
+}
+
+function nobodysEach(...routes: string[]): Record<string, Case> {
+  return Object.fromEntries(routes.map((route) => [route.replace(" ", " /api/v1/"), { kind: "nobodys" }]));
 }
 
 /** Every route of the API; one that is missing here fails the first test. */
@@ -77,7 +86,6 @@ const CASES: Record<string, Case> = {
   "GET /api/v1/sms/{id}": { kind: "by_id", path: ({ smsId }) => `/api/v1/sms/${smsId}`, status: 404 },
   "GET /api/v1/sms/{id}/events": { kind: "by_id", path: ({ smsId }) => `/api/v1/sms/${smsId}/events`, status: 404 },
   "GET /api/v1/sms/inbound": { kind: "list" },
-  "POST /api/v1/domains": { kind: "nobodys" },
   "GET /api/v1/domains": { kind: "list" },
   "POST /api/v1/domains/{id}/verification-checks": {
     kind: "by_id",
@@ -106,8 +114,7 @@ const CASES: Record<string, Case> = {
   "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/workspaces": { kind: "nobodys" },
   // Counts of the caller's own; usage.test.ts looks at them beside a busy neighbour.
-  "GET /api/v1/workspace/usage": { kind: "nobodys" },
-  "GET /api/v1/workspace": { kind: "nobodys" },
+  ...nobodysEach("GET workspace/usage", "GET workspace", "POST workspace/invitations", "POST domains"),
   "GET /api/v1/workspace/audit": { kind: "own_list", has: 2 },
   "GET /api/v1/workspace/members": { kind: "list" },
   "PATCH /api/v1/workspace/members/{id}": {
@@ -122,7 +129,6 @@ const CASES: Record<string, Case> = {
     status: 404,
   },
   "GET /api/v1/workspace/invitations": { kind: "list" },
-  "POST /api/v1/workspace/invitations": { kind: "nobodys" },
   "DELETE /api/v1/workspace/invitations/{id}": {
     kind: "by_id",
     path: ({ invitationId }) => `/api/v1/workspace/invitations/${invitationId}`,
@@ -168,52 +174,35 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/operator/queue/retry": operators("queue/retry", { all: true }),
   "POST /api/v1/operator/queue/drop": operators("queue/drop", { queuedBefore: "2100-01-01T00:00:00Z" }),
   "GET /api/v1/suppressions": { kind: "list" },
-  "POST /api/v1/suppressions": { kind: "nobodys" },
+  // suppression-filters.test.ts looks at the file beside a neighbour's.
+  ...nobodysEach("GET suppressions.csv", "POST suppressions", "POST suppressions/import"),
   "DELETE /api/v1/suppressions/{address}": {
     kind: "by_id",
     path: ({ suppressed }) => `/api/v1/suppressions/${suppressed}`,
     status: 404,
   },
   // One's own about it; recipients.test.ts looks at them beside a neighbour that writes to the same.
-  "GET /api/v1/recipients/{address}": { kind: "nobodys" },
-  "DELETE /api/v1/recipients/{address}": { kind: "nobodys" },
+  ...nobodysEach("GET recipients/{address}", "DELETE recipients/{address}"),
   "DELETE /api/v1/operator/recipients/{address}": operators("recipients/maria%40example.com"),
   "POST /api/v1/webhooks": { kind: "nobodys" },
   "GET /api/v1/webhooks": { kind: "list" },
-  "PATCH /api/v1/webhooks/{id}": {
+  "GET /api/v1/webhooks/{id}": ofHook(""),
+  "PATCH /api/v1/webhooks/{id}": ofHook("", { enabled: true }),
+  "DELETE /api/v1/webhooks/{id}": ofHook(""),
+  "GET /api/v1/webhooks/{id}/deliveries": ofHook("/deliveries"),
+  "GET /api/v1/webhooks/{id}/deliveries/{deliveryId}": {
     kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}`,
-    body: () => ({ enabled: true }),
+    path: ({ hookId, emailId }) => `/api/v1/webhooks/${hookId}/deliveries/${emailId}`,
     status: 404,
   },
-  "DELETE /api/v1/webhooks/{id}": { kind: "by_id", path: ({ hookId }) => `/api/v1/webhooks/${hookId}`, status: 404 },
-  "GET /api/v1/webhooks/{id}/deliveries": {
-    kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/deliveries`,
-    status: 404,
-  },
-  "POST /api/v1/webhooks/{id}/test": {
-    kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/test`,
-    status: 404,
-  },
-  "POST /api/v1/webhooks/{id}/rotate-secret": {
-    kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/rotate-secret`,
-    body: () => ({}),
-    status: 404,
-  },
+  "POST /api/v1/webhooks/{id}/test": ofHook("/test"),
+  "POST /api/v1/webhooks/{id}/rotate-secret": ofHook("/rotate-secret", {}),
   "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": {
     kind: "by_id",
     path: ({ hookId, emailId }) => `/api/v1/webhooks/${hookId}/deliveries/${emailId}/replay`,
     status: 404,
   },
-  "POST /api/v1/webhooks/{id}/recover": {
-    kind: "by_id",
-    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/recover`,
-    body: () => ({ since: "2026-01-01T00:00:00Z" }),
-    status: 404,
-  },
+  "POST /api/v1/webhooks/{id}/recover": ofHook("/recover", { since: "2026-01-01T00:00:00Z" }),
   "GET /api/v1/events": { kind: "events" },
   "GET /api/v1/openapi.json": { kind: "nobodys" },
   "GET /docs": { kind: "nobodys" },

@@ -57,7 +57,7 @@ const isAny = () => true;
 const isOf = (type: string) => (event: Event) => event.type === type;
 
 describe("the live stream of a workspace", () => {
-  test("tells of an email until it is delivered, of a key and of a domain, and writes nothing", async () => {
+  test("tells of an email until it is delivered, of a key, a domain and a suppression, and writes nothing", async () => {
     await using pombo = await startInstance();
     const { cookies } = await signUpOperator(pombo);
     const sent = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
@@ -73,6 +73,10 @@ describe("the live stream of a workspace", () => {
     expect(await stream.next(({ data }) => data.keys === 1)).not.toBeNull();
     await pombo.addDomain(pombo.workspace, "outra.test");
     expect(await stream.next(({ data }) => data.domains > 0)).not.toBeNull();
+    await pombo.workspace.call("POST", "/api/v1/suppressions", { body: { address: "rui@example.com" } });
+    expect(await stream.next(({ data }) => data.suppressions === 1)).not.toBeNull();
+    await pombo.workspace.call("DELETE", "/api/v1/suppressions/rui%40example.com");
+    expect(await stream.next(({ data }) => data.suppressions === 1)).not.toBeNull();
     const counted = pombo.app.db.sqlite.query("SELECT COUNT(*) AS count FROM event WHERE type LIKE 'email.%'").get();
     expect(counted).toEqual({ count: 0 });
     await stream.cancel();

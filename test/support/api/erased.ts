@@ -50,7 +50,15 @@ export async function exported(pombo: Instance, path = PATH): Promise<Json[]> {
 /** Everything that the workspace and the operator can read. */
 export async function readAll(pombo: Instance, ids: string[]): Promise<string> {
   const webhooks = (await pombo.workspace.call("GET", "/api/v1/webhooks")).body.data as Json[];
+  const calls = await Promise.all(
+    webhooks.map(async ({ id }) => {
+      const path = `/api/v1/webhooks/${id}/deliveries`;
+      const { body } = await pombo.workspace.call("GET", `${path}?limit=100`);
+      return (body.data as Json[]).map((each) => `${path}/${each.id}`);
+    }),
+  );
   const own = [
+    ...calls.flat(),
     ...[
       "/api/v1/emails?include=status",
       "/api/v1/sms",

@@ -129,6 +129,12 @@ export const PAGES: PageCase[] = [
   { name: "email-scheduled", path: (world) => workspace(`/emails/${world.scheduledId}`)(world), who: "owner" },
   { name: "keys", path: workspace("/keys"), who: "owner" },
   { name: "members", path: workspace("/members"), who: "owner" },
+  { name: "suppressions", path: workspace("/suppressions"), who: "owner" },
+  {
+    name: "suppressions-empty",
+    path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/suppressions`,
+    who: "owner",
+  },
   { name: "audit", path: workspace("/audit"), who: "owner" },
   { name: "account", path: () => "/dashboard/account", who: "owner" },
   { name: "unsubscribe", path: ({ unsubscribeLinks }) => unsubscribeLinks.open, who: "nobody" },

@@ -1,10 +1,8 @@
 // The file of an import: CSV with a header, lines of JSON, or an address a line. Its first line decides which.
 
-import { type CsvRecord, readCsv, UNCLOSED } from "../../framework/csv.ts";
+import { CSV_HEADER } from "../../../modules/suppressions/csv.ts";
+import { type CsvRecord, readCsv, UNCLOSED } from "../../../platform/csv.ts";
 import { count } from "../../framework/text.ts";
-
-/** The columns, as export writes them. */
-export const CSV_HEADER = ["address", "channel", "reason", "suppressedAt", "list"] as const;
 
 /** Other services' exports use these names for the address column. */
 const ADDRESS_NAMES = ["email", "e-mail", "email_address", "recipient"];

@@ -1,14 +1,13 @@
 // `pombo suppression …`: suppressed recipients, and held bounces that wait for the operator's decision.
 
+import { CSV_HEADER_LINE, toCsvLine } from "../../../modules/suppressions/csv.ts";
 import type { HeldSuppression } from "../../../modules/suppressions/operator-schema.ts";
 import type { Suppression } from "../../../modules/suppressions/schema.ts";
 import { UsageError } from "../../framework/definition.ts";
 import { findWorkspace } from "../../client/find.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
-import { CSV_HEADER } from "./file.ts";
 import { importSuppressions } from "./import.ts";
 import type { Column } from "../../framework/table.ts";
-import { csvLine } from "../../framework/csv.ts";
 import { count, jsonLine } from "../../framework/text.ts";
 
 type SuppressionEntry = typeof Suppression.static;
@@ -123,14 +122,14 @@ function readVerb({ args }: Work): "apply" | "drop" | null {
 async function exportSuppressions({ api, args, terminal, isJson }: Work): Promise<Shown> {
   const id = await findWorkspace(api, args.argument("WORKSPACE"));
   // RFC 4180: a line ends with CRLF. The terminal adds the LF.
-  const line = (fields: readonly string[]) => `${csvLine(fields)}\r`;
+  const line = (text: string) => `${text}\r`;
   const pages = api.pages<SuppressionEntry>(`/operator/workspaces/${id}/suppressions`, {
     channel: args.text("channel"),
   });
   let isFirst = true;
   for await (const page of pages) {
-    const lines = page.map((each) => (isJson ? jsonLine(each) : line(CSV_HEADER.map((name) => each[name] ?? ""))));
-    if (isFirst && !isJson) lines.unshift(line(CSV_HEADER));
+    const lines = page.map((each) => (isJson ? jsonLine(each) : line(toCsvLine(each))));
+    if (isFirst && !isJson) lines.unshift(line(CSV_HEADER_LINE));
     isFirst = false;
     if (lines.length > 0) terminal.out(lines.join("\n"));
     await terminal.flushed();

@@ -23,6 +23,14 @@ import type {
   Member as WorkspaceMember,
   MemberChange,
 } from "../../../modules/members/schema.ts";
+import type { Imported, SuppressionsImport } from "../../../modules/suppressions/operator-schema.ts";
+import type {
+  DeletedSuppression,
+  LiftQuery,
+  Suppression,
+  SuppressionCreate,
+  SuppressionQuery,
+} from "../../../modules/suppressions/schema.ts";
 import type {
   OwnWorkspace,
   OwnWorkspaceChange,
@@ -76,6 +84,17 @@ export interface Calls extends AccountCalls {
   };
   "POST /api/v1/workspace/invitations/:id/resend": { data: Static<typeof InvitationWithLink> };
   "DELETE /api/v1/workspace/invitations/:id": { data: Static<typeof Deleted> };
+  "GET /api/v1/suppressions": {
+    query: Static<typeof SuppressionQuery>;
+    data: Static<typeof Suppression>[];
+    meta: Static<typeof CursorMeta>;
+  };
+  "POST /api/v1/suppressions": { body: Static<typeof SuppressionCreate>; data: Static<typeof Suppression> };
+  "POST /api/v1/suppressions/import": { body: SuppressionsImport; data: Static<typeof Imported> };
+  "DELETE /api/v1/suppressions/:address": {
+    query: Static<typeof LiftQuery>;
+    data: Static<typeof DeletedSuppression>;
+  };
   "GET /api/v1/workspace/audit": List<typeof AuditRecord>;
 }
 

@@ -20,6 +20,7 @@ const ITEMS: NavigationItem[] = [
   { page: "emails", icon: "mail", chord: "e", getTitle: () => t().workspace.emails },
   { page: "keys", icon: "key", chord: "k", getTitle: () => t().workspace.keys },
   { page: "members", icon: "people", chord: "m", getTitle: () => t().workspace.members },
+  { page: "suppressions", icon: "shield", chord: "u", getTitle: () => t().suppressions.title },
   { page: "audit", icon: "list", chord: "a", getTitle: () => t().workspace.audit, isForManagers: true },
 ];
 

@@ -19,6 +19,7 @@ const PATHS: Record<string, string[]> = {
   domains: ["/api/v1/domains", WORKSPACE, AUDIT],
   keys: ["/api/v1/auth/keys", WORKSPACE, AUDIT],
   members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", WORKSPACE, AUDIT],
+  suppressions: ["/api/v1/suppressions"],
   // Also who sees what messages say.
   workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms"],
 };

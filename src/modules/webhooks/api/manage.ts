@@ -12,7 +12,8 @@ import type { RecordAudit } from "../../audit/record.ts";
 import type { Events } from "../../events/index.ts";
 import type { EventStore } from "../../events/store.ts";
 import { requireBelowLimit } from "../../plans/limit.ts";
-import type { DeliveryStore } from "../delivery/delivery-store.ts";
+import type { MayReadContent } from "../../workspaces/read-content.ts";
+import type { DeliveryRow, DeliveryStore } from "../delivery/delivery-store.ts";
 import type { WebhookJobStore } from "../delivery/job-store.ts";
 import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "../delivery/target.ts";
 import { MAX_OLD_SECRETS, type OldSecret, listOldSecrets, getSealContext } from "../secrets.ts";
@@ -31,6 +32,7 @@ export interface WebhookDeps extends Pick<Context, "commit" | "clock" | "random"
   rules: TargetRules;
   findPlan: (workspaceId: number) => Plan;
   pages: ListPages;
+  mayReadContent: MayReadContent;
   recordAudit: RecordAudit;
   /** After the commit: the webhook has something to deliver. */
   nudge: (webhookId: number, at: number) => void;
@@ -195,18 +197,24 @@ export async function testWebhook(place: Place, deps: WebhookDeps): Promise<stri
 /** Delivers the event of one delivery once more; its id. Throws 404. */
 export async function replayDelivery(place: Place, deliveryUid: string, deps: WebhookDeps): Promise<string> {
   return queueCall(deps, () => {
-    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
-    const delivery = webhook === undefined ? undefined : deps.deliveries.byUid(webhook.id, deliveryUid);
-    if (webhook === undefined || delivery === undefined) throw noSuchDelivery();
+    const { webhook, delivery } = findDelivery(place, deliveryUid, deps);
     requireEnabled(webhook);
     const event = deps.events.byId(delivery.eventId);
-    if (event === undefined) throw noSuchDelivery();
+    if (event === undefined) throw notFound("The event of this webhook delivery has expired");
     return { webhook, event };
   });
 }
 
-function noSuchDelivery(): AppError {
-  return notFound("This workspace has no such webhook delivery, or its event has expired");
+/** Throws 404. */
+export function findDelivery(
+  { workspaceId, uid }: Place,
+  deliveryUid: string,
+  { webhooks, deliveries }: WebhookDeps,
+): { webhook: WebhookRow; delivery: DeliveryRow } {
+  const webhook = webhooks.byUid(workspaceId, uid);
+  const delivery = webhook === undefined ? undefined : deliveries.byUid(webhook.id, deliveryUid);
+  if (webhook === undefined || delivery === undefined) throw notFound("This workspace has no such webhook delivery");
+  return { webhook, delivery };
 }
 
 /** Queues a call of the webhook with the event that `find` finds in the transaction; the event's id. */

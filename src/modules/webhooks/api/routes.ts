@@ -2,20 +2,14 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { requireFreshProof, wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
-import {
-  CursorMeta,
-  CursorQuery,
-  PageMeta,
-  PageQuery,
-  buildPageMeta,
-  parsePage,
-} from "../../../platform/http/pagination.ts";
+import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import {
   changeWebhook,
   createWebhook,
   deleteWebhook,
+  findDelivery,
   findWebhook,
   type Place,
   replayDelivery,
@@ -24,8 +18,11 @@ import {
   type WebhookDeps,
   type WithSecret,
 } from "./manage.ts";
+import { listDeliveries } from "./list-deliveries.ts";
 import { createRecover } from "./recover-missed.ts";
 import {
+  DeliveryPageMeta,
+  DeliveryQuery,
   Queued,
   Recovered,
   Recovery,
@@ -33,10 +30,11 @@ import {
   Webhook,
   buildCreateSchema,
   WebhookDelivery,
+  WebhookDeliveryRecord,
   buildChangeSchema,
   WebhookWithSecret,
 } from "./schema.ts";
-import { showDelivery, showWebhook } from "./serialize.ts";
+import { showDeliveryRecord, showWebhook } from "./serialize.ts";
 
 const TAG = "Webhooks";
 const LIST = "webhooks";
@@ -44,6 +42,7 @@ const DEFAULT_GRACE_HOURS = 24;
 const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 
 const OneWebhook = Type.Object({ id: uuid() });
+const OneDelivery = Type.Object({ id: uuid(), deliveryId: uuid() });
 
 export function webhookRoutes(deps: WebhookDeps) {
   const recover = createRecover(deps);
@@ -94,6 +93,16 @@ export function webhookRoutes(deps: WebhookDeps) {
         }),
       },
     )
+    .get("/:id", ({ request, params }) => ({ data: showWebhook(findWebhook(getPlace(request, params.id), deps)) }), {
+      params: OneWebhook,
+      detail: describe({
+        id: "getWebhook",
+        tag: TAG,
+        summary: "Get a webhook",
+        description: "Without its secret, which is shown only when the webhook is created.",
+        responses: answers(200, Webhook, [401, 403, 404, 422]),
+      }),
+    })
     .patch(
       "/:id",
       async ({ request, params, body }) => {
@@ -136,21 +145,45 @@ export function webhookRoutes(deps: WebhookDeps) {
     .get(
       "/:id/deliveries",
       ({ request, params, query }) => {
-        const webhook = findWebhook(getPlace(request, params.id), deps);
-        const page = parsePage(query);
-        const total = webhook.deliveryCount;
-        const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
-        return { data: rows.map(showDelivery), meta: buildPageMeta(total, page) };
+        return listDeliveries(findWebhook(getPlace(request, params.id), deps), query, deps);
       },
       {
         params: OneWebhook,
-        query: PageQuery,
+        query: DeliveryQuery,
         detail: describe({
           id: "listWebhookDeliveries",
           tag: TAG,
           summary: "List a webhook's deliveries, newest first",
-          description: "One item for each HTTP attempt.",
-          responses: answers(200, Type.Array(WebhookDelivery), [401, 403, 404, 422], PageMeta),
+          description:
+            "One item for each HTTP attempt. With `status`, at most 10,000 are counted and can be paged through; " +
+            "`totalIsMinimum` says that there are more.",
+          responses: answers(200, Type.Array(WebhookDelivery), [401, 403, 404, 422], DeliveryPageMeta),
+        }),
+      },
+    )
+    .get(
+      "/:id/deliveries/:deliveryId",
+      async ({ request, params }) => {
+        const { webhook, delivery: row } = findDelivery(
+          getPlace(request, params.id),
+          params.deliveryId.toLowerCase(),
+          deps,
+        );
+        const mayRead = await deps.mayReadContent(request);
+        const payload = deps.events.byId(row.eventId)?.body ?? null;
+        const attempts = deps.deliveries.listAttempts(webhook.id, row.eventId);
+        return { data: showDeliveryRecord({ row, payload, attempts }, mayRead) };
+      },
+      {
+        params: OneDelivery,
+        detail: describe({
+          id: "getWebhookDelivery",
+          tag: TAG,
+          summary: "Get one delivery of a webhook",
+          description:
+            "One HTTP attempt with the body of the request, the beginning of the answer, and the other attempts of the same event. " +
+            "Viewers and operators get bodies only where an owner lets them see what messages say.",
+          responses: answers(200, WebhookDeliveryRecord, [401, 403, 404, 422, 503]),
         }),
       },
     )
@@ -200,7 +233,7 @@ export function webhookRoutes(deps: WebhookDeps) {
         return { data: { eventId } };
       },
       {
-        params: Type.Object({ id: uuid(), deliveryId: uuid() }),
+        params: OneDelivery,
         detail: describe({
           id: "replayWebhookDelivery",
           tag: TAG,

@@ -2,7 +2,10 @@
 
 import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../../events/schema.ts";
-import { hinted, checkLine, ruled, text } from "../../../platform/http/request-schemas.ts";
+import { choice, hinted, checkLine, ruled, text } from "../../../platform/http/request-schemas.ts";
+import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
+import { KEPT_BYTES } from "../delivery/call.ts";
+import { DELIVERY_STATUSES } from "../delivery/delivery-store.ts";
 import { parseTarget, type TargetRules } from "../delivery/target.ts";
 import { bodyObject, namedObject } from "../../../platform/http/openapi.ts";
 import { dateTime, identifier, orNull } from "../../../platform/http/answer-schemas.ts";
@@ -138,6 +141,40 @@ export const WebhookDelivery = namedObject("WebhookDelivery", {
   eventId: identifier("The header webhook-id, the same on every attempt."),
   durationMs: Type.Integer({ minimum: 0, description: "How long it took.", examples: [93] }),
   nextAttemptAt: orNull(Time, "When the event is retried; null: never.", "2026-11-21T12:00:05.112Z"),
+});
+
+export const DeliveryQuery = Type.Object({
+  ...PageQuery.properties,
+  status: Type.Optional(choice(DELIVERY_STATUSES, "Only attempts that succeeded, or that failed.")),
+});
+
+export const DeliveryPageMeta = namedObject("WebhookDeliveryPageMeta", {
+  ...PageMeta.properties,
+  totalIsMinimum: Type.Optional(
+    Type.Boolean({
+      description: "True: more attempts have this status than were counted, and `total` is that number.",
+    }),
+  ),
+});
+
+/** With what was said. */
+export const WebhookDeliveryRecord = namedObject("WebhookDeliveryRecord", {
+  ...WebhookDelivery.properties,
+  payload: orNull(
+    Type.String(),
+    "The body of the request, as it was sent and signed: JSON, of which an erased recipient is no part any more. " +
+      "Null: its event has expired, or you may not see what messages say.",
+    '{"type":"email.delivered","timestamp":"2026-11-21T12:00:00.000Z","workspaceId":"0192f0c1-7c1e-7a53-9d35-2f6c1a2b3c4d","data":{}}',
+  ),
+  responseBody: orNull(
+    Type.String({ maxLength: KEPT_BYTES }),
+    "The first 1 KiB of the answer's body as UTF-8; control characters in it are shown as U+FFFD. Null: no answer came, its " +
+      "recipient was erased, or you may not see what messages say.",
+    "ok",
+  ),
+  attempts: Type.Array(WebhookDelivery, {
+    description: "The last attempts of the same event to this webhook, at most 16, newest first.",
+  }),
 });
 
 /** An event that was queued by hand. */

@@ -2,7 +2,7 @@
 
 import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
 import type { DeliveryRow } from "../delivery/delivery-store.ts";
-import type { Webhook, WebhookDelivery } from "./schema.ts";
+import type { Webhook, WebhookDelivery, WebhookDeliveryRecord } from "./schema.ts";
 import type { WebhookRow } from "../store.ts";
 
 /** A webhook as the API shows it; its secret is shown when it is made, and nowhere else. */
@@ -35,5 +35,26 @@ export function showDelivery(row: DeliveryRow): typeof WebhookDelivery.static {
     eventId: row.eventUid,
     durationMs: row.durationMs,
     nextAttemptAt: toIsoTimeOrNull(row.nextAttemptAt),
+  };
+}
+
+interface DeliveryFacts {
+  row: DeliveryRow;
+  /** The request's body; null: its event has expired. */
+  payload: string | null;
+  attempts: DeliveryRow[];
+}
+
+/** One attempt with what was said, for those who may see what messages say. */
+export function showDeliveryRecord(
+  { row, payload, attempts }: DeliveryFacts,
+  mayRead: boolean,
+): typeof WebhookDeliveryRecord.static {
+  return {
+    ...showDelivery(row),
+    payload: mayRead ? payload : null,
+    // An answer may repeat the event.
+    responseBody: mayRead ? row.responseBody : null,
+    attempts: attempts.map(showDelivery),
   };
 }

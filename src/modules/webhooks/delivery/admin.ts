@@ -140,6 +140,7 @@ function dropCall(
     failedAt: now,
     durationMs: 0,
     nextAttemptAt: null,
+    responseBody: null,
   });
   webhooks.uncount(webhook.id, -1);
   return "dropped";

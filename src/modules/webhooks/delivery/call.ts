@@ -13,6 +13,8 @@ const TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 16 * 1024;
 /** A failure shows so much of it. */
 const SHOWN_CHARACTERS = 200;
+/** A delivery keeps so much of it. */
+export const KEPT_BYTES = 1024;
 const MAX_ERROR = 500;
 /** Connections kept open to one receiver, and for how long. */
 const MAX_IDLE = 16;
@@ -26,8 +28,8 @@ export interface Call {
 }
 
 export type CallResult =
-  /** `text`: the beginning of its body, cleaned. `retryAfter`: that header as it came. */
-  | { kind: "answer"; status: number; text: string; retryAfter: string | null }
+  /** `text`: the beginning of its body, on one line. `body`: more of it, in lines. `retryAfter`: that header as it came. */
+  | { kind: "answer"; status: number; text: string; body: string; retryAfter: string | null }
   | { kind: "broken"; reason: string; isTimeout: boolean };
 
 /** Makes calls; connections are reused. */
@@ -125,11 +127,12 @@ async function readAnswer(response: IncomingMessage): Promise<CallResult> {
     if (length > MAX_ANSWER_BYTES) break;
   }
   if (length > MAX_ANSWER_BYTES) response.destroy();
-  const text = clean(Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString("utf8")).slice(0, SHOWN_CHARACTERS);
+  const bytes = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES);
   return {
     kind: "answer",
     status: response.statusCode ?? 0,
-    text,
+    text: clean(bytes.toString("utf8")).slice(0, SHOWN_CHARACTERS),
+    body: cleanLines(bytes.subarray(0, KEPT_BYTES)),
     retryAfter: response.headers["retry-after"] ?? null,
   };
 }
@@ -137,6 +140,13 @@ async function readAnswer(response: IncomingMessage): Promise<CallResult> {
 /** Foreign text, on one line. */
 function clean(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+}
+
+/** Foreign text as it is kept: its lines and tabs stay; controls and marks that change the direction of text do not. */
+function cleanLines(bytes: Buffer): string {
+  // In the mode of streams a character that is cut off at the end is left out.
+  const text = new TextDecoder().decode(bytes, { stream: true });
+  return text.replaceAll("\r\n", "\n").replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, "\uFFFD");
 }
 
 /** For people: with the receiver's name and not its address. */

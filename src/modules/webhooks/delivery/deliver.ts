@@ -189,6 +189,7 @@ function recordCall(job: Job, made: CompletedCall, nextAttemptAt: number | null,
     failedAt: outcome.isDelivered ? null : endedAt,
     durationMs: Math.max(0, endedAt - startedAt),
     nextAttemptAt,
+    responseBody: outcome.body,
   });
   // The answer of another URL says nothing about the one that is called now.
   const isSameUrl = webhook.url === made.webhook.url;
@@ -207,7 +208,7 @@ function recordCall(job: Job, made: CompletedCall, nextAttemptAt: number | null,
 /** An event changes only where its recipient is erased: the answer may repeat what it said before. */
 function withoutErased({ event, outcome }: CompletedCall, { events }: DeliverDeps): Outcome {
   const isErased = (events.byId(event.id)?.body ?? event.body) !== event.body;
-  return isErased ? { ...outcome, message: eraseAnswer(outcome) } : outcome;
+  return isErased ? { ...outcome, message: eraseAnswer(outcome), body: null } : outcome;
 }
 
 function logFailure({ webhook, event, outcome }: CompletedCall, { log }: DeliverDeps): void {

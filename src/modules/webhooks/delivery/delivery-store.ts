@@ -1,6 +1,7 @@
 // The deliveries of webhooks: a row for each HTTP attempt.
 
-import { and, asc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { unionAll } from "drizzle-orm/sqlite-core";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries, webhooks } from "../../../platform/db/schema/schema.ts";
 import { PURGE_ROWS, removeBatch, newestFirst, prepareInsert } from "../../../platform/db/batches.ts";
@@ -15,6 +16,19 @@ export interface EventPlace {
   id: number;
 }
 
+export const DELIVERY_STATUSES = ["delivered", "failed"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+interface DeliveryPage {
+  limit: number;
+  offset: number;
+  /** Null: both. */
+  status: DeliveryStatus | null;
+}
+
+/** Two schedules' worth; each replay adds to an event's. */
+const MAX_ATTEMPTS_SHOWN = 16;
+
 interface MissedRange {
   /** The id of the last event that counts. */
   upTo: number;
@@ -27,14 +41,39 @@ export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 export function openDeliveryStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectPage = prepare(
+  // As the index has it.
+  const isFailed = sql`(${webhookDeliveries.deliveredAt} IS NULL)`;
+  const selectEnded = (hasFailed: SQL) =>
     orm
-      .select({ id: webhookDeliveries.id })
+      .select({ id: webhookDeliveries.id, createdAt: webhookDeliveries.createdAt })
       .from(webhookDeliveries)
-      .where(eq(webhookDeliveries.webhookId, p("webhookId")))
+      .where(and(eq(webhookDeliveries.webhookId, p("webhookId")), sql`${isFailed} = ${hasFailed}`));
+  const selectPage = prepare(
+    unionAll(selectEnded(sql`0`), selectEnded(sql`1`))
       .orderBy(...newestFirst(webhookDeliveries))
       .limit(p("limit"))
       .offset(p("offset")),
+  );
+  const selectPageOfStatus = prepare(
+    selectEnded(sql`${p("isFailed")}`)
+      .orderBy(...newestFirst(webhookDeliveries))
+      .limit(p("limit"))
+      .offset(p("offset")),
+  );
+  const countOfStatus = prepare(
+    orm.select({ count: count() }).from(
+      selectEnded(sql`${p("isFailed")}`)
+        .limit(p("limit"))
+        .as("counted"),
+    ),
+  );
+  const selectAttempts = prepare(
+    orm
+      .select()
+      .from(webhookDeliveries)
+      .where(and(eq(webhookDeliveries.webhookId, p("webhookId")), eq(webhookDeliveries.eventId, p("eventId"))))
+      .orderBy(desc(webhookDeliveries.id))
+      .limit(MAX_ATTEMPTS_SHOWN),
   );
 
   /** Whether the webhook got the event. */
@@ -87,8 +126,13 @@ export function openDeliveryStore(db: Db) {
         .where(and(eq(webhookDeliveries.uid, uid), eq(webhookDeliveries.webhookId, webhookId)))
         .get(),
     /** A page of a webhook's deliveries, newest first; deep pages walk the index, not the rows. */
-    list(webhookId: number, limit: number, offset: number): DeliveryRow[] {
-      const ids = selectPage.all({ webhookId, limit, offset }).map(({ id }) => id);
+    list(webhookId: number, { limit, offset, status }: DeliveryPage): DeliveryRow[] {
+      const page = { webhookId, limit, offset };
+      const found =
+        status === null
+          ? selectPage.all(page)
+          : selectPageOfStatus.all({ ...page, isFailed: Number(status === "failed") });
+      const ids = found.map(({ id }) => id);
       return orm
         .select()
         .from(webhookDeliveries)
@@ -97,6 +141,13 @@ export function openDeliveryStore(db: Db) {
         .all();
     },
 
+    /** How many of a webhook's deliveries have the status, or `limit` if there are more. */
+    countStatus: (webhookId: number, status: DeliveryStatus, limit: number): number =>
+      countOfStatus.get({ webhookId, isFailed: Number(status === "failed"), limit })?.count ?? 0,
+
+    /** The last deliveries of an event to a webhook, newest first. */
+    listAttempts: (webhookId: number, eventId: number): DeliveryRow[] => selectAttempts.all({ webhookId, eventId }),
+
     /**
      * Inside a transaction: removes the text of the answers to these events, also where it stands as a webhook's last
      * failure. Returns the number of calls.
@@ -104,14 +155,15 @@ export function openDeliveryStore(db: Db) {
     eraseAnswers(webhookIds: number[], eventIds: number[]): number {
       const { id, webhookId, eventId, responseStatus: status, errorMessage: message } = webhookDeliveries;
       const rows = orm
-        .select({ id, webhookId, status, message })
+        .select({ id, webhookId, status, message, body: webhookDeliveries.responseBody })
         .from(webhookDeliveries)
         .where(and(inArray(webhookId, webhookIds), inArray(eventId, eventIds)))
         .all();
       for (const row of rows) {
         const errorMessage = eraseAnswer(row);
+        if (errorMessage === row.message && row.body === null) continue;
+        orm.update(webhookDeliveries).set({ errorMessage, responseBody: null }).where(eq(id, row.id)).run();
         if (errorMessage === row.message || row.message === null) continue;
-        orm.update(webhookDeliveries).set({ errorMessage }).where(eq(id, row.id)).run();
         const isItsLast = and(eq(webhooks.id, row.webhookId), eq(webhooks.lastFailureReason, row.message));
         orm.update(webhooks).set({ lastFailureReason: errorMessage }).where(isItsLast).run();
         eraseDisabledReason(row.webhookId, row.message, errorMessage);

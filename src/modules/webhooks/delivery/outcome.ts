@@ -18,6 +18,8 @@ export interface Outcome {
   status: number | null;
   /** Null: it was delivered. */
   message: string | null;
+  /** The beginning of the answer's body; null: there was no answer. */
+  body: string | null;
   /** Null: as the schedule says. */
   retryAt: number | null;
   /** Nothing comes after this attempt. */
@@ -30,9 +32,11 @@ export interface Outcome {
 export function classify(result: CallResult, attempt: number, now: number): Outcome {
   const isLast = attempt >= MAX_ATTEMPTS;
   const failure = { isDelivered: false, retryAt: null, isLast, isGone: false };
-  if (result.kind === "broken") return { ...failure, status: null, message: result.reason.slice(0, MAX_MESSAGE) };
-  const { status, text } = result;
-  if (status >= 200 && status < 300) return { ...failure, isDelivered: true, isLast: true, status, message: null };
+  if (result.kind === "broken")
+    return { ...failure, status: null, message: result.reason.slice(0, MAX_MESSAGE), body: null };
+  const { status, text, body } = result;
+  if (status >= 200 && status < 300)
+    return { ...failure, isDelivered: true, isLast: true, status, message: null, body };
   const isGone = status === 410;
   const words = status >= 300 && status < 400 ? "a redirect, which is not followed" : text;
   const message = `answered ${status}${words === "" ? "" : `: ${words}`}`.slice(0, MAX_MESSAGE);
@@ -40,7 +44,7 @@ export function classify(result: CallResult, attempt: number, now: number): Outc
   // It may only lengthen the wait: a second, eight times, would use up all attempts at once.
   const planned = RETRY_MS[attempt - 1] ?? 0;
   const retryAt = asked !== null && asked - now > planned ? asked : null;
-  return { ...failure, status, message, retryAt, isLast: isLast || isGone, isGone };
+  return { ...failure, status, message, body, retryAt, isLast: isLast || isGone, isGone };
 }
 
 /** The message without the text of the receiver's answer, which may repeat the event. */

@@ -342,6 +342,7 @@ export const webhookDeliveries = sqliteTable("webhook_delivery", {
   failedAt: integer("failed_at"),
   durationMs: integer("duration_ms").notNull(),
   nextAttemptAt: integer("next_attempt_at"),
+  responseBody: text("response_body"),
 });
 
 export const REPORT_KINDS = ["bounce", "delay", "complaint"] as const;

@@ -55,7 +55,7 @@ test("the first reason stays, and there is one row", () => {
   expect(on.rows()).toEqual([{ address: "maria@example.com", reason: "complaint" }]);
 });
 
-test("a page is read in the order of its index, from the cursor on, with a channel and without", () => {
+test("a page is read in the order of its index, from the cursor on, of one kind and of all", () => {
   const db = openDatabase(":memory:");
   const prepared: string[] = [];
   const prepare = db.sqlite.prepare.bind(db.sqlite);
@@ -71,14 +71,14 @@ test("a page is read in the order of its index, from the cursor on, with a chann
     const rows = db.sqlite.query<{ detail: string }, number[]>(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     return rows.map(({ detail }) => detail);
   });
-  const [all, ofChannel] = ["suppression_newest", "suppression_newest_of_channel"].map(
+  const [all, ofKind] = ["suppression_newest", "suppression_newest_of_kind"].map(
     (index) => `SEARCH suppression USING INDEX ${index}`,
   );
   expect(plans).toEqual([
     [`${all} (workspace_id=? AND created_at=? AND id<?)`],
     [`${all} (workspace_id=? AND created_at<?)`],
-    [`${ofChannel} (workspace_id=? AND channel=? AND created_at=? AND id<?)`],
-    [`${ofChannel} (workspace_id=? AND channel=? AND created_at<?)`],
+    [`${ofKind} (workspace_id=? AND channel=? AND reason=? AND created_at=? AND id<?)`],
+    [`${ofKind} (workspace_id=? AND channel=? AND reason=? AND created_at<?)`],
   ]);
   db.close();
 });
@@ -113,6 +113,35 @@ test("those of an address are found by the index of addresses, however many othe
   expect([others, plan.map(({ detail }) => detail)]).toEqual([
     [],
     ["SEARCH suppression USING INDEX sqlite_autoindex_suppression_1 (workspace_id=? AND address=? AND channel=?)"],
+  ]);
+  db.close();
+});
+
+test("a page of an address, or of its beginning, reads those and no others, with each filter and a cursor", () => {
+  const db = openDatabase(":memory:");
+  const prepared: string[] = [];
+  const prepare = db.sqlite.prepare.bind(db.sqlite);
+  db.sqlite.prepare = (text: string) => {
+    prepared.push(text);
+    return prepare(text);
+  };
+  const suppressions = openSuppressionStore(db, new Uint8Array(32));
+  const before = { createdAt: NOW, id: 7 };
+  for (const kind of [{ channel: null, reason: null } as const, { channel: "email", reason: "manual" } as const]) {
+    suppressions.list({ workspaceId: 1, ...kind, address: "maria@example.com", prefix: null }, before, 20);
+    suppressions.list({ workspaceId: 1, ...kind, address: null, prefix: "maria" }, before, 20);
+  }
+  suppressions.isBroad(1, "maria");
+  const plans = prepared.map((text) => {
+    const values = Array.from(text.matchAll(/\?/g), () => 1);
+    const rows = db.sqlite.query<{ detail: string }, number[]>(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+    return rows.map(({ detail }) => detail).join("; ");
+  });
+  const addresses = "sqlite_autoindex_suppression_1 (workspace_id=? AND address";
+  expect([...new Set(plans)].toSorted()).toEqual([
+    `SEARCH suppression USING COVERING INDEX ${addresses}>? AND address<?)`,
+    `SEARCH suppression USING INDEX ${addresses}=?); USE TEMP B-TREE FOR ORDER BY`,
+    `SEARCH suppression USING INDEX ${addresses}>? AND address<?); USE TEMP B-TREE FOR ORDER BY`,
   ]);
   db.close();
 });

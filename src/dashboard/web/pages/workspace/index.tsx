@@ -7,6 +7,7 @@ import { Emails } from "./emails.tsx";
 import { Home } from "./home.tsx";
 import { Keys } from "./keys.tsx";
 import { Members } from "./members.tsx";
+import { Suppressions } from "./suppressions/index.tsx";
 
 /** /dashboard/w/:workspace/PAGE/ID */
 export function WorkspacePages() {
@@ -21,5 +22,6 @@ const PAGES: Record<string, () => ReturnType<typeof Home>> = {
   emails: Emails,
   keys: Keys,
   members: Members,
+  suppressions: Suppressions,
   audit: Audit,
 };

@@ -39,10 +39,12 @@ async function start() {
       await commit(() => undefined);
     },
     suppressed: (workspaceId: number) =>
-      suppressions.list({ workspaceId, channel: null }, null, 1_000).map(({ address, channel, reason }) => {
-        expect([channel, reason]).toEqual(["sms", "invalid_number"]);
-        return address;
-      }),
+      suppressions
+        .list({ workspaceId, channel: null, reason: null, address: null, prefix: null }, null, 1_000)
+        .map(({ address, channel, reason }) => {
+          expect([channel, reason]).toEqual(["sms", "invalid_number"]);
+          return address;
+        }),
     held: () => held.between(0, held.lastId(), 1_000),
     [Symbol.dispose]: () => of[Symbol.dispose](),
   };

@@ -31,7 +31,13 @@ async function post(target: Target, parts: CallerDeps = { clock: systemClock }):
 
 test("the address given is dialled, and the receiver is asked by its name", async () => {
   await using receiver = startReceiver();
-  expect(await post(targetAt(receiver.port))).toEqual({ kind: "answer", status: 204, text: "", retryAfter: null });
+  expect(await post(targetAt(receiver.port))).toEqual({
+    kind: "answer",
+    status: 204,
+    text: "",
+    body: "",
+    retryAfter: null,
+  });
   expect(receiver.calls[0]).toMatchObject({
     path: "/hook",
     body: "{}",
@@ -148,4 +154,21 @@ test("an answer that breaks off in the middle is no timeout", async () => {
   const { port } = server.address() as { port: number };
   expect(await post(targetAt(port))).toMatchObject({ kind: "broken", isTimeout: false });
   await new Promise((resolve) => server.close(resolve));
+});
+
+test("the kept beginning of an answer has its lines, and no control character as it came", async () => {
+  await using receiver = startReceiver();
+  const answered = async (body: string | Uint8Array<ArrayBuffer>) => {
+    receiver.answer = () => new Response(body, { status: 500 });
+    return (await post(targetAt(receiver.port))) as { body: string };
+  };
+  expect(await answered("a\u0000b\r\n\tc\u001b[31md\u202Ee\rf")).toMatchObject({
+    body: "a\uFFFDb\n\tc\uFFFD[31md\uFFFDe\uFFFDf",
+  });
+  expect(await answered(new Uint8Array([0xff, 0xfe, 0x41]))).toMatchObject({ body: "\uFFFD\uFFFDA" });
+  // The last character would be cut in two.
+  expect(await answered(`${"x".repeat(1_023)}ção`)).toMatchObject({ body: "x".repeat(1_023) });
+  const long = await answered(new Uint8Array(5_000).map((_, index) => index % 256));
+  expect(long.body.length).toBeLessThanOrEqual(1_024);
+  expect(long.body).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
 });

@@ -9,6 +9,7 @@ const answer = (status: number, retryAfter: string | null = null, text = "") => 
   kind: "answer" as const,
   status,
   text,
+  body: text,
   retryAfter,
 });
 

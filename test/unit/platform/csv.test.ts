@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { csvLine, readCsv } from "../../../../src/cli/framework/csv.ts";
-import { seeded } from "../../../support/db/temporary.ts";
-import { cpuTime } from "../../../support/cpu-time.ts";
+import { csvLine, readCsv } from "../../../src/platform/csv.ts";
+import { seeded } from "../../support/db/temporary.ts";
+import { cpuTime } from "../../support/cpu-time.ts";
 
 const records = (text: string) => [...readCsv(text)];
 
