@@ -4,6 +4,7 @@ import { account } from "./account.ts";
 import { common, errors, roles, shell } from "./common.ts";
 import { entrance } from "./entrance.ts";
 import * as pages from "./pages.ts";
+import * as webhooks from "./webhooks.ts";
 import { workspace } from "./workspace.ts";
 
-export const ptPt: Messages = { common, errors, roles, shell, entrance, account, workspace, ...pages };
+export const ptPt: Messages = { common, errors, roles, shell, entrance, account, workspace, ...pages, ...webhooks };

@@ -7,11 +7,16 @@ import { Emails } from "./emails.tsx";
 import { Home } from "./home.tsx";
 import { Keys } from "./keys.tsx";
 import { Members } from "./members.tsx";
+import { Webhook } from "./webhook.tsx";
+import { WebhookCall } from "./webhook-call.tsx";
+import { Webhooks } from "./webhooks.tsx";
 
-/** /dashboard/w/:workspace/PAGE/ID */
+/** /dashboard/w/:workspace/PAGE/ID/PART */
 export function WorkspacePages() {
-  const [page = "", id = ""] = useLocation().path.split("/").slice(4);
+  const [page = "", id = "", part = ""] = useLocation().path.split("/").slice(4);
   if (page === "emails" && id !== "") return <Email key={id} id={id} />;
+  if (page === "webhooks" && part !== "") return <WebhookCall key={part} id={id} deliveryId={part} />;
+  if (page === "webhooks" && id !== "") return <Webhook key={id} id={id} />;
   const Shown = PAGES[page];
   return Shown === undefined ? <NotFound /> : <Shown />;
 }
@@ -20,6 +25,7 @@ const PAGES: Record<string, () => ReturnType<typeof Home>> = {
   "": Home,
   emails: Emails,
   keys: Keys,
+  webhooks: Webhooks,
   members: Members,
   audit: Audit,
 };
