@@ -32,6 +32,18 @@ import type {
   SuppressionQuery,
 } from "../../../modules/suppressions/schema.ts";
 import type {
+  buildChangeSchema,
+  buildCreateSchema,
+  DeliveryPageMeta,
+  DeliveryQuery,
+  Queued,
+  SecretRotation,
+  Webhook,
+  WebhookDelivery,
+  WebhookDeliveryRecord,
+  WebhookWithSecret,
+} from "../../../modules/webhooks/api/schema.ts";
+import type {
   OwnWorkspace,
   OwnWorkspaceChange,
   OwnWorkspaceQuery,
@@ -96,6 +108,29 @@ export interface Calls extends AccountCalls {
     data: Static<typeof DeletedSuppression>;
   };
   "GET /api/v1/workspace/audit": List<typeof AuditRecord>;
+  "GET /api/v1/webhooks": List<typeof Webhook>;
+  "POST /api/v1/webhooks": {
+    body: Static<ReturnType<typeof buildCreateSchema>>;
+    data: Static<typeof WebhookWithSecret>;
+  };
+  "GET /api/v1/webhooks/:id": { data: Static<typeof Webhook> };
+  "PATCH /api/v1/webhooks/:id": {
+    body: Static<ReturnType<typeof buildChangeSchema>>;
+    data: Static<typeof Webhook>;
+  };
+  "DELETE /api/v1/webhooks/:id": { data: Static<typeof Deleted> };
+  "POST /api/v1/webhooks/:id/test": { data: Static<typeof Queued> };
+  "POST /api/v1/webhooks/:id/rotate-secret": {
+    body: Static<typeof SecretRotation>;
+    data: Static<typeof WebhookWithSecret>;
+  };
+  "GET /api/v1/webhooks/:id/deliveries": {
+    query: Static<typeof DeliveryQuery>;
+    data: Static<typeof WebhookDelivery>[];
+    meta: Static<typeof DeliveryPageMeta>;
+  };
+  "GET /api/v1/webhooks/:id/deliveries/:deliveryId": { data: Static<typeof WebhookDeliveryRecord> };
+  "POST /api/v1/webhooks/:id/deliveries/:deliveryId/replay": { data: Static<typeof Queued> };
 }
 
 export type Call = keyof Calls;

@@ -19,6 +19,7 @@ const ITEMS: NavigationItem[] = [
   { page: "", icon: "home", chord: "h", getTitle: () => t().workspace.home },
   { page: "emails", icon: "mail", chord: "e", getTitle: () => t().workspace.emails },
   { page: "keys", icon: "key", chord: "k", getTitle: () => t().workspace.keys },
+  { page: "webhooks", icon: "hook", chord: "w", getTitle: () => t().workspace.webhooks },
   { page: "members", icon: "people", chord: "m", getTitle: () => t().workspace.members },
   { page: "suppressions", icon: "shield", chord: "u", getTitle: () => t().suppressions.title },
   { page: "audit", icon: "list", chord: "a", getTitle: () => t().workspace.audit, isForManagers: true },
@@ -31,7 +32,7 @@ export function listPages(): NavigationItem[] {
 }
 
 /** On a phone's bar; the others are in its menu. */
-export const BAR_ITEMS = ITEMS.slice(0, 4);
+export const BAR_ITEMS = ITEMS.filter(({ page }) => ["", "emails", "keys", "members"].includes(page));
 
 /** Whether a path of the address is this page or one below it. */
 export function isCurrent(path: string, { page }: NavigationItem): boolean {

@@ -18,6 +18,7 @@ const PATHS: Record<string, string[]> = {
   sms: ["/api/v1/sms", WORKSPACE],
   domains: ["/api/v1/domains", WORKSPACE, AUDIT],
   keys: ["/api/v1/auth/keys", WORKSPACE, AUDIT],
+  webhooks: ["/api/v1/webhooks", WORKSPACE, AUDIT],
   members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", WORKSPACE, AUDIT],
   suppressions: ["/api/v1/suppressions"],
   // Also who sees what messages say.

@@ -5,7 +5,6 @@ import { EVENT_TYPES } from "../../events/schema.ts";
 import { choice, hinted, checkLine, ruled, text } from "../../../platform/http/request-schemas.ts";
 import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
 import { KEPT_BYTES } from "../delivery/call.ts";
-import { DELIVERY_STATUSES } from "../delivery/delivery-store.ts";
 import { parseTarget, type TargetRules } from "../delivery/target.ts";
 import { bodyObject, namedObject } from "../../../platform/http/openapi.ts";
 import { dateTime, identifier, orNull } from "../../../platform/http/answer-schemas.ts";
@@ -142,6 +141,9 @@ export const WebhookDelivery = namedObject("WebhookDelivery", {
   durationMs: Type.Integer({ minimum: 0, description: "How long it took.", examples: [93] }),
   nextAttemptAt: orNull(Time, "When the event is retried; null: never.", "2026-11-21T12:00:05.112Z"),
 });
+
+const DELIVERY_STATUSES = ["delivered", "failed"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 export const DeliveryQuery = Type.Object({
   ...PageQuery.properties,

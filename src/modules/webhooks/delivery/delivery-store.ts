@@ -6,6 +6,7 @@ import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries, webhooks } from "../../../platform/db/schema/schema.ts";
 import { PURGE_ROWS, removeBatch, newestFirst, prepareInsert } from "../../../platform/db/batches.ts";
 import { prepare } from "../../../platform/db/statement.ts";
+import type { DeliveryStatus } from "../api/schema.ts";
 import { eraseAnswer } from "./outcome.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
@@ -15,9 +16,6 @@ export interface EventPlace {
   createdAt: number;
   id: number;
 }
-
-export const DELIVERY_STATUSES = ["delivered", "failed"] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 interface DeliveryPage {
   limit: number;

@@ -4,6 +4,7 @@ export const workspace = {
   home: "Home",
   emails: "Emails",
   keys: "API keys",
+  webhooks: "Webhooks",
   members: "Members",
   audit: "Audit log",
 };

@@ -5,6 +5,18 @@ import { common, errors, roles, shell } from "./common.ts";
 import { entrance } from "./entrance.ts";
 import * as pages from "./pages.ts";
 import { suppressions } from "./suppressions.ts";
+import * as webhooks from "./webhooks.ts";
 import { workspace } from "./workspace.ts";
 
-export const ptPt: Messages = { common, errors, roles, shell, entrance, account, workspace, suppressions, ...pages };
+export const ptPt: Messages = {
+  common,
+  errors,
+  roles,
+  shell,
+  entrance,
+  account,
+  workspace,
+  suppressions,
+  ...pages,
+  ...webhooks,
+};

@@ -4,6 +4,7 @@ export const workspace: Messages["workspace"] = {
   home: "Início",
   emails: "Emails",
   keys: "Chaves de API",
+  webhooks: "Webhooks",
   members: "Membros",
   audit: "Registo de auditoria",
 };

@@ -11,14 +11,14 @@ import {
   useCall,
   useState,
   workspacePath,
-} from "../../kit.ts";
-import { DomainDialog } from "./parts/domain-dialog.tsx";
-import { EmailTable } from "./parts/email-table.tsx";
-import { FirstSteps } from "./parts/first-steps.tsx";
-import { Flow } from "./parts/flow.tsx";
-import { Needs } from "./parts/needs.tsx";
-import { findStatus } from "./parts/status.tsx";
-import { Usage } from "./parts/usage.tsx";
+} from "../../../kit.ts";
+import { DomainDialog } from "../domains/dialog.tsx";
+import { EmailTable } from "../emails/table.tsx";
+import { FirstSteps } from "./first-steps.tsx";
+import { Flow } from "./flow.tsx";
+import { Needs } from "./needs.tsx";
+import { findStatus } from "../parts/status.tsx";
+import { Usage } from "./usage.tsx";
 
 const LATEST = 5;
 

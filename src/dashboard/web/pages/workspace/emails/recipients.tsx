@@ -1,8 +1,8 @@
 // The recipients of a send to several: each has an email of its own.
 
 import { Card, type Column, type Data, followEmails, t, Table, useEffect, workspacePath } from "../../../kit.ts";
-import { StatusBadge } from "./status.tsx";
-import { Line } from "./words.tsx";
+import { StatusBadge } from "../parts/status.tsx";
+import { Line } from "../parts/words.tsx";
 
 type Recipient = NonNullable<Data<"GET /api/v1/emails/:id">["recipients"]>[number];
 

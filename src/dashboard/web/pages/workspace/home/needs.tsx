@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { Button, Card, type Data, formatNumber, Icon, t, Time, type Tone } from "../../../kit.ts";
 import type { HomeState } from "./flow.tsx";
-import { isolate } from "./words.tsx";
+import { isolate } from "../parts/words.tsx";
 
 /** Of a limit; from here on it is told. */
 const NEAR = 0.8;

@@ -1,9 +1,9 @@
 // Inviting somebody: an address and a role, then a link to hand over.
 
 import { Button, call, CodeBlock, type Data, Dialog, Field, Form, invalidate, t, useForm } from "../../../kit.ts";
-import { may } from "./rights.ts";
+import { may } from "../parts/rights.ts";
 import { ROLES } from "./role-select.tsx";
-import { isolate } from "./words.tsx";
+import { isolate } from "../parts/words.tsx";
 
 const INVITATIONS = "/api/v1/workspace/invitations";
 

@@ -1,7 +1,7 @@
 // The files that go with an email, each as a download.
 
 import { Button, Card, type Data, download, ErrorNotice, formatBytes, t, useForm } from "../../../kit.ts";
-import { useSeesContent } from "./rights.ts";
+import { useSeesContent } from "../parts/rights.ts";
 
 type EmailRecord = Data<"GET /api/v1/emails/:id">;
 type Attachment = EmailRecord["attachments"][number];

@@ -17,9 +17,9 @@ import {
   useForm,
   useState,
 } from "../../../kit.ts";
-import { writeSendCurl } from "./curl.ts";
-import { may } from "./rights.ts";
-import { findStatus } from "./status.tsx";
+import { writeSendCurl } from "../parts/curl.ts";
+import { may } from "../parts/rights.ts";
+import { findStatus } from "../parts/status.tsx";
 
 const EMAILS = "/api/v1/emails";
 

@@ -1,8 +1,8 @@
 // Whether mail is flowing, in a line.
 
 import { type Data, formatNumber, t, Time, workspacePath } from "../../../kit.ts";
-import { findSender } from "./first-email.ts";
-import { findStatus } from "./status.tsx";
+import { findSender } from "../parts/first-email.ts";
+import { findStatus } from "../parts/status.tsx";
 
 export type WorkspaceUsage = NonNullable<Data<"GET /api/v1/workspace">["usage"]>;
 

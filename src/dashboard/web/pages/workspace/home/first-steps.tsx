@@ -17,12 +17,12 @@ import {
   useState,
   workspacePath,
 } from "../../../kit.ts";
-import { writeSendCurl } from "./curl.ts";
-import { AddDomainForm } from "./domain-dialog.tsx";
-import { buildFirstEmail, findSender } from "./first-email.ts";
-import { may } from "./rights.ts";
-import { findStatus, StatusBadge } from "./status.tsx";
-import { isolate } from "./words.tsx";
+import { writeSendCurl } from "../parts/curl.ts";
+import { AddDomainForm } from "../domains/dialog.tsx";
+import { buildFirstEmail, findSender } from "../parts/first-email.ts";
+import { may } from "../parts/rights.ts";
+import { findStatus, StatusBadge } from "../parts/status.tsx";
+import { isolate } from "../parts/words.tsx";
 
 export interface StepsProps {
   domains: Data<"GET /api/v1/domains">;

@@ -1,8 +1,8 @@
 // Emails in a table whose statuses are live.
 
 import { type Column, type Data, followEmails, t, Table, Time, useEffect, workspacePath } from "../../../kit.ts";
-import { StatusBadge } from "./status.tsx";
-import { Line } from "./words.tsx";
+import { StatusBadge } from "../parts/status.tsx";
+import { Line } from "../parts/words.tsx";
 
 type Email = Data<"GET /api/v1/emails">[number];
 

@@ -19,12 +19,12 @@ import {
   Time,
   useCall,
   useState,
-} from "../../kit.ts";
-import { ContentSettings } from "./parts/content-settings.tsx";
-import { InviteDialog, LinkDialog, type MadeInvitation } from "./parts/invite.tsx";
-import { RoleSelect } from "./parts/role-select.tsx";
-import { may } from "./parts/rights.ts";
-import { isolate, Line } from "./parts/words.tsx";
+} from "../../../kit.ts";
+import { ContentSettings } from "./content-settings.tsx";
+import { InviteDialog, LinkDialog, type MadeInvitation } from "./invite.tsx";
+import { RoleSelect } from "./role-select.tsx";
+import { may } from "../parts/rights.ts";
+import { isolate, Line } from "../parts/words.tsx";
 
 const MEMBERS = "/api/v1/workspace/members";
 const INVITATIONS = "/api/v1/workspace/invitations";

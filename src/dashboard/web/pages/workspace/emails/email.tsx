@@ -1,6 +1,5 @@
 // One email: what it is, what happened to it and why, and what can be done.
 
-import type { ComponentChildren } from "preact";
 import {
   Card,
   type Data,
@@ -15,13 +14,15 @@ import {
   useCall,
   useEffect,
   workspacePath,
-} from "../../kit.ts";
-import { Attachments } from "./parts/attachments.tsx";
-import { EmailActions } from "./parts/email-actions.tsx";
-import { Recipients } from "./parts/recipients.tsx";
-import { useSeesContent } from "./parts/rights.ts";
-import { findStatus, StatusBadge } from "./parts/status.tsx";
-import { Timeline } from "./parts/timeline.tsx";
+} from "../../../kit.ts";
+import { Attachments } from "./attachments.tsx";
+import { EmailActions } from "./actions.tsx";
+import { Fact } from "../parts/fact.tsx";
+import { Recipients } from "./recipients.tsx";
+import { useSeesContent } from "../parts/rights.ts";
+import { Source } from "../parts/source.tsx";
+import { findStatus, StatusBadge } from "../parts/status.tsx";
+import { Timeline } from "./timeline.tsx";
 
 type EmailRecord = Data<"GET /api/v1/emails/:id">;
 
@@ -152,15 +153,6 @@ function Facts({ email }: { email: EmailRecord }) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 /** As text only: nothing of a message runs here or is loaded. */
 function Contents({ email: { html, text, headers } }: { email: EmailRecord }) {
   const words = t().email;
@@ -185,27 +177,4 @@ function writeFields(headers: Record<string, string>): string {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
-}
-
-interface SourceProps {
-  title: string;
-  direction: "auto" | "ltr";
-  source: string;
-  isOpen: boolean;
-}
-
-function Source({ title, direction, source, isOpen }: SourceProps) {
-  return (
-    <details open={isOpen}>
-      <summary>{title}</summary>
-      <textarea class="message" dir={direction} rows={countRows(source)} readOnly value={source} aria-label={title} />
-    </details>
-  );
-}
-
-const MAX_ROWS = 16;
-
-/** No higher than it needs. */
-function countRows(text: string): number {
-  return Math.min(MAX_ROWS, text.split("\n", MAX_ROWS).length + 1);
 }

@@ -18,8 +18,8 @@ import {
   useCall,
   useForm,
 } from "../../../kit.ts";
-import { may } from "./rights.ts";
-import { isolate } from "./words.tsx";
+import { may } from "../parts/rights.ts";
+import { isolate } from "../parts/words.tsx";
 
 const DOMAINS = "/api/v1/domains";
 

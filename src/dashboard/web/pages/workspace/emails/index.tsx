@@ -18,9 +18,9 @@ import {
   useCall,
   useForm,
   useLocation,
-} from "../../kit.ts";
-import { EmailTable } from "./parts/email-table.tsx";
-import { isolate } from "./parts/words.tsx";
+} from "../../../kit.ts";
+import { EmailTable } from "./table.tsx";
+import { isolate } from "../parts/words.tsx";
 
 const PER_PAGE = 50;
 

@@ -1,7 +1,7 @@
 // What happened to an email, oldest first: each attempt with why it ended so, and the server's own words.
 
 import { type Data, formatNumber, t, Time, type Tone } from "../../../kit.ts";
-import { isolate } from "./words.tsx";
+import { isolate } from "../parts/words.tsx";
 
 type Entry = Data<"GET /api/v1/emails/:id/events">[number];
 
