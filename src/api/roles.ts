@@ -28,6 +28,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   // Without html, text and headers for those who may not see what messages say (modules/workspaces/read-content.ts). The same holds for SMS.
   "GET /api/v1/emails/:id": "read",
   "GET /api/v1/emails/:id/events": "read",
+  "GET /api/v1/emails/:id/live": "read",
   // Only for those who may see what messages say.
   "GET /api/v1/emails/:id/attachments/:n": "read",
   "PATCH /api/v1/emails/:id": "send",

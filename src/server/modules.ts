@@ -172,8 +172,12 @@ export function createModules(
   });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
-  const live = createLive(context, stores.emails, db.changes);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
+  const live = createLive(context, stores, {
+    changes: db.changes,
+    attempts: emails.attempts,
+    verifyKey: apiKeys.verifyKey,
+  });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   const fileShrink = createFileShrink(context, core.db);
