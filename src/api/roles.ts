@@ -31,6 +31,8 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "GET /api/v1/emails/:id/live": "read",
   // Only for those who may see what messages say.
   "GET /api/v1/emails/:id/attachments/:n": "read",
+  // Only for those who may see what messages say.
+  "POST /api/v1/emails/:id/preview": "read",
   "PATCH /api/v1/emails/:id": "send",
   "POST /api/v1/emails/:id/cancel": "send",
   "POST /api/v1/emails/:id/retry": "send",
@@ -80,6 +82,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/workspaces": "operator",
   "GET /api/v1/workspace": "read",
   "PATCH /api/v1/workspace": "own",
+  "POST /api/v1/workspace/preview": "send",
   "GET /api/v1/workspace/usage": "read",
   "GET /api/v1/workspace/live": "read",
   "GET /api/v1/workspace/audit": "manage",

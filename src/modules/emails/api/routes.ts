@@ -12,7 +12,7 @@ import type { AttachmentStore } from "../attachments/store.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { answerAttachment } from "./attachment.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
-import type { MayReadContent } from "../../workspaces/read-content.ts";
+import { contentHidden, type MayReadContent } from "../../workspaces/read-content.ts";
 import { listEmails } from "./list.ts";
 import { MAX_RECIPIENTS } from "./mailbox-schema.ts";
 import { countRecipients } from "./mailboxes.ts";
@@ -264,7 +264,7 @@ export function emailRoutes(deps: EmailDeps) {
     );
 }
 
-function noSuchEmail(): AppError {
+export function noSuchEmail(): AppError {
   return notFound("This workspace has no email with this id");
 }
 
@@ -272,12 +272,6 @@ type Found = Parameters<typeof showRecord>[0];
 
 function hideContent({ extra, ...found }: Found): Found {
   return { ...found, body: null, extra: extra === null ? null : { ...extra, headers: null } };
-}
-
-function contentHidden(): AppError {
-  return new AppError("ROLE_REQUIRED", "Your role does not see what messages say", {
-    hint: "An owner of the workspace can change that.",
-  });
 }
 
 function attachmentGone(): AppError {

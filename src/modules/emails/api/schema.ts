@@ -22,7 +22,7 @@ import { describeTag, headers, metadata, tag } from "./extra-schema.ts";
 import { addressFault, bcc, cc, findRecipientFaults, MAX_ADDRESS, replyTo, sender, to } from "./mailbox-schema.ts";
 
 const MAX_SUBJECT = 255;
-const MAX_HTML = 1_000_000;
+export const MAX_HTML = 1_000_000;
 const MAX_TEXT = 100_000;
 /** Items that a batch may hold under any plan. */
 const MAX_BATCH = 1_000;
