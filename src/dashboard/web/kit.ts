@@ -6,6 +6,7 @@ export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffec
 export { useLocation, useRoute } from "preact-iso";
 
 export { ApiError, call, type CallOptions } from "./api/client.ts";
+export { serverNow } from "./api/server-clock.ts";
 export { download } from "./api/download.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
 export { formatBytes, formatNumber, LANGUAGE_NAMES, LANGUAGES, tellPage as t } from "./i18n/index.ts";
