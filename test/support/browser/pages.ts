@@ -19,7 +19,8 @@ export interface PageCase {
 
 const fragment = (link: string) => new URL(link).hash;
 const workspace = (page: string) => (world: Populated) => `/dashboard/w/${world.workspaceId}${page}`;
-const webhook = (find: (world: Populated) => string) => (world: Populated) => workspace(`/webhooks/${find(world)}`)(world);
+const webhook = (find: (world: Populated) => string) => (world: Populated) =>
+  workspace(`/webhooks/${find(world)}`)(world);
 
 /** The button that makes something new. */
 const CREATE = "main .page-head .primary";
@@ -137,14 +138,12 @@ const DIALOGS: PageCase[] = [
     },
   },
   { name: "dialog-create-webhook", path: workspace("/webhooks"), who: "owner", act: click(CREATE) },
-  ...WEBHOOK_DIALOGS.map(
-    (name, nth): PageCase => ({
-      name: `dialog-webhook-${name}`,
-      path: webhook(({ webhookId }) => webhookId),
-      who: "owner",
-      act: click(`main .card:first-of-type .actions button:nth-child(${nth + 2})`),
-    }),
-  ),
+  ...WEBHOOK_DIALOGS.map((name, nth): PageCase => ({
+    name: `dialog-webhook-${name}`,
+    path: webhook(({ webhookId }) => webhookId),
+    who: "owner",
+    act: click(`main .card:first-of-type .actions button:nth-child(${nth + 2})`),
+  })),
   { name: "dialog-palette", path: workspace(""), who: "owner", act: press("ControlOrMeta+K") },
   { name: "dialog-keys", path: workspace(""), who: "owner", act: press("?") },
 ];

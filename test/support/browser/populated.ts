@@ -79,22 +79,29 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
 
   const ids: string[] = [];
   const send = async () => {
-  for (const mail of MAILS) {
-    const body = { from: "Loja da Maria <loja@sandbox.test>", html: `<h1>${mail.subject}</h1>`, ...mail };
-    const headers = { "x-api-key": apiKey, "content-type": "application/json" };
-    const answer = await fetch(`${sandbox.url}/api/v1/emails`, { method: "POST", headers, body: JSON.stringify(body) });
-    ids.push(((await answer.json()) as { data: { id: string } }).data.id);
-  }
-  await waitUntil("mail has its ends", SETTLE_TIMEOUT_MS, async () => {
-    const statuses = await Promise.all(
-      ids.slice(0, 2).map(async (id) => (await mustAsk(owner, `GET /api/v1/emails/${id}`, asked)).status),
-    );
-    return statuses.join() === "delivered,bounced";
-  });
+    for (const mail of MAILS) {
+      const body = { from: "Loja da Maria <loja@sandbox.test>", html: `<h1>${mail.subject}</h1>`, ...mail };
+      const headers = { "x-api-key": apiKey, "content-type": "application/json" };
+      const answer = await fetch(`${sandbox.url}/api/v1/emails`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(body),
+      });
+      ids.push(((await answer.json()) as { data: { id: string } }).data.id);
+    }
+    await waitUntil("mail has its ends", SETTLE_TIMEOUT_MS, async () => {
+      const statuses = await Promise.all(
+        ids.slice(0, 2).map(async (id) => (await mustAsk(owner, `GET /api/v1/emails/${id}`, asked)).status),
+      );
+      return statuses.join() === "delivered,bounced";
+    });
   };
   const called = await addWebhooks({ owner, workspaceId }, send);
   const [deliveredId = "", bouncedId = ""] = ids;
-  const suppressions = SUPPRESSED.map((each, nth) => ({ ...each, suppressedAt: new Date(Date.now() - nth * DAY_MS).toISOString() }));
+  const suppressions = SUPPRESSED.map((each, nth) => ({
+    ...each,
+    suppressedAt: new Date(Date.now() - nth * DAY_MS).toISOString(),
+  }));
   await mustAsk(owner, "POST /api/v1/suppressions/import", { ...asked, body: { suppressions } });
   const carrying = await sendCarrying(sandbox);
   const setupLink = await makeSetupLink(place);
