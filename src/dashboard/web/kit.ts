@@ -14,6 +14,7 @@ export { emailStatuses, followEmails } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, loadMe as refreshMe, me, takeMe, workspace, workspacePath } from "./state/session.ts";
+export { keepReading } from "./state/stream.ts";
 export { showToast } from "./state/toasts.ts";
 
 export { NotFound } from "./shell/not-found.tsx";

@@ -53,6 +53,19 @@ function message(name: string, find: (world: Populated) => string, tab: string):
 const WEBHOOK_DIALOGS = ["edit", "disable", "rotate", "delete"];
 
 const DIALOGS: PageCase[] = [
+  { name: "dialog-test-send", path: workspace("/emails"), who: "owner", act: click("main .page-head .actions button") },
+  {
+    name: "dialog-test-sent",
+    path: workspace("/emails"),
+    who: "owner",
+    async act(visitor) {
+      await click("main .page-head .actions button")(visitor);
+      await visitor.page.locator("dialog[open] [name=to]").fill("maria@example.com");
+      await visitor.page.locator(SUBMIT).click();
+      await visitor.page.locator("dialog[open] .live .badge").waitFor();
+      await visitor.page.locator("dialog[open] .dialogue").waitFor();
+    },
+  },
   {
     name: "dialog-reschedule",
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
@@ -160,6 +173,12 @@ export const PAGES: PageCase[] = [
   { name: "emails-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/emails`, who: "owner" },
   { name: "email-delivered", path: (world) => workspace(`/emails/${world.deliveredId}`)(world), who: "owner" },
   { name: "email-bounced", path: (world) => workspace(`/emails/${world.bouncedId}`)(world), who: "owner" },
+  {
+    name: "email-dialogue",
+    path: (world) => workspace(`/emails/${world.bouncedId}`)(world),
+    who: "owner",
+    act: ({ page }) => page.locator("main .timeline summary").click(),
+  },
   { name: "emails-tagged", path: workspace("/emails?tag=receipt"), who: "owner" },
   { name: "email-group", path: (world) => workspace(`/emails/${world.group.to}`)(world), who: "owner" },
   { name: "email-blind", path: (world) => workspace(`/emails/${world.group.bcc}`)(world), who: "owner" },

@@ -15,6 +15,7 @@ import type {
   EmailSend,
   GroupQuery,
   TimelineEntry,
+  TimelineQuery,
 } from "../../../modules/emails/api/schema.ts";
 import type {
   Invitation,
@@ -78,7 +79,7 @@ export interface Calls extends AccountCalls {
   };
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
-  "GET /api/v1/emails/:id/events": { data: Static<typeof TimelineEntry>[] };
+  "GET /api/v1/emails/:id/events": { query: Static<typeof TimelineQuery>; data: Static<typeof TimelineEntry>[] };
   "PATCH /api/v1/emails/:id": {
     body: Static<typeof EmailChange>;
     query: Static<typeof GroupQuery>;

@@ -14,9 +14,11 @@ import {
 } from "../../../kit.ts";
 import { DomainDialog } from "../domains/dialog.tsx";
 import { EmailTable } from "../emails/table.tsx";
+import { TestSendButton } from "../emails/test-send.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { Flow } from "./flow.tsx";
 import { Needs } from "./needs.tsx";
+import { findSender } from "../parts/first-email.ts";
 import { findStatus } from "../parts/status.tsx";
 import { Usage } from "./usage.tsx";
 
@@ -47,7 +49,7 @@ export function Home() {
   if (isNew && !wasNew) setNew(true);
   const state = { workspace: workspace.data, usage, domains: domains.data, emails: emails.data };
   return (
-    <Page title={workspace.data.name}>
+    <Page title={workspace.data.name} actions={findSender(domains.data) && <TestSendButton />}>
       <Flow {...state} />
       <Needs {...state} isNew={isNew} showDomain={showDomain} />
       {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.usage.apiKeys > 0} showDomain={showDomain} />}
