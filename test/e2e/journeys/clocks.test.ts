@@ -20,7 +20,7 @@ const shiftClock = (ms: number) => `(() => {
 
 journey("in a browser whose clock is an hour off, what was just sent was sent just now", async ({ visit }) => {
   const { origin, workspaceId } = sandbox();
-  await sendEverything(sandbox(), { subject: "Encomenda 4711", to: "rui@example.com", cc: [], bcc: [] });
+  await sendEverything(sandbox(), { subject: "Encomenda 4711", to: "rui@example.com" });
   for (const hours of [-1, 1]) {
     const ana = await visit(origin);
     await signInToSandbox(ana, sandbox());
@@ -58,7 +58,7 @@ journey("a code of a phone whose clock is an hour off is refused, and the page s
   phone.allow(/^answer: POST \/api\/v1\/auth\/session 401$/);
   const hands = new Keyboard(phone.page);
   await phone.page.goto("/dashboard/signin");
-  await hands.fill("Endereço de e-mail", email);
+  await hands.fill("Endereço de email", email);
   await hands.fill("Palavra-passe", PASSWORD);
   await hands.press("Iniciar sessão");
   await hands.fill("Código", app.generate({ timestamp: Date.now() - HOUR_MS }));
