@@ -37,6 +37,8 @@ type Message =
   | { kind: "ids"; tab: string; ids: string[] }
   /** A tab that just took the stream over asks for them. */
   | { kind: "who" }
+  /** The server is away, which a tab that asks nothing would not find. */
+  | { kind: "away" }
   /** The stream is open again: what changed meanwhile is not known. */
   | { kind: "again" };
 
@@ -101,6 +103,9 @@ function hear(message: Message): void {
       return take(message.event);
     case "again":
       return refresh(ALL);
+    case "away":
+      isAway.value = true;
+      return undefined;
     case "who":
       return tell({ kind: "ids", tab, ids: [...followed.keys()] });
     case "ids": {
@@ -129,7 +134,8 @@ async function readUntilStopped(stop: AbortSignal): Promise<void> {
         retryMs = RETRY_MS;
       });
     } catch {
-      // A server that is away, or too many streams: it is tried again.
+      // Too many streams, or no server: it is tried again.
+      if (isAway.peek()) tell({ kind: "away" });
     }
     if (changed.signal.aborted) retryMs = 0;
     await wait(retryMs, stop);
