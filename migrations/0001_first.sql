@@ -702,3 +702,19 @@ CREATE TABLE audit (
   created_at   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX audit_newest ON audit (workspace_id, created_at, id);
+
+-- What programs asked of the API lately, without bodies and addresses: see src/modules/requests/record.ts.
+CREATE TABLE api_request (
+  id           INTEGER PRIMARY KEY,
+  uid          TEXT NOT NULL,                      -- X-Request-Id of the answer
+  workspace_id INTEGER NOT NULL,
+  key_id       INTEGER NOT NULL,                   -- api_key.id, which may be gone
+  method       TEXT NOT NULL,
+  path         TEXT NOT NULL,                      -- addresses as *, of the query the names
+  status       INTEGER NOT NULL,
+  ms           INTEGER NOT NULL,
+  error        TEXT,                               -- JSON: the first error of the answer; null: it succeeded
+  created_at   INTEGER NOT NULL,
+  is_failed    INTEGER NOT NULL GENERATED ALWAYS AS (status >= 400) VIRTUAL
+) STRICT;
+CREATE INDEX api_request_newest ON api_request (workspace_id, is_failed, created_at, id);

@@ -18,6 +18,7 @@ import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
+import { createRequests } from "../modules/requests/index.ts";
 import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createUnsubscribe } from "../modules/unsubscribe/index.ts";
@@ -174,6 +175,7 @@ export function createModules(
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
   const live = createLive(context, stores.emails, db.changes);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
+  const requests = createRequests(context, stores, shared);
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   const fileShrink = createFileShrink(context, core.db);
@@ -194,6 +196,7 @@ export function createModules(
     unsubscribing,
     recipients,
     apiKeys,
+    requests,
     live,
     idempotency,
     fileShrink,
@@ -205,6 +208,7 @@ export function createModules(
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       workspaces.ownRoutes(),
       audit.routes(shared),
+      requests.routes(),
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),

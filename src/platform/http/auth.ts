@@ -151,6 +151,12 @@ export function getCaller(request: Request): Caller {
   return caller;
 }
 
+/** The API key that a request was admitted with; null: it had none, or that of the operator. */
+export function findKeyCaller(request: Request): Extract<Caller, { kind: "key" }> | null {
+  const caller = callers.get(request);
+  return caller?.kind === "key" ? caller : null;
+}
+
 /** The owner of a request for the budget of bodies: `operator`, the workspace, or `anonymous` where no key is needed. */
 export function getOwner(request: Request): string {
   const caller = callers.get(request) ?? ANONYMOUS;
