@@ -156,7 +156,8 @@ CREATE TABLE email_extra (
   headers     TEXT,                             -- JSON: [name, value] as they were given
   metadata    TEXT,                             -- JSON object of strings
   unsubscribe TEXT,                             -- JSON: {"list"} or {"url", "mailto"}
-  attachment_bytes INTEGER                      -- of its attachments' contents together; null: it has none
+  attachment_bytes INTEGER,                     -- of its attachments' contents together; null: it has none
+  keeps_dialogue INTEGER                        -- 1: the dialogue of its attempts is kept although one delivers; null: as most
 ) STRICT;
 
 -- Files of a workspace, each once.

@@ -8,6 +8,7 @@ import { createAudit } from "../modules/audit/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
+import { createPreviews } from "../modules/emails/preview/index.ts";
 import { createEvents } from "../modules/events/index.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
@@ -173,9 +174,14 @@ export function createModules(
   });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
-  const live = createLive(context, stores.emails, db.changes);
+  const previews = createPreviews(context, stores, shared);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const requests = createRequests(context, stores, shared);
+  const live = createLive(context, stores, {
+    changes: db.changes,
+    attempts: emails.attempts,
+    verifyKey: apiKeys.verifyKey,
+  });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   const fileShrink = createFileShrink(context, core.db);
@@ -198,12 +204,15 @@ export function createModules(
     apiKeys,
     requests,
     live,
+    previews,
     idempotency,
     fileShrink,
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
+      ...[emails, previews, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) =>
+        each.routes(),
+      ),
       ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       workspaces.ownRoutes(),

@@ -25,7 +25,7 @@ import { getLastTime, watchClock } from "./clock-watch.ts";
 import { openBodies, openCore } from "./core.ts";
 import { DeferredStart } from "./deferred-start.ts";
 import { serveMetrics } from "./metrics/serve.ts";
-import { createModules } from "./modules.ts";
+import { createModules, type Modules } from "./modules.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
@@ -39,10 +39,13 @@ const STOP_BUDGET_MS = 58_000;
 const REPLICA_MIN_MS = 10_000;
 
 /** Null: nobody can sign in. */
-function openDashboard({ dashboard, http }: Pick<AppOptions["config"], "dashboard" | "http">) {
+function openDashboard(
+  { dashboard, http }: Pick<AppOptions["config"], "dashboard" | "http">,
+  previews: Modules["previews"],
+) {
   if (!dashboard.enabled) return null;
   const site = { url: dashboard.url, trustedProxies: parseRanges(http.trustedProxies) };
-  return dashboardRoutes(site, { magicLinks: dashboard.magicLinks && dashboard.from !== null });
+  return dashboardRoutes(site, previews, { magicLinks: dashboard.magicLinks && dashboard.from !== null });
 }
 
 /** Starts the instance of a data directory. Throws StartError with what a person can do about it. */
@@ -148,7 +151,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
-      beside: [modules.unsubscribing.routes(), openDashboard(config), options.beside].filter(
+      beside: [modules.unsubscribing.routes(), openDashboard(config, modules.previews), options.beside].filter(
         (each) => each !== undefined && each !== null,
       ),
       refused(request, status, error) {

@@ -72,7 +72,7 @@ export interface EmailModuleDeps extends Pick<
   openThread: OpenThread;
 }
 
-export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker" | "sites" | "sessions"> {
+export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker" | "sites" | "sessions" | "attempts"> {
   routes(): AnyElysia;
   recordEvent: RecordEmailEvent;
   /** Inside a transaction: writes all that follows from a report about the email `uid`. */
@@ -106,7 +106,7 @@ export function createEmails(
     health: new DeliveryHealth(clock),
   };
   const delivery = createEmailDelivery(config, deps);
-  const { worker, sites, findTransport } = delivery;
+  const { worker, findTransport } = delivery;
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const settings = toAcceptSettings(config, module.keyring);
   const takeRoom = (workspaceId: number, bytes: number) =>
@@ -117,9 +117,7 @@ export function createEmails(
   const purges = createPurges({ ...context, skipped }, stores, config);
   const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
   return {
-    worker,
-    sites,
-    sessions: () => delivery.sessions(),
+    ...delivery,
     recordEvent: deps.recordEvent,
     routes() {
       const { record } = module.recorder;

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { Body, Call, Data, Meta, Params, Query } from "./calls.ts";
+import { noteServerTime } from "./server-clock.ts";
 
 export interface ErrorItem {
   code: string;
@@ -101,6 +102,7 @@ async function request(name: string, { signal: abort, ...inputs }: Inputs): Prom
 export async function send(url: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(url, init);
+    noteServerTime(response);
     // A reverse proxy answers so for a server that is not there.
     isAway.value = response.status === 502 || response.status === 504;
     return response;

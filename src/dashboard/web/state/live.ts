@@ -1,7 +1,7 @@
 // The live stream of a workspace: one a browser, opened by one of its tabs, which tells the others.
 
 import { signal } from "@preact/signals";
-import { buildScope, readError, send } from "../api/client.ts";
+import { buildScope, isAway, readError, send } from "../api/client.ts";
 import { readEvents, type ServerEvent } from "../api/event-stream.ts";
 import { invalidate } from "./resource.ts";
 import { loadMe } from "./session.ts";
@@ -185,12 +185,20 @@ function refresh(paths: string[]): void {
 
 document.addEventListener("visibilitychange", () => refresh([]));
 
+/** Ends early when the server that was away is back. */
 function wait(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    stop.addEventListener("abort", () => {
+    const end = () => {
       clearTimeout(timer);
+      unwatch();
       resolve();
+    };
+    const timer = setTimeout(end, ms);
+    stop.addEventListener("abort", end, { once: true });
+    let wasAway = isAway.peek();
+    const unwatch = isAway.subscribe((away) => {
+      if (wasAway && !away) end();
+      wasAway = away;
     });
   });
 }

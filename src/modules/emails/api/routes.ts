@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../../platform/errors.ts";
-import { wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
+import { getCaller, wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe, errorAnswers, fileAnswer } from "../../../platform/http/openapi.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
@@ -12,7 +12,7 @@ import type { AttachmentStore } from "../attachments/store.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { answerAttachment } from "./attachment.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
-import type { MayReadContent } from "../../workspaces/read-content.ts";
+import { contentHidden, type MayReadContent } from "../../workspaces/read-content.ts";
 import { listEmails } from "./list.ts";
 import { MAX_RECIPIENTS } from "./mailbox-schema.ts";
 import { countRecipients } from "./mailboxes.ts";
@@ -33,9 +33,10 @@ import {
   EmailSend,
   GroupQuery,
   TimelineEntry,
+  TimelineQuery,
 } from "./schema.ts";
 import { showRecord } from "./serialize.ts";
-import { MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
+import { addDialogues, MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
 
 const TAG = "Emails";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
@@ -61,7 +62,9 @@ export function emailRoutes(deps: EmailDeps) {
       async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
         const idempotency = readIdempotency(request);
-        return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, deps), set);
+        const keepsDialogue = getCaller(request).kind === "member";
+        const send = { caller, items: [body], idempotency, keepsDialogue };
+        return answerSend(await acceptEmails({ ...send, operation: "emails" }, deps), set);
       },
       {
         ...jsonBody(EmailSend),
@@ -71,7 +74,8 @@ export function emailRoutes(deps: EmailDeps) {
           summary: "Send an email",
           description:
             "Queues one email, or one for each of several recipients: all show the same `To` and `Cc`, and each has an id, a status and events of its own. " +
-            "With an Idempotency-Key, a repeated request gets the first answer again and sends nothing.",
+            "With an Idempotency-Key, a repeated request gets the first answer again and sends nothing. " +
+            "Of an email that a person sends from the dashboard the SMTP dialogue is kept even if it is delivered.",
           headers: SEND_HEADERS,
           responses: answers(202, Accepted, SEND_ERRORS),
         }),
@@ -138,21 +142,25 @@ export function emailRoutes(deps: EmailDeps) {
     )
     .get(
       "/:id/events",
-      ({ request, params }) => {
+      ({ request, params, query }) => {
         const found = deps.emails.findState(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         const { id } = found.email;
-        return { data: showTimeline(found, deps.emails.listAttempts(id, MAX_SHOWN_ATTEMPTS), deps.reports.list(id)) };
+        const attempts = deps.emails.listAttempts(id, MAX_SHOWN_ATTEMPTS);
+        const timeline = showTimeline(found, attempts, deps.reports.list(id));
+        return { data: query.include === "dialogue" ? addDialogues(timeline, attempts) : timeline };
       },
       {
         params: Type.Object({ id: uuid() }),
+        query: TimelineQuery,
         detail: describe({
           id: "getEmailTimeline",
           tag: TAG,
           summary: "Get an email's timeline",
           description:
             "Oldest first: acceptance, every attempt with the server's reply, the end, and reports by mail. " +
-            `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones.`,
+            `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones. ` +
+            "With `include=dialogue` each attempt that kept its SMTP dialogue has it: those that did not deliver, and all of an email that a person sent from the dashboard.",
           responses: answers(200, Type.Array(TimelineEntry), [401, 403, 404, 422]),
         }),
       },
@@ -256,7 +264,7 @@ export function emailRoutes(deps: EmailDeps) {
     );
 }
 
-function noSuchEmail(): AppError {
+export function noSuchEmail(): AppError {
   return notFound("This workspace has no email with this id");
 }
 
@@ -264,12 +272,6 @@ type Found = Parameters<typeof showRecord>[0];
 
 function hideContent({ extra, ...found }: Found): Found {
   return { ...found, body: null, extra: extra === null ? null : { ...extra, headers: null } };
-}
-
-function contentHidden(): AppError {
-  return new AppError("ROLE_REQUIRED", "Your role does not see what messages say", {
-    hint: "An owner of the workspace can change that.",
-  });
 }
 
 function attachmentGone(): AppError {

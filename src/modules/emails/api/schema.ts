@@ -13,6 +13,7 @@ import { parseAddress } from "../../../protocols/mime/address.ts";
 import { subjectFault } from "../../../protocols/mime/header.ts";
 import { findFieldFaults, findPlaceholderFaults, UnsubscribeMember, UnsubscribeShown } from "./unsubscribe-schema.ts";
 import { CATEGORIES } from "../../../protocols/smtp/replies/rules.ts";
+import { SPEAKERS } from "../../../protocols/smtp/session/transcript.ts";
 import { STAGES } from "../../../protocols/smtp/replies/stage.ts";
 import { EXAMPLE_SEND_AT, sendAt } from "./send-at.ts";
 import { named, bodyObject, namedObject } from "../../../platform/http/openapi.ts";
@@ -21,7 +22,7 @@ import { describeTag, headers, metadata, tag } from "./extra-schema.ts";
 import { addressFault, bcc, cc, findRecipientFaults, MAX_ADDRESS, replyTo, sender, to } from "./mailbox-schema.ts";
 
 const MAX_SUBJECT = 255;
-const MAX_HTML = 1_000_000;
+export const MAX_HTML = 1_000_000;
 const MAX_TEXT = 100_000;
 /** Items that a batch may hold under any plan. */
 const MAX_BATCH = 1_000;
@@ -344,6 +345,20 @@ const ReportMembers = Type.Object({
   feedbackType: orNull(Type.String(), "For a complaint: its type, as reported.", "abuse"),
 });
 
+const Line = namedObject("DialogueLine", {
+  ms: orNull(
+    Type.Integer(),
+    "Since the attempt began; below zero: said before it, when an earlier email opened the session. Null: not known.",
+    31,
+  ),
+  by: oneOf(SPEAKERS, "Who says it; `connect`: where a connection goes, `note`: what happened."),
+  text: Type.String({ description: "Without the message itself, and without what signs us in.", examples: ["EHLO a"] }),
+});
+
+export const TimelineQuery = Type.Object({
+  include: Type.Optional(choice(["dialogue"], "`dialogue` adds the SMTP dialogue of each attempt that kept one.")),
+});
+
 /** One entry of an email's timeline: its status changed, an attempt was made, or a report came. */
 export const TimelineEntry = namedObject("TimelineEntry", {
   type: Type.Union(
@@ -361,4 +376,7 @@ export const TimelineEntry = namedObject("TimelineEntry", {
   reason: orNull(Type.String(), "In the entry that ended it undelivered: the record's `failedReason`."),
   ...Type.Partial(AttemptMembers).properties,
   ...Type.Partial(ReportMembers).properties,
+  dialogue: Type.Optional(
+    orNull(Type.Array(Line), "Only with `include=dialogue`, of an attempt: what was said. Null: it is not kept."),
+  ),
 });

@@ -141,6 +141,7 @@ export const emailExtras = sqliteTable("email_extra", {
   metadata: text(),
   unsubscribe: text(),
   attachmentBytes: integer("attachment_bytes"),
+  keepsDialogue: integer("keeps_dialogue", { mode: "boolean" }),
 });
 
 export const attachments = sqliteTable("attachment", {
