@@ -168,13 +168,16 @@ export interface WorkspaceCaller {
   workspaceId: number;
   /** The domain that a key is restricted to; null: the whole workspace. */
   domainId: number | null;
+  /** The key or the person that calls. */
+  keyId?: number;
+  userId?: number;
 }
 
 /** The workspace that calls, by any of its keys or members; 403 for the operator key. */
 export function workspaceCaller(request: Request): WorkspaceCaller {
   const caller = getCaller(request);
   if (caller.kind === "key") return caller;
-  if (caller.kind === "member") return { workspaceId: caller.workspaceId, domainId: null };
+  if (caller.kind === "member") return { workspaceId: caller.workspaceId, domainId: null, userId: caller.userId };
   throw operatorElsewhere();
 }
 
