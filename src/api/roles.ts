@@ -85,6 +85,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/workspace/preview": "send",
   "GET /api/v1/workspace/usage": "read",
   "GET /api/v1/workspace/live": "read",
+  "GET /api/v1/workspace/requests": "read",
   "GET /api/v1/workspace/audit": "manage",
   "GET /api/v1/workspace/members": "read",
   "PATCH /api/v1/workspace/members/:id": "people",

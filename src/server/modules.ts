@@ -19,6 +19,7 @@ import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
+import { createRequests } from "../modules/requests/index.ts";
 import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createUnsubscribe } from "../modules/unsubscribe/index.ts";
@@ -175,6 +176,7 @@ export function createModules(
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
   const previews = createPreviews(context, stores, shared);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
+  const requests = createRequests(context, stores, shared);
   const live = createLive(context, stores, {
     changes: db.changes,
     attempts: emails.attempts,
@@ -200,6 +202,7 @@ export function createModules(
     unsubscribing,
     recipients,
     apiKeys,
+    requests,
     live,
     previews,
     idempotency,
@@ -214,6 +217,7 @@ export function createModules(
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       workspaces.ownRoutes(),
       audit.routes(shared),
+      requests.routes(),
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),

@@ -65,7 +65,7 @@ export function liveRoutes(deps: LiveRoutesDeps) {
           summary: "Hear what changes, as the dashboard does",
           description:
             "Only for people who are signed in. Server-sent events, at most once a second: `changed` says how many rows changed of each kind " +
-            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `workspace`), `email` the status of one that was asked for, " +
+            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `requests`, `workspace`), `email` the status of one that was asked for, " +
             "and `ended` that the session or the membership is over. A comment comes every 20 seconds. " +
             "Nothing is stored: what changed while nobody listened is found in the lists. Programs listen to `GET /events`.",
           responses: { 200: streamAnswer("Events, until either side ends them"), ...errorAnswers([403, 422, 503]) },

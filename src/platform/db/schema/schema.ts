@@ -123,6 +123,8 @@ export const emails = sqliteTable("email", {
   attempts: integer().notNull().default(0),
   possibleDuplicate: integer("possible_duplicate", { mode: "boolean" }).notNull().default(false),
   isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
+  keyId: integer("key_id"),
+  userId: integer("user_id"),
 });
 
 export const emailBodies = sqliteTable("email_body", {
