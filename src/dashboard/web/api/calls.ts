@@ -8,14 +8,13 @@ import type {
   Accepted,
   EmailChange,
   EmailInListWithStatus,
-  EmailPageMeta,
-  EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
   GroupQuery,
   TimelineEntry,
 } from "../../../modules/emails/api/schema.ts";
+import type { CountedMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
 import type {
   Invitation,
   InvitationCreate,
@@ -74,7 +73,8 @@ export interface Calls extends AccountCalls {
   "GET /api/v1/emails": {
     query: Static<typeof EmailQuery>;
     data: Static<typeof EmailInListWithStatus>[];
-    meta: Static<typeof EmailPageMeta>;
+    /** By a cursor without numbers. */
+    meta: Partial<Static<typeof CountedMeta>>;
   };
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
