@@ -110,7 +110,10 @@ test("a key of one domain gets that domain's, a stranger nothing, a viewer all",
   const domains = (await workspace.call("GET", "/api/v1/domains")).body.data as { id: string; domain: string }[];
   const domainId = domains.find(({ domain }) => domain === "outra.test")?.id;
   const { key } = (await workspace.call("POST", "/api/v1/auth/keys", { body: { name: "outra", domainId } })).body.data;
-  const restricted: Client = { key, call: (method, path, options) => workspace.call(method, path, { ...options, key }) };
+  const restricted: Client = {
+    key,
+    call: (method, path, options) => workspace.call(method, path, { ...options, key }),
+  };
   const lines = async (answer: Promise<{ text: string }>) => (await answer).text.trimEnd().split("\r\n").length - 1;
   expect(await lines(restricted.call("GET", FILE))).toBe(1);
   expect((await list(restricted, "cursor=start")).subjects).toEqual(["ÚLTIMA promoção"]);
@@ -145,9 +148,8 @@ for (const path of [FILE, "/api/v1/suppressions.csv"]) {
     await using pombo = await startWithMail();
     multiply(pombo);
     const { workspace } = pombo;
-    const origin = `http://127.0.0.1:${pombo.app.port}`;
     const read = async (headers: Record<string, string>, meanwhile: () => Promise<unknown>) => {
-      const response = await fetch(origin + path, { headers });
+      const response = await fetch(pombo.app.url + path, { headers });
       expect(response.status).toBe(200);
       const reader = response.body?.getReader();
       if (reader === undefined) throw new Error("there is no body");

@@ -72,7 +72,19 @@ function plant({ sqlite }: Db, rows: Row[]): void {
       const stored = isWaiting ? "queued" : status;
       const bounce = row.category === null ? null : JSON.stringify({ category: row.category });
       insert.run(
-        ...[id, workspaceId, domainId, row.from, row.to, row.subject, row.tag, row.groupId, row.createdAt, stored, bounce],
+        ...[
+          id,
+          workspaceId,
+          domainId,
+          row.from,
+          row.to,
+          row.subject,
+          row.tag,
+          row.groupId,
+          row.createdAt,
+          stored,
+          bounce,
+        ],
       );
       if (!isWaiting) continue;
       const sendAt = status === "scheduled" ? 1 : null;
@@ -156,7 +168,7 @@ test("a look ends where so many were looked at, and says so only if there are mo
   using db = openDisposable();
   const row = { workspaceId: 1, domainId: 1, to: "a@example.com", from: "loja@loja.test", tag: null, groupId: null };
   const rows = Array.from({ length: 20 }, (_, index) => ({
-    ...{ ...row, subject: index < 5 ? "old" : "new", status: "delivered", category: null } as const,
+    ...({ ...row, subject: index < 5 ? "old" : "new", status: "delivered", category: null } as const),
     ...{ id: index + 1, createdAt: 1_000 + index },
   }));
   plant(db.db, rows);
