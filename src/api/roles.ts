@@ -25,6 +25,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/emails": "send",
   "POST /api/v1/emails/batch": "send",
   "GET /api/v1/emails": "read",
+  "GET /api/v1/emails.csv": "read",
   // Without html, text and headers for those who may not see what messages say (modules/workspaces/read-content.ts). The same holds for SMS.
   "GET /api/v1/emails/:id": "read",
   "GET /api/v1/emails/:id/events": "read",

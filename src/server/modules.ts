@@ -28,6 +28,7 @@ import { createWorkspaces } from "../modules/workspaces/index.ts";
 import { createContentRule } from "../modules/workspaces/read-content.ts";
 import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
+import { requireStillValid } from "../platform/http/auth.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import { AfterCommit } from "../platform/db/after-commit.ts";
@@ -211,7 +212,7 @@ export function createModules(
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
       ...[emails, previews, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) =>
-        each.routes(),
+        each.routes((request) => requireStillValid(request, apiKeys.verifyKey)),
       ),
       ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),

@@ -52,6 +52,7 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/operator/workspaces/{id}/keys": ["201", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/key/rotate": ["200", "400", "401", "403", "413", "415", "503"],
   "GET /api/v1/suppressions": ["200", "401", "403", "422"],
+  "GET /api/v1/emails.csv": ["200", "401", "403", "422"],
   "GET /api/v1/suppressions.csv": ["200", "401", "403", "422"],
   "POST /api/v1/suppressions": ["200", ...CREATE_STATUSES],
   "POST /api/v1/suppressions/import": ["200", "400", "403", "413", "415", "422", "503"],

@@ -8,8 +8,6 @@ import type {
   Accepted,
   EmailChange,
   EmailInListWithStatus,
-  EmailPageMeta,
-  EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
@@ -17,6 +15,7 @@ import type {
   TimelineEntry,
   TimelineQuery,
 } from "../../../modules/emails/api/schema.ts";
+import type { CountedMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
 import type {
   Invitation,
   InvitationCreate,
@@ -75,7 +74,8 @@ export interface Calls extends AccountCalls {
   "GET /api/v1/emails": {
     query: Static<typeof EmailQuery>;
     data: Static<typeof EmailInListWithStatus>[];
-    meta: Static<typeof EmailPageMeta>;
+    /** By a cursor without numbers. */
+    meta: Partial<Static<typeof CountedMeta>>;
   };
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
