@@ -1,7 +1,7 @@
 // The live stream of a workspace: one a browser, opened by one of its tabs, which tells the others.
 
 import { signal } from "@preact/signals";
-import { ApiError } from "../api/client.ts";
+import { ApiError, isAway } from "../api/client.ts";
 import type { ServerEvent } from "../api/event-stream.ts";
 import { invalidate } from "./resource.ts";
 import { loadMe } from "./session.ts";
