@@ -13,8 +13,10 @@ export const SOURCE_FOLDERS = [WEB_FOLDER, join(import.meta.dir, "../platform/we
 const BUDGETS = {
   /** main.js, where the pages before one is signed in are, with a language. */
   firstPage: 45_000,
+  /** All of it, as one person needs it: in one language. */
   scripts: 140_000,
   style: 14_000,
+  /** The words of every page, or of one section. */
   language: 12_000,
 };
 
@@ -53,11 +55,12 @@ async function build(entry: string, ...plugins: BunPlugin[]): Promise<string> {
   return output.text();
 }
 
-/** "pages/account/index.tsx" becomes account.js. */
+/** "pages/account/index.tsx" becomes account.js; "i18n/pt-pt/index.ts" pt-pt.js, and its account.ts pt-pt-account.js. */
 function toFileName(path: string): string {
   const stem = basename(path).replace(/\.tsx?$/, "");
   const folder = basename(join(path, ".."));
-  return stem === "index" ? `${folder}.js` : `${stem}.js`;
+  if (stem === "index") return `${folder}.js`;
+  return path.includes("/i18n/") ? `${folder}-${stem}.js` : `${stem}.js`;
 }
 
 /** Keeps the pages that are imported later out of main.js, and notes their names. */
@@ -112,19 +115,19 @@ function toAsset(type: string, text: string): Asset {
   return { type, raw, br, gzip: Bun.gzipSync(raw, { level: 9 }) };
 }
 
-const LANGUAGE = /^(en|pt-\w+)\.js$/;
+const LANGUAGES = ["en", "pt-pt", "pt-br"];
 
 function requireBudgets(files: AssetFile[]): void {
   const sum = (chosen: AssetFile[]) => chosen.reduce((total, { gzip }) => total + gzip.byteLength, 0);
   const scripts = files.filter(({ name }) => name.endsWith(".js"));
-  const languages = scripts.filter(({ name }) => LANGUAGE.test(name));
-  const largest = languages.toSorted((a, b) => b.gzip.byteLength - a.gzip.byteLength).slice(0, 1);
-  const first = scripts.filter(({ name }) => name === "main.js");
+  const words = LANGUAGES.map((each) => scripts.filter(({ name }) => new RegExp(`^${each}[.-]`).test(name)));
+  const code = scripts.filter((each) => !words.flat().includes(each));
+  const firstWords = Math.max(...LANGUAGES.map((each) => sum(scripts.filter(({ name }) => name === `${each}.js`))));
   const spent: Record<keyof typeof BUDGETS, number> = {
-    firstPage: sum([...first, ...largest]),
-    scripts: sum(scripts),
+    firstPage: sum(code.filter(({ name }) => name === "main.js")) + firstWords,
+    scripts: sum(code) + Math.max(...words.map(sum)),
     style: sum(files.filter(({ name }) => name.endsWith(".css"))),
-    language: sum(largest),
+    language: Math.max(...words.flat().map(({ gzip }) => gzip.byteLength)),
   };
   for (const [name, most] of Object.entries(BUDGETS)) {
     const bytes = spent[name as keyof typeof BUDGETS];

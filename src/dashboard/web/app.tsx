@@ -7,6 +7,7 @@ import { LinkPage } from "./pages/entrance/link.tsx";
 import { Redirect } from "./pages/entrance/redirect.tsx";
 import { SignIn } from "./pages/entrance/sign-in.tsx";
 import { CreateWorkspace, Start } from "./pages/entrance/start.tsx";
+import { findSection } from "./sections.ts";
 import { startLive } from "./state/live.ts";
 import { watchServer } from "./state/reconnect.ts";
 import { loadMe, me, workspace, workspaceId } from "./state/session.ts";
@@ -19,8 +20,7 @@ import { Shell } from "./shell/shell.tsx";
 import { LinkButton } from "./ui/button.tsx";
 import { EmptyState, Loading, Page } from "./ui/page.tsx";
 
-const account = createLaterPage(async () => (await import("./pages/account/index.tsx")).Account);
-const workspacePages = createLaterPage(async () => (await import("./pages/workspace/index.tsx")).WorkspacePages);
+const account = createLaterPage(async () => (await import("./pages/account/index.tsx")).Account, "account");
 
 const ACCOUNT = "/dashboard/account";
 
@@ -30,7 +30,7 @@ const ENTRANCE = /^\/dashboard\/(signin|setup|invite|recover|link)$/;
 export function App() {
   useEffect(() => {
     // Beside the question who it is, not after it.
-    if (location.pathname.startsWith("/dashboard/w/")) workspacePages.load();
+    if (location.pathname.startsWith("/dashboard/w/")) findSection(location.pathname).load();
     watchServer();
     watchScrolling();
     void loadMe();
@@ -84,6 +84,7 @@ function Entrance() {
 
 function Workspace() {
   const id = workspaceId.value;
+  const section = findSection(useLocation().path);
   const isMember = workspace.value !== null || me.value?.user.isOperator === true;
   useEffect(() => (id === null || !isMember ? undefined : startLive(id)), [id, isMember]);
   if (!isMember)
@@ -95,5 +96,5 @@ function Workspace() {
       </Page>
     );
   // Nothing of another workspace's pages stays.
-  return <workspacePages.Page key={id} />;
+  return <section.Page key={id} />;
 }

@@ -8,7 +8,7 @@ export { useLocation, useRoute } from "preact-iso";
 export { ApiError, call, type CallOptions } from "./api/client.ts";
 export { download } from "./api/download.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
-export { formatBytes, formatNumber, LANGUAGE_NAMES, LANGUAGES, t } from "./i18n/index.ts";
+export { formatBytes, formatNumber, LANGUAGE_NAMES, LANGUAGES, tellPage as t } from "./i18n/index.ts";
 export { emailStatuses, followEmails } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";

@@ -1,7 +1,10 @@
 // The words of the dashboard in three languages, and numbers as each writes them.
 
-import { signal } from "@preact/signals";
-import type { Messages } from "./translation.ts";
+import { batch, signal } from "@preact/signals";
+import { type Section, SECTIONS } from "./sections.ts";
+import type { FirstMessages, Messages } from "./translation.ts";
+
+export type { Section };
 
 export const LANGUAGES = ["en", "pt-PT", "pt-BR"] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -13,24 +16,47 @@ export const LANGUAGE_NAMES: Record<Language, string> = {
   "pt-BR": "Português (Brasil)",
 };
 
-const LOADERS: Record<Language, () => Promise<Messages>> = {
+const LOADERS: Record<Language, () => Promise<FirstMessages>> = {
   en: async () => (await import("./en/index.ts")).en,
   "pt-PT": async () => (await import("./pt-pt/index.ts")).ptPt,
   "pt-BR": async () => (await import("./pt-br/index.ts")).ptBr,
 };
 
 export const currentLanguage = signal<Language>("en");
-const messages = signal<Messages | null>(null);
+const messages = signal<FirstMessages | null>(null);
+/** Sections whose pages were opened. */
+const opened = new Set<Section>();
 
 export async function loadLanguage(language: Language): Promise<void> {
-  messages.value = await LOADERS[language]();
-  currentLanguage.value = language;
+  const first = LOADERS[language]();
+  const sections = await Promise.all(Array.from(opened, async (section) => SECTIONS[section][language]()));
+  const words = { ...(await first) };
+  for (const each of sections) Object.assign(words, each);
+  batch(() => {
+    messages.value = words;
+    currentLanguage.value = language;
+  });
+}
+
+/** The words of a section, before its pages are drawn. */
+export async function loadSection(section: Section): Promise<void> {
+  const language = currentLanguage.value;
+  const words = await SECTIONS[section][language]();
+  opened.add(section);
+  // Another language was chosen while these came.
+  if (language !== currentLanguage.value) return loadLanguage(currentLanguage.value);
+  messages.value = Object.assign({}, t(), words);
 }
 
 /** The words of the language; a component that reads them is drawn again when it changes. */
-export function t(): Messages {
+export function t(): FirstMessages {
   if (messages.value === null) throw new Error("no language is loaded");
   return messages.value;
+}
+
+/** For pages, which are drawn when the words of their section are there. */
+export function tellPage(): Messages {
+  return t() as Messages;
 }
 
 /** For times and numbers: English is written as in the browser's own country. */

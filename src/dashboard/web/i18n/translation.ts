@@ -1,9 +1,12 @@
 // The keys of all languages, which English has first.
 
+import type * as account from "./en/account.ts";
 import type { en } from "./en/index.ts";
+import type * as suppressions from "./en/suppressions.ts";
+import type * as webhooks from "./en/webhooks.ts";
 
 /** The same keys, each with words of another language: a missing or foreign one does not compile. */
-type Translation<Words> = {
+export type Translation<Words> = {
   [Key in keyof Words]: Words[Key] extends string
     ? string
     : Words[Key] extends (...values: infer Values) => string
@@ -11,4 +14,8 @@ type Translation<Words> = {
       : Translation<Words[Key]>;
 };
 
-export type Messages = Translation<typeof en>;
+/** Those that every page has. */
+export type FirstMessages = Translation<typeof en>;
+
+/** With those of the sections, each of which only the section's own pages have. */
+export type Messages = FirstMessages & Translation<typeof account & typeof suppressions & typeof webhooks>;

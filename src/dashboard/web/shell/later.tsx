@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useErrorBoundary } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { t } from "../i18n/index.ts";
+import { loadSection, type Section, t } from "../i18n/index.ts";
 import { Button } from "../ui/button.tsx";
 import { EmptyState, Loading, Page } from "../ui/page.tsx";
 
@@ -14,8 +14,11 @@ interface LaterPage {
   load: () => void;
 }
 
-/** `bring` gets the page's script. One that does not come is tried again when the page is next shown. */
-export function createLaterPage(bring: () => Promise<ComponentType>): LaterPage {
+/**
+ * `bring` gets the page's script; the words of its section come beside it. What does not come is tried again when the
+ * page is next shown.
+ */
+export function createLaterPage(bring: () => Promise<ComponentType>, section?: Section): LaterPage {
   const page = signal<ComponentType | null>(null);
   const hasFailed = signal(false);
   let isComing = false;
@@ -23,8 +26,8 @@ export function createLaterPage(bring: () => Promise<ComponentType>): LaterPage 
     if (isComing || page.value !== null) return;
     isComing = true;
     hasFailed.value = false;
-    void bring()
-      .then((brought) => (page.value = brought))
+    void Promise.all([bring(), section === undefined ? undefined : loadSection(section)])
+      .then(([brought]) => (page.value = brought))
       // The server is away, or another version than this page.
       .catch(() => (hasFailed.value = true))
       .finally(() => (isComing = false));

@@ -21,7 +21,7 @@ const ITEMS: NavigationItem[] = [
   { page: "keys", icon: "key", chord: "k", getTitle: () => t().workspace.keys },
   { page: "webhooks", icon: "hook", chord: "w", getTitle: () => t().workspace.webhooks },
   { page: "members", icon: "people", chord: "m", getTitle: () => t().workspace.members },
-  { page: "suppressions", icon: "shield", chord: "u", getTitle: () => t().suppressions.title },
+  { page: "suppressions", icon: "shield", chord: "u", getTitle: () => t().workspace.suppressions },
   { page: "audit", icon: "list", chord: "a", getTitle: () => t().workspace.audit, isForManagers: true },
 ];
 

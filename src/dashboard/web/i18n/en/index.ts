@@ -1,10 +1,7 @@
 // English: the language whose keys the others have.
-import { account } from "./account.ts";
 import { common, errors, roles, shell } from "./common.ts";
 import { entrance } from "./entrance.ts";
 import * as pages from "./pages.ts";
-import { suppressions } from "./suppressions.ts";
-import * as webhooks from "./webhooks.ts";
 import { workspace } from "./workspace.ts";
 
 export const en = {
@@ -13,9 +10,6 @@ export const en = {
   roles,
   shell,
   entrance,
-  account,
   workspace,
-  suppressions,
   ...pages,
-  ...webhooks,
 };

@@ -5,6 +5,7 @@ export const workspace = {
   emails: "Emails",
   keys: "API keys",
   webhooks: "Webhooks",
+  suppressions: "Suppressions",
   members: "Members",
   audit: "Audit log",
 };

@@ -5,6 +5,7 @@ export const workspace: Messages["workspace"] = {
   emails: "E-mails",
   keys: "Chaves de API",
   webhooks: "Webhooks",
+  suppressions: "Supressões",
   members: "Membros",
   audit: "Registro de auditoria",
 };

@@ -1,22 +1,16 @@
 // Português de Portugal, Moçambique e Angola.
-import type { Messages } from "../translation.ts";
-import { account } from "./account.ts";
+import type { FirstMessages } from "../translation.ts";
 import { common, errors, roles, shell } from "./common.ts";
 import { entrance } from "./entrance.ts";
 import * as pages from "./pages.ts";
-import { suppressions } from "./suppressions.ts";
-import * as webhooks from "./webhooks.ts";
 import { workspace } from "./workspace.ts";
 
-export const ptPt: Messages = {
+export const ptPt: FirstMessages = {
   common,
   errors,
   roles,
   shell,
   entrance,
-  account,
   workspace,
-  suppressions,
   ...pages,
-  ...webhooks,
 };

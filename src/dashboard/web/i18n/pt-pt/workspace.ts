@@ -5,6 +5,7 @@ export const workspace: Messages["workspace"] = {
   emails: "Emails",
   keys: "Chaves de API",
   webhooks: "Webhooks",
+  suppressions: "Supressões",
   members: "Membros",
   audit: "Registo de auditoria",
 };

@@ -7,17 +7,11 @@ import { Emails } from "./emails/index.tsx";
 import { Home } from "./home/index.tsx";
 import { Keys } from "./keys.tsx";
 import { Members } from "./members/index.tsx";
-import { Suppressions } from "./suppressions/index.tsx";
-import { WebhookCall } from "./webhooks/call.tsx";
-import { Webhooks } from "./webhooks/index.tsx";
-import { Webhook } from "./webhooks/webhook.tsx";
 
-/** /dashboard/w/:workspace/PAGE/ID/PART */
+/** /dashboard/w/:workspace/PAGE/ID */
 export function WorkspacePages() {
-  const [page = "", id = "", part = ""] = useLocation().path.split("/").slice(4);
+  const [page = "", id = ""] = useLocation().path.split("/").slice(4);
   if (page === "emails" && id !== "") return <Email key={id} id={id} />;
-  if (page === "webhooks" && part !== "") return <WebhookCall key={part} id={id} deliveryId={part} />;
-  if (page === "webhooks" && id !== "") return <Webhook key={id} id={id} />;
   const Shown = PAGES[page];
   return Shown === undefined ? <NotFound /> : <Shown />;
 }
@@ -26,8 +20,6 @@ const PAGES: Record<string, () => ReturnType<typeof Home>> = {
   "": Home,
   emails: Emails,
   keys: Keys,
-  webhooks: Webhooks,
   members: Members,
-  suppressions: Suppressions,
   audit: Audit,
 };

@@ -24,7 +24,7 @@ import { Fact } from "../parts/fact.tsx";
 import { may } from "../parts/rights.ts";
 import { WebhookCalls } from "./calls.tsx";
 import { DeleteDialog, DisableDialog, EditDialog, RotateDialog, setEnabled } from "./dialogs.tsx";
-import { WebhookState } from "./index.tsx";
+import { WebhookState } from "./list.tsx";
 
 type WebhookRecord = Data<"GET /api/v1/webhooks/:id">;
 

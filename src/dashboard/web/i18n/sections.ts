@@ -1,0 +1,33 @@
+// Words that come with the pages of their section, so that the first page does not wait for them.
+
+import type { Language } from "./index.ts";
+import type { Translation } from "./translation.ts";
+
+/** Each file of words exports them under the names by which pages ask for them. */
+function inEach<Words>(
+  en: () => Promise<Words>,
+  ptPt: () => Promise<Translation<Words>>,
+  ptBr: () => Promise<Translation<Words>>,
+) {
+  return { en, "pt-PT": ptPt, "pt-BR": ptBr } satisfies Record<Language, unknown>;
+}
+
+export const SECTIONS = {
+  account: inEach(
+    () => import("./en/account.ts"),
+    () => import("./pt-pt/account.ts"),
+    () => import("./pt-br/account.ts"),
+  ),
+  suppressions: inEach(
+    () => import("./en/suppressions.ts"),
+    () => import("./pt-pt/suppressions.ts"),
+    () => import("./pt-br/suppressions.ts"),
+  ),
+  webhooks: inEach(
+    () => import("./en/webhooks.ts"),
+    () => import("./pt-pt/webhooks.ts"),
+    () => import("./pt-br/webhooks.ts"),
+  ),
+};
+
+export type Section = keyof typeof SECTIONS;

@@ -1,0 +1,23 @@
+// The pages of a workspace by the first word of their address: each section is a script of its own.
+
+import { createLaterPage } from "./shell/later.tsx";
+
+const SECTIONS = {
+  suppressions: createLaterPage(
+    async () => (await import("./pages/workspace/suppressions/index.tsx")).Suppressions,
+    "suppressions",
+  ),
+  webhooks: createLaterPage(
+    async () => (await import("./pages/workspace/webhooks/index.tsx")).WebhookPages,
+    "webhooks",
+  ),
+};
+
+/** The start page, and those that nearly everybody opens. */
+const others = createLaterPage(async () => (await import("./pages/workspace/index.tsx")).WorkspacePages);
+
+/** `path`: of the address, /dashboard/w/:workspace/SECTION/… */
+export function findSection(path: string) {
+  const name = path.split("/")[4] ?? "";
+  return Object.entries(SECTIONS).find(([section]) => section === name)?.[1] ?? others;
+}
