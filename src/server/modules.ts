@@ -141,6 +141,7 @@ export function createModules(
     keychain,
     record,
     resolver: resolvers.checkResolver,
+    dashboard: config.dashboard.enabled ? { url: config.dashboard.url, findPlace } : null,
     makeKeys: options.makeKeys ?? generateKeyPairs,
     deleted: () => emails.domainDeleted(),
     lifted: (domain) => void emails.retryDomain(domain),
@@ -172,7 +173,15 @@ export function createModules(
   });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
-  const live = createLive(context, stores.emails, db.changes);
+  const live = createLive(
+    context,
+    {
+      ...stores,
+      openShare: (request) => domains.openShare(request),
+      watchDomain: (domainId) => domains.watch(domainId),
+    },
+    db.changes,
+  );
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
@@ -200,7 +209,9 @@ export function createModules(
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
+      ...[emails, sms].map((each) => each.routes()),
+      ...domains.routes(),
+      ...[workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
       ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       workspaces.ownRoutes(),
@@ -208,7 +219,7 @@ export function createModules(
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),
-      live.routes(),
+      ...live.routes(),
     ],
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [

@@ -3,7 +3,9 @@
 import { toIsoTime, toIsoTimeOrNull } from "../../platform/http/times.ts";
 import type { DomainCheck, RecordCheck } from "./check.ts";
 import type { DomainRecords } from "./records.ts";
-import type { Dns, DomainInList, DomainWithDns } from "./schema.ts";
+import { nameAtHost } from "./dns-host/hosts.ts";
+import type { HostView } from "./dns-host/host-views.ts";
+import type { Dns, DomainDnsHost, DomainInList, DomainWithDns } from "./schema.ts";
 import { givenUpAt } from "./status.ts";
 import { type DomainRow, isSending } from "./store.ts";
 
@@ -21,6 +23,31 @@ export function withDns(domain: DomainRow, dns: typeof Dns.static): typeof Domai
 /** The member `hint`, or nothing. */
 export function hinted(hint: string | null): { hint?: string } {
   return hint === null ? {} : { hint };
+}
+
+/** What the zone's own name servers have beside what the world saw last. */
+export function showHost(view: HostView, seen: typeof Dns.static): typeof DomainDnsHost.static {
+  const { zone, nameServers, host, negativeTtlS } = view;
+  const world = [...seen.dkim, seen.spf, seen.dmarc];
+  const records = view.records.map(({ status: published, ...atHost }, index) => {
+    const { status } = world[index] ?? {};
+    const { type, name, value } = atHost;
+    // The zone's own servers know first what was mended.
+    const { found = [], mistake, foundAt, hint } = published === "unknown" ? (world[index] ?? {}) : atHost;
+    return {
+      type,
+      name,
+      value,
+      nameAtHost: nameAtHost(name, zone, host),
+      found,
+      ...(status === undefined ? {} : { status }),
+      ...(published === "unknown" ? {} : { published }),
+      ...(mistake === undefined ? {} : { mistake }),
+      ...(foundAt === undefined ? {} : { foundAt }),
+      ...(hint === undefined ? {} : { hint }),
+    };
+  });
+  return { zone, nameServers, host, negativeTtl: negativeTtlS, records };
 }
 
 export function dnsAfterCheck(check: DomainCheck): typeof Dns.static {

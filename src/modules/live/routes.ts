@@ -6,22 +6,31 @@ import { memberCaller, requireStillSignedIn } from "../../platform/http/auth.ts"
 import { describe, errorAnswers, streamAnswer } from "../../platform/http/openapi.ts";
 import { text } from "../../platform/http/request-schemas.ts";
 import { isId } from "../../platform/uuid.ts";
+import { type OpenShare, SHARE_HEADER } from "../domains/share.ts";
+import type { DomainStore } from "../domains/store.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import type { LiveStreams } from "./streams.ts";
 
-/** Emails of a stream: more than a page of a list shows. */
+/** Rows of a stream: more than a page of a list shows. */
 const MAX_IDS = 100;
 const MAX_IDS_LENGTH = MAX_IDS * 37;
 
 export interface LiveDeps {
   streams: Pick<LiveStreams, "open">;
   emails: Pick<EmailStore, "findState">;
+  domains: Pick<DomainStore, "byUid">;
+  /** What the link in a request opens. Throws LINK_USED and RATE_LIMITED. */
+  openShare: (request: Request) => OpenShare;
 }
 
 const LiveQuery = Type.Object({
   ids: Type.Optional(
     text(
-      { minLength: 1, maxLength: MAX_IDS_LENGTH, description: `Up to ${MAX_IDS} ids of emails, with commas between.` },
+      {
+        minLength: 1,
+        maxLength: MAX_IDS_LENGTH,
+        description: `Up to ${MAX_IDS} ids of emails and domains, with commas between.`,
+      },
       (value) => (value.split(",").every(isId) ? null : "must be UUIDs with commas between"),
     ),
   ),
@@ -35,7 +44,7 @@ const HEADERS = {
 };
 
 /** For people who are signed in: programs listen to GET /events. */
-export function liveRoutes({ streams, emails }: LiveDeps) {
+export function liveRoutes({ streams, emails, domains }: LiveDeps) {
   return new Elysia({ name: "live", prefix: "/api/v1/workspace/live" }).get(
     "",
     ({ request, query }) => {
@@ -43,7 +52,11 @@ export function liveRoutes({ streams, emails }: LiveDeps) {
       const asked = query.ids?.toLowerCase().split(",") ?? [];
       const found = asked.map((uid) => emails.findState({ workspaceId, domainId: null }, uid)?.email);
       const known = new Map(found.filter((email) => email !== undefined).map(({ id, uid }) => [id, uid]));
-      const stream = streams.open({ userId, workspaceId, emails: known, mayRead: () => mayStillRead(request) });
+      const watched = asked.map((uid) => domains.byUid(workspaceId, uid)?.id).filter((id) => id !== undefined);
+      const stream = streams.open({
+        ...{ owner: `user ${userId}`, workspaceId, emails: known, domains: watched },
+        mayRead: () => mayStillRead(request),
+      });
       return new Response(stream, { headers: HEADERS });
     },
     {
@@ -58,6 +71,34 @@ export function liveRoutes({ streams, emails }: LiveDeps) {
           "and `ended` that the session or the membership is over. A comment comes every 20 seconds. " +
           "Nothing is stored: what changed while nobody listened is found in the lists. Programs listen to `GET /events`.",
         responses: { 200: streamAnswer("Events, until either side ends them"), ...errorAnswers([403, 422, 503]) },
+      }),
+    },
+  );
+}
+
+/** For whoever has a link to a domain's records. */
+export function sharedLiveRoutes({ streams, openShare }: LiveDeps) {
+  return new Elysia({ name: "shared-live", prefix: "/api/v1/dns-share/live" }).get(
+    "",
+    ({ request }) => {
+      const { domain, isOpen } = openShare(request);
+      const { id, workspaceId } = domain;
+      const stream = streams.open({
+        ...{ owner: `share ${id}`, workspaceId, emails: new Map(), domains: [id], kinds: ["domains"] },
+        mayRead: isOpen,
+      });
+      return new Response(stream, { headers: HEADERS });
+    },
+    {
+      detail: describe({
+        id: "getSharedDnsStream",
+        tag: "Domains",
+        summary: "Hear when the records that a link shows change",
+        description:
+          "Server-sent events, as `GET /workspace/live` sends them: `changed`, and `ended` when the link does. While it is open, pombo looks the records up every 10 seconds.",
+        isOpen: true,
+        headers: [{ name: SHARE_HEADER, description: "The link's token, which stands after its `#`." }],
+        responses: { 200: streamAnswer("Events, until either side ends them"), ...errorAnswers([403, 410, 503]) },
       }),
     },
   );

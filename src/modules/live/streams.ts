@@ -14,10 +14,15 @@ const COMMENT_TICKS = 20;
 const MAX_UNREAD_BYTES = 64 * 1024;
 
 export interface Reader {
-  userId: number;
+  /** Whose it is, of whom each may have a few. */
+  owner: string;
   workspaceId: number;
   /** Emails on its screen whose status it is told: the key inside by the public id. */
   emails: Map<number, string>;
+  /** Domains whose pages are open: their records are looked after. */
+  domains: number[];
+  /** Changes of these alone are told; absent: of all kinds. */
+  kinds?: readonly ChangeKind[];
   /** Whether its session and membership are as they were. */
   mayRead(): boolean;
 }
@@ -27,6 +32,8 @@ export interface StreamDeps {
   clock: Pick<Clock, "after">;
   /** The status of an email by its key inside; null: it is gone. */
   findStatus: (id: number) => string | null;
+  /** Until the returned function is called. */
+  watchDomain: (id: number) => () => void;
 }
 
 interface Stream {
@@ -57,7 +64,7 @@ export class LiveStreams {
 
   /** The bytes of a new stream. Throws RATE_LIMITED or UNAVAILABLE where there are too many. */
   open(reader: Reader): ReadableStream<Uint8Array> {
-    this.#requireRoom(reader.userId);
+    this.#requireRoom(reader.owner);
     let stream: Stream | null = null;
     return new ReadableStream<Uint8Array>(
       {
@@ -78,33 +85,41 @@ export class LiveStreams {
     for (const stream of Array.from(this.#open)) this.#end(stream);
   }
 
-  #requireRoom(userId: number): void {
+  #requireRoom(owner: string): void {
     if (this.#isClosed || this.#open.size >= MAX_STREAMS)
       throw new AppError("UNAVAILABLE", `${MAX_STREAMS} live streams are open on this instance, and no more`, {
         retryAfterS: 30,
         hint: "Everything else works: pages show changes when they are loaded again.",
       });
-    const own = Array.from(this.#open).filter(({ reader }) => reader.userId === userId).length;
+    const own = Array.from(this.#open).filter(({ reader }) => reader.owner === owner).length;
     if (own < MAX_OF_USER) return;
-    throw new AppError("RATE_LIMITED", `A person may have ${MAX_OF_USER} live streams, and these are open`, {
+    throw new AppError("RATE_LIMITED", `${MAX_OF_USER} live streams of yours are open, and no more may be`, {
       retryAfterS: 30,
       hint: "Close a tab.",
     });
   }
 
   #add(reader: Reader, controller: Stream["controller"]): Stream {
+    const unwatchAll: (() => void)[] = [];
     const stream: Stream = {
       reader,
       controller,
-      unwatch: this.#deps.changes.watch(reader.workspaceId, (kind, id) => {
-        stream.changed[kind] = (stream.changed[kind] ?? 0) + 1;
-        if (kind === "emails" && id !== null && reader.emails.has(id)) stream.changedEmails.add(id);
-      }),
+      unwatch() {
+        for (const unwatch of unwatchAll.splice(0)) unwatch();
+      },
       changed: {},
       // What changed between the page's reading and now is told at once.
       changedEmails: new Set(reader.emails.keys()),
       silentTicks: 0,
     };
+    unwatchAll.push(
+      this.#deps.changes.watch(reader.workspaceId, (kind, id) => {
+        if (reader.kinds?.includes(kind) === false) return;
+        stream.changed[kind] = (stream.changed[kind] ?? 0) + 1;
+        if (kind === "emails" && id !== null && reader.emails.has(id)) stream.changedEmails.add(id);
+      }),
+      ...reader.domains.map((id) => this.#deps.watchDomain(id)),
+    );
     this.#open.add(stream);
     this.#send(stream, `: open\n\n${this.#writeEmails(stream)}`);
     this.#schedule();
