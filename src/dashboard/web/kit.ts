@@ -5,16 +5,18 @@ export { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 export { useLocation, useRoute } from "preact-iso";
 
-export { ApiError, call, type CallOptions } from "./api/client.ts";
+export { ApiError, call, type CallOptions, readError, send } from "./api/client.ts";
+export { readEvents } from "./api/event-stream.ts";
 export { download } from "./api/download.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
 export { formatBytes, formatNumber, LANGUAGE_NAMES, LANGUAGES, tellPage as t } from "./i18n/index.ts";
-export { emailStatuses, followEmails } from "./state/live.ts";
+export { emailStatuses, followDomain, followEmails } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, loadMe as refreshMe, me, takeMe, workspace, workspacePath } from "./state/session.ts";
 export { showToast } from "./state/toasts.ts";
 
+export { Frame } from "./pages/entrance/frame.tsx";
 export { NotFound } from "./shell/not-found.tsx";
 export { Button, CopyButton, LinkButton } from "./ui/button.tsx";
 export { Checkbox, Field, Select } from "./ui/field.tsx";

@@ -13,7 +13,7 @@ import { auditDomain, createDomain, type CreateDeps } from "./create.ts";
 import type { Keychain } from "./signing-keys.ts";
 import { buildRecords } from "./records.ts";
 import { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
-import { hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./serialize.ts";
+import { countFound, hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./serialize.ts";
 import type { Shares } from "./share.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 import type { Verifier } from "./verify.ts";
@@ -60,7 +60,15 @@ export function domainRoutes(deps: DomainDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        return deps.pages.list(query, LIST, (before, limit) => deps.domains.list(workspaceId, before, limit), inList);
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.domains.list(workspaceId, before, limit),
+          (domain) => ({
+            ...inList(domain),
+            recordsFound: countFound(parseDns(deps.domains.findLastCheck(domain.id))),
+          }),
+        );
       },
       {
         query: CursorQuery,

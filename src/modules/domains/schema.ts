@@ -74,8 +74,8 @@ export const DomainWithDns = namedObject("DomainWithDns", {
   hint: Type.Optional(Type.String({ description: "The reason why it cannot send, or an improvement." })),
 });
 
-/** A domain as the list shows it. */
-export const DomainInList = namedObject("DomainListItem", {
+/** A domain in short. */
+export const DomainState = namedObject("DomainState", {
   id: Members.id,
   domain: Members.domain,
   status: oneOf(
@@ -88,9 +88,19 @@ export const DomainInList = namedObject("DomainListItem", {
   verifiedAt: Members.verifiedAt,
 });
 
+/** The same as the list shows it. */
+export const DomainInList = namedObject("DomainListItem", {
+  ...DomainState.properties,
+  recordsFound: orNull(
+    Type.Integer({ minimum: 0, maximum: 4 }),
+    "How many of its four records the last check found; null: there was none.",
+    3,
+  ),
+});
+
 /** A domain by its id: all that is known of it. */
 export const DomainRecord = namedObject("Domain", {
-  ...DomainInList.properties,
+  ...DomainState.properties,
   lastCheckedAt: orNull(Time, "When its records were last looked up."),
   nextCheckAt: orNull(Time, "When it is checked automatically; null: only on request."),
   sharedUntil: orNull(Time, "When the link to its records ends; null: there is none."),
@@ -100,7 +110,7 @@ export const DomainRecord = namedObject("Domain", {
 
 /** A domain as the operator sees it. */
 export const OperatorDomain = namedObject("OperatorDomain", {
-  ...DomainInList.properties,
+  ...DomainState.properties,
   workspaceId: identifier(),
 });
 
@@ -189,7 +199,7 @@ export const EndedShare = namedObject("EndedDomainShare", {
 /** All that a shared link shows. */
 export const SharedDns = namedObject("SharedDns", {
   domain: Members.domain,
-  status: DomainInList.properties.status,
+  status: DomainState.properties.status,
   sharedUntil: dateTime("When the link ends."),
   dnsHost: DomainDnsHost,
 });

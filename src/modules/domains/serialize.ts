@@ -5,13 +5,13 @@ import type { DomainCheck, RecordCheck } from "./check.ts";
 import type { DomainRecords } from "./records.ts";
 import { nameAtHost } from "./dns-host/hosts.ts";
 import type { HostView } from "./dns-host/host-views.ts";
-import type { Dns, DomainDnsHost, DomainInList, DomainWithDns } from "./schema.ts";
+import type { Dns, DomainDnsHost, DomainState, DomainWithDns } from "./schema.ts";
 import { givenUpAt } from "./status.ts";
 import { type DomainRow, isSending } from "./store.ts";
 
 type DnsRecord = typeof Dns.static.spf;
 
-export function inList({ uid, name, status, createdAt, verifiedAt }: DomainRow): typeof DomainInList.static {
+export function inList({ uid, name, status, createdAt, verifiedAt }: DomainRow): typeof DomainState.static {
   return { id: uid, domain: name, status, createdAt: toIsoTime(createdAt), verifiedAt: toIsoTimeOrNull(verifiedAt) };
 }
 
@@ -62,6 +62,12 @@ function shown({ status, ...record }: RecordCheck): DnsRecord {
 /** Parses the JSON of what dnsAfterCheck returned. */
 export function parseDns(stored: string | null): typeof Dns.static | null {
   return stored === null ? null : (JSON.parse(stored) as typeof Dns.static);
+}
+
+/** Null: there was no check. */
+export function countFound(last: typeof Dns.static | null): number | null {
+  if (last === null) return null;
+  return [...last.dkim, last.spf, last.dmarc].filter(({ status }) => status === "found").length;
 }
 
 /** The records to publish, each with what the last check saw; one that is another by now was never looked for. */

@@ -54,7 +54,10 @@ export function liveRoutes({ streams, emails, domains }: LiveDeps) {
       const known = new Map(found.filter((email) => email !== undefined).map(({ id, uid }) => [id, uid]));
       const watched = asked.map((uid) => domains.byUid(workspaceId, uid)?.id).filter((id) => id !== undefined);
       const stream = streams.open({
-        ...{ owner: `user ${userId}`, workspaceId, emails: known, domains: watched },
+        owner: `user ${userId}`,
+        workspaceId,
+        emails: known,
+        domains: watched,
         mayRead: () => mayStillRead(request),
       });
       return new Response(stream, { headers: HEADERS });
@@ -84,7 +87,11 @@ export function sharedLiveRoutes({ streams, openShare }: LiveDeps) {
       const { domain, isOpen } = openShare(request);
       const { id, workspaceId } = domain;
       const stream = streams.open({
-        ...{ owner: `share ${id}`, workspaceId, emails: new Map(), domains: [id], kinds: ["domains"] },
+        owner: `share ${id}`,
+        workspaceId,
+        emails: new Map(),
+        domains: [id],
+        kinds: ["domains"],
         mayRead: isOpen,
       });
       return new Response(stream, { headers: HEADERS });
