@@ -27,7 +27,7 @@ export interface DnsDeps {
 const OneDomain = Type.Object({ id: uuid() });
 
 export function domainDnsRoutes(deps: DnsDeps) {
-  const { findOwn, shares } = deps;
+  const { findOwn } = deps;
   return new Elysia({ name: "domain-dns", prefix: "/api/v1/domains/:id" })
     .get(
       "/dns-host",
@@ -66,7 +66,12 @@ export function domainDnsRoutes(deps: DnsDeps) {
           responses: { 200: zoneAnswer("The file"), ...errorAnswers([401, 403, 404, 422]) },
         }),
       },
-    )
+    );
+}
+
+/** The link for whoever owns the DNS. */
+export function domainShareRoutes({ findOwn, shares }: DnsDeps) {
+  return new Elysia({ name: "domain-share", prefix: "/api/v1/domains/:id" })
     .post(
       "/share",
       async ({ request, params, set }) => {

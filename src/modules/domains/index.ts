@@ -8,7 +8,7 @@ import type { CreateDeps } from "./create.ts";
 import { type OperatorDomainDeps, operatorDomainRoutes, operatorRecordRoutes } from "./operator-routes.ts";
 import { HostViews } from "./dns-host/host-views.ts";
 import { DomainWatch } from "./dns-host/watch.ts";
-import { type DnsDeps, domainDnsRoutes, sharedDnsRoutes } from "./dns-routes.ts";
+import { type DnsDeps, domainDnsRoutes, domainShareRoutes, sharedDnsRoutes } from "./dns-routes.ts";
 import { DomainRecheck } from "./recheck.ts";
 import { type DomainDeps, domainRoutes, ownDomain } from "./routes.ts";
 import { createShares, type OpenShare, type ShareDeps } from "./share.ts";
@@ -56,7 +56,12 @@ export function createDomains(
   const shares = createShares(deps);
   const dns: DnsDeps = { ...deps, hosts, shares, findOwn: (request, uid) => ownDomain(request, uid, deps) };
   return {
-    routes: () => [domainRoutes({ ...deps, verifier, shares }), domainDnsRoutes(dns), sharedDnsRoutes(dns)],
+    routes: () => [
+      domainRoutes({ ...deps, verifier, shares }),
+      domainDnsRoutes(dns),
+      domainShareRoutes(dns),
+      sharedDnsRoutes(dns),
+    ],
     watch: (domainId) => watch.watch(domainId),
     openShare: (request) => shares.open(request),
     operatorRoutes: () => [operatorDomainRoutes({ ...deps, verifier }), operatorRecordRoutes({ ...deps, verifier })],

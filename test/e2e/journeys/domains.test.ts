@@ -78,25 +78,28 @@ journey(
     const link = await page.locator("dialog[open] pre").innerText();
     expect(link).toMatch(/\/dashboard\/dns#[\w-]{43}$/);
     await page.keyboard.press("Escape");
-    const rui = await stage.visit(url, { language: "pt-PT" });
-    await rui.page.goto(link);
-    await rui.page.getByRole("heading", { level: 1, name: /Registos DNS de .*loja\.test/ }).waitFor();
-    expect(await listFaultsOfLooks(rui)).toEqual([]);
 
     put(`${rsa.name}.loja.test`, rsa.value);
     put(ed25519.name, `"${ed25519.value}"`);
     dns.zone[spf.name] = { A: ["127.0.0.1"] };
-    put("loja.test", dmarc.value);
     dns.zone["loja.test"] = { NS, SOA: 840, ttlS: 3600, TXT: [dmarc.value] };
+    // Whoever opens the page has DNS looked at once.
+    await page.reload();
     await sees(ana, "Needed: without it", /added the domain once more/);
     await sees(ana, "Second signature", "quotation marks");
     await sees(ana, "Return path", "flattening is on");
     await sees(ana, "Policy (DMARC)", "under another name");
-    await sees(rui, "Segunda assinatura", "aspas");
 
     delete dns.zone[`${rsa.name}.loja.test`];
     put(rsa.name, rsa.value.slice(0, 255));
+    await page.reload();
     await sees(ana, "Needed: without it", "cut off");
+
+    const rui = await stage.visit(url, { language: "pt-PT" });
+    await rui.page.goto(link);
+    await rui.page.getByRole("heading", { level: 1, name: /Registos DNS de .*loja\.test/ }).waitFor();
+    await sees(rui, "Segunda assinatura", "aspas");
+    expect(await listFaultsOfLooks(rui)).toEqual([]);
 
     put(rsa.name, rsa.value);
     put(ed25519.name, ed25519.value);

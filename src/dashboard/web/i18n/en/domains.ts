@@ -34,6 +34,7 @@ export const domains = {
   stepName: (field: string, zone: string) =>
     `Copy what stands under ${field} as it is. It adds ${zone} to it by itself.`,
   stepNameFull: (field: string) => `Copy what stands under ${field} as it is: the full name.`,
+  stepCopy: "Add each record below: copy its name and its value.",
   stepNameAsk: (zone: string) => `Copy the name as it is. If what is saved then lacks ${zone} at its end, add it.`,
   stepProxy: "For the CNAME, set Proxy status to DNS only.",
   stepDone: "Save each. The ticks here come by themselves.",

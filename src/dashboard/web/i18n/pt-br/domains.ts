@@ -23,6 +23,7 @@ export const domains: Messages["domains"] = {
     "O DNS não informa onde está este domínio. Abra a página de registros DNS onde você o comprou; no cPanel ela se chama Zone Editor.",
   stepName: (field, zone) => `Copie o que está em ${field} como está. O provedor acrescenta ${zone} sozinho.`,
   stepNameFull: (field) => `Copie o que está em ${field} como está: o nome completo.`,
+  stepCopy: "Acrescente cada registro abaixo: copie o nome e o valor.",
   stepNameAsk: (zone) => `Copie o nome como está. Se o que for salvo não terminar em ${zone}, acrescente.`,
   stepProxy: "No CNAME, deixe Proxy status em DNS only.",
   stepDone: "Salve cada um. Os sinais de confirmação aparecem aqui sozinhos.",

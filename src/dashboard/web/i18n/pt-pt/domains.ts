@@ -33,6 +33,7 @@ export const domains: Messages["domains"] = {
   stepOpen: (place, add) => `Abra ${place} e escolha ${add}.`,
   stepName: (field, zone) => `Copie o que está em ${field} tal como está. O serviço acrescenta ${zone} sozinho.`,
   stepNameFull: (field) => `Copie o que está em ${field} tal como está: o nome completo.`,
+  stepCopy: "Acrescente cada registo abaixo: copie o nome e o valor.",
   stepNameAsk: (zone) => `Copie o nome tal como está. Se o que ficar gravado não terminar em ${zone}, acrescente-o.`,
   stepProxy: "No CNAME, ponha Proxy status em DNS only.",
   stepDone: "Grave cada um. Os vistos aparecem aqui sozinhos.",

@@ -28,6 +28,7 @@ export function HostSteps({ at: { zone, host, nameServers } }: { at: DnsHost }) 
         }
       >
         <ol class="prose-list">
+          <li>{words.stepCopy}</li>
           {zone !== null && <li>{words.stepNameAsk(end)}</li>}
           <li>{words.stepDone}</li>
         </ol>
@@ -64,7 +65,11 @@ function findState({ status, published }: DnsRecord): "found" | "atHost" | "miss
 }
 
 const TONES: Record<ReturnType<typeof findState>, Tone> = {
-  ...{ found: "good", atHost: "slow", missing: "plain", mismatch: "bad", unknown: "plain" },
+  found: "good",
+  atHost: "slow",
+  missing: "plain",
+  mismatch: "bad",
+  unknown: "plain",
 };
 
 interface RecordProps {
