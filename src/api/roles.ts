@@ -25,11 +25,15 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/emails": "send",
   "POST /api/v1/emails/batch": "send",
   "GET /api/v1/emails": "read",
+  "GET /api/v1/emails.csv": "read",
   // Without html, text and headers for those who may not see what messages say (modules/workspaces/read-content.ts). The same holds for SMS.
   "GET /api/v1/emails/:id": "read",
   "GET /api/v1/emails/:id/events": "read",
+  "GET /api/v1/emails/:id/live": "read",
   // Only for those who may see what messages say.
   "GET /api/v1/emails/:id/attachments/:n": "read",
+  // Only for those who may see what messages say.
+  "POST /api/v1/emails/:id/preview": "read",
   "PATCH /api/v1/emails/:id": "send",
   "POST /api/v1/emails/:id/cancel": "send",
   "POST /api/v1/emails/:id/retry": "send",
@@ -85,8 +89,10 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/workspaces": "operator",
   "GET /api/v1/workspace": "read",
   "PATCH /api/v1/workspace": "own",
+  "POST /api/v1/workspace/preview": "send",
   "GET /api/v1/workspace/usage": "read",
   "GET /api/v1/workspace/live": "read",
+  "GET /api/v1/workspace/requests": "read",
   "GET /api/v1/workspace/audit": "manage",
   "GET /api/v1/workspace/members": "read",
   "PATCH /api/v1/workspace/members/:id": "people",

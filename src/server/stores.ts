@@ -21,6 +21,7 @@ import { openInvitationStore } from "../modules/members/invitation-store.ts";
 import { openMemberStore } from "../modules/members/store.ts";
 import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
+import { openRequestStore } from "../modules/requests/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../modules/suppressions/store.ts";
 import { openSubscriptionStore } from "../modules/unsubscribe/store.ts";
@@ -58,6 +59,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     members: openMemberStore(db),
     invitations: openInvitationStore(db),
     audit: openAuditStore(db),
+    requests: openRequestStore(db),
     domains: openDomainStore(db),
     domainShares: openShareStore(db),
     emails,

@@ -5,8 +5,8 @@ export { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 export { useLocation, useRoute } from "preact-iso";
 
-export { ApiError, call, type CallOptions, readError, send } from "./api/client.ts";
-export { readEvents } from "./api/event-stream.ts";
+export { ApiError, call, type CallOptions } from "./api/client.ts";
+export { serverNow } from "./api/server-clock.ts";
 export { download } from "./api/download.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
 export { formatBytes, formatNumber, LANGUAGE_NAMES, LANGUAGES, tellPage as t } from "./i18n/index.ts";
@@ -14,6 +14,7 @@ export { emailStatuses, followDomain, followEmails } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, loadMe as refreshMe, me, takeMe, workspace, workspacePath } from "./state/session.ts";
+export { keepReading } from "./state/stream.ts";
 export { showToast } from "./state/toasts.ts";
 
 export { Frame } from "./pages/entrance/frame.tsx";

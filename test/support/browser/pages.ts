@@ -19,6 +19,8 @@ export interface PageCase {
 
 const fragment = (link: string) => new URL(link).hash;
 const workspace = (page: string) => (world: Populated) => `/dashboard/w/${world.workspaceId}${page}`;
+const webhook = (find: (world: Populated) => string) => (world: Populated) =>
+  workspace(`/webhooks/${find(world)}`)(world);
 
 const pendingDomain = ({ pendingWorkspaceId, pendingDomainId }: Populated) =>
   `/dashboard/w/${pendingWorkspaceId}/domains/${pendingDomainId}`;
@@ -50,7 +52,23 @@ function message(name: string, find: (world: Populated) => string, tab: string):
   return { name, path: (world) => `/sandbox#${find(world)}`, who: "nobody", sign: "#frame:not([hidden])", act };
 }
 
+/** By the order of their buttons, behind that of the test call. */
+const WEBHOOK_DIALOGS = ["edit", "disable", "rotate", "delete"];
+
 const DIALOGS: PageCase[] = [
+  { name: "dialog-test-send", path: workspace("/emails"), who: "owner", act: click("main .page-head .actions button") },
+  {
+    name: "dialog-test-sent",
+    path: workspace("/emails"),
+    who: "owner",
+    async act(visitor) {
+      await click("main .page-head .actions button")(visitor);
+      await visitor.page.locator("dialog[open] [name=to]").fill("maria@example.com");
+      await visitor.page.locator(SUBMIT).click();
+      await visitor.page.locator("dialog[open] .live .badge").waitFor();
+      await visitor.page.locator("dialog[open] .dialogue").waitFor();
+    },
+  },
   {
     name: "dialog-reschedule",
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
@@ -104,6 +122,38 @@ const DIALOGS: PageCase[] = [
   { name: "dialog-add-domain", path: workspace("/domains"), who: "owner", act: click(CREATE) },
   { name: "dialog-share-domain", path: pendingDomain, who: "owner", act: click("main .actions button:nth-child(2)") },
   { name: "dialog-delete-domain", path: pendingDomain, who: "owner", act: click("main .actions button:last-child") },
+  { name: "dialog-suppress", path: workspace("/suppressions"), who: "owner", act: click(CREATE) },
+  {
+    name: "dialog-lift",
+    path: workspace("/suppressions?reason=complaint"),
+    who: "owner",
+    act: click("main tbody .row-actions button"),
+  },
+  {
+    name: "dialog-import",
+    path: workspace("/suppressions"),
+    who: "owner",
+    act: click("main .page-head .actions button:nth-last-child(2)"),
+  },
+  {
+    name: "dialog-import-report",
+    path: workspace("/suppressions"),
+    who: "owner",
+    async act(visitor) {
+      visitor.allow(/^answer: POST \/api\/v1\/suppressions\/import 422$/);
+      await click("main .page-head .actions button:nth-last-child(2)")(visitor);
+      await visitor.page.locator("dialog[open] textarea").fill("rui@example.com\nrui.example.com\n+258,84");
+      await visitor.page.locator(SUBMIT).click();
+      await visitor.page.locator("dialog[open] [role=status] ul").waitFor();
+    },
+  },
+  { name: "dialog-create-webhook", path: workspace("/webhooks"), who: "owner", act: click(CREATE) },
+  ...WEBHOOK_DIALOGS.map((name, nth): PageCase => ({
+    name: `dialog-webhook-${name}`,
+    path: webhook(({ webhookId }) => webhookId),
+    who: "owner",
+    act: click(`main .card:first-of-type .actions button:nth-child(${nth + 2})`),
+  })),
   { name: "dialog-palette", path: workspace(""), who: "owner", act: press("ControlOrMeta+K") },
   { name: "dialog-keys", path: workspace(""), who: "owner", act: press("?") },
 ];
@@ -120,6 +170,12 @@ export const PAGES: PageCase[] = [
   { name: "emails-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/emails`, who: "owner" },
   { name: "email-delivered", path: (world) => workspace(`/emails/${world.deliveredId}`)(world), who: "owner" },
   { name: "email-bounced", path: (world) => workspace(`/emails/${world.bouncedId}`)(world), who: "owner" },
+  {
+    name: "email-dialogue",
+    path: (world) => workspace(`/emails/${world.bouncedId}`)(world),
+    who: "owner",
+    act: ({ page }) => page.locator("main .timeline summary").click(),
+  },
   { name: "emails-tagged", path: workspace("/emails?tag=receipt"), who: "owner" },
   { name: "email-group", path: (world) => workspace(`/emails/${world.group.to}`)(world), who: "owner" },
   { name: "email-blind", path: (world) => workspace(`/emails/${world.group.bcc}`)(world), who: "owner" },
@@ -135,6 +191,22 @@ export const PAGES: PageCase[] = [
   {
     name: "suppressions-empty",
     path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/suppressions`,
+    who: "owner",
+  },
+  { name: "suppressions-filtered", path: workspace("/suppressions?reason=complaint&q=nobody"), who: "owner" },
+  { name: "webhooks", path: workspace("/webhooks"), who: "owner" },
+  { name: "webhooks-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/webhooks`, who: "owner" },
+  { name: "webhook", path: webhook(({ webhookId }) => webhookId), who: "owner" },
+  { name: "webhook-failed", path: webhook(({ webhookId }) => `${webhookId}?status=failed`), who: "owner" },
+  { name: "webhook-disabled", path: webhook(({ goneWebhookId }) => goneWebhookId), who: "owner" },
+  {
+    name: "webhook-call-delivered",
+    path: webhook(({ webhookId, deliveredCallId }) => `${webhookId}/${deliveredCallId}`),
+    who: "owner",
+  },
+  {
+    name: "webhook-call-failed",
+    path: webhook(({ webhookId, failedCallId }) => `${webhookId}/${failedCallId}`),
     who: "owner",
   },
   { name: "audit", path: workspace("/audit"), who: "owner" },

@@ -17,14 +17,14 @@ import type {
   Accepted,
   EmailChange,
   EmailInListWithStatus,
-  EmailPageMeta,
-  EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
   GroupQuery,
   TimelineEntry,
+  TimelineQuery,
 } from "../../../modules/emails/api/schema.ts";
+import type { CountedMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
 import type {
   Invitation,
   InvitationCreate,
@@ -87,11 +87,12 @@ export interface Calls extends AccountCalls {
   "GET /api/v1/emails": {
     query: Static<typeof EmailQuery>;
     data: Static<typeof EmailInListWithStatus>[];
-    meta: Static<typeof EmailPageMeta>;
+    /** By a cursor without numbers. */
+    meta: Partial<Static<typeof CountedMeta>>;
   };
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
-  "GET /api/v1/emails/:id/events": { data: Static<typeof TimelineEntry>[] };
+  "GET /api/v1/emails/:id/events": { query: Static<typeof TimelineQuery>; data: Static<typeof TimelineEntry>[] };
   "PATCH /api/v1/emails/:id": {
     body: Static<typeof EmailChange>;
     query: Static<typeof GroupQuery>;

@@ -1,6 +1,6 @@
 // Words that come with the pages of their section, so that the first page does not wait for them.
 
-import type { Language } from "./index.ts";
+import type { Language } from "./languages.ts";
 import type { Translation } from "./translation.ts";
 
 /** Each file of words exports them under the names by which pages ask for them. */

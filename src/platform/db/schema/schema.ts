@@ -129,6 +129,8 @@ export const emails = sqliteTable("email", {
   attempts: integer().notNull().default(0),
   possibleDuplicate: integer("possible_duplicate", { mode: "boolean" }).notNull().default(false),
   isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
+  keyId: integer("key_id"),
+  userId: integer("user_id"),
 });
 
 export const emailBodies = sqliteTable("email_body", {
@@ -147,6 +149,7 @@ export const emailExtras = sqliteTable("email_extra", {
   metadata: text(),
   unsubscribe: text(),
   attachmentBytes: integer("attachment_bytes"),
+  keepsDialogue: integer("keeps_dialogue", { mode: "boolean" }),
 });
 
 export const attachments = sqliteTable("attachment", {

@@ -13,9 +13,11 @@ import {
   workspacePath,
 } from "../../../kit.ts";
 import { EmailTable } from "../emails/table.tsx";
+import { TestSendButton } from "../emails/test-send.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { Flow } from "./flow.tsx";
 import { Needs } from "./needs.tsx";
+import { findSender } from "../parts/first-email.ts";
 import { findStatus } from "../parts/status.tsx";
 import { Usage } from "./usage.tsx";
 
@@ -45,7 +47,7 @@ export function Home() {
   if (isNew && !wasNew) setNew(true);
   const state = { workspace: workspace.data, usage, domains: domains.data, emails: emails.data };
   return (
-    <Page title={workspace.data.name}>
+    <Page title={workspace.data.name} actions={findSender(domains.data) && <TestSendButton />}>
       <Flow {...state} />
       <Needs {...state} isNew={isNew} />
       {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.usage.apiKeys > 0} />}
