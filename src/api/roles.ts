@@ -49,6 +49,12 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "GET /api/v1/domains/:id": "read",
   "POST /api/v1/domains": "manage",
   "DELETE /api/v1/domains/:id": "manage",
+  "GET /api/v1/domains/:id/dns-host": "read",
+  "GET /api/v1/domains/:id/zone": "read",
+  "POST /api/v1/domains/:id/share": "manage",
+  "DELETE /api/v1/domains/:id/share": "manage",
+  "GET /api/v1/dns-share": "open",
+  "GET /api/v1/dns-share/live": "open",
   "POST /api/v1/domains/:id/verification-checks": "send",
 
   "GET /api/v1/suppressions": "read",

@@ -3,6 +3,7 @@
 import { createLaterPage } from "./shell/later.tsx";
 
 const SECTIONS = {
+  domains: createLaterPage(async () => (await import("./pages/workspace/domains/index.tsx")).DomainPages, "domains"),
   suppressions: createLaterPage(
     async () => (await import("./pages/workspace/suppressions/index.tsx")).Suppressions,
     "suppressions",

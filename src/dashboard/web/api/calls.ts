@@ -3,7 +3,16 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { CreatedKey, KeyCreate, KeyInList } from "../../../modules/api-keys/schema.ts";
 import type { AuditRecord } from "../../../modules/audit/schema.ts";
-import type { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "../../../modules/domains/schema.ts";
+import type {
+  DomainCreate,
+  DomainDnsHost,
+  DomainInList,
+  DomainRecord,
+  DomainShare,
+  DomainWithDns,
+  EndedShare,
+  SharedDns,
+} from "../../../modules/domains/schema.ts";
 import type {
   Accepted,
   EmailChange,
@@ -70,7 +79,11 @@ export interface Calls extends AccountCalls {
   "GET /api/v1/domains": List<typeof DomainInList>;
   "GET /api/v1/domains/:id": { data: Static<typeof DomainRecord> };
   "POST /api/v1/domains": { body: Static<typeof DomainCreate>; data: Static<typeof DomainWithDns> };
-  "POST /api/v1/domains/:id/verification-checks": { data: Static<typeof DomainWithDns> };
+  "DELETE /api/v1/domains/:id": { data: Static<typeof Deleted> };
+  "GET /api/v1/domains/:id/dns-host": { data: Static<typeof DomainDnsHost> };
+  "POST /api/v1/domains/:id/share": { data: Static<typeof DomainShare> };
+  "DELETE /api/v1/domains/:id/share": { data: Static<typeof EndedShare> };
+  "GET /api/v1/dns-share": { data: Static<typeof SharedDns> };
   "GET /api/v1/emails": {
     query: Static<typeof EmailQuery>;
     data: Static<typeof EmailInListWithStatus>[];

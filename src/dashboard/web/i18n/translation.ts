@@ -1,6 +1,7 @@
 // The keys of all languages, which English has first.
 
 import type * as account from "./en/account.ts";
+import type * as domains from "./en/domains.ts";
 import type { en } from "./en/index.ts";
 import type * as suppressions from "./en/suppressions.ts";
 import type * as webhooks from "./en/webhooks.ts";
@@ -18,4 +19,5 @@ export type Translation<Words> = {
 export type FirstMessages = Translation<typeof en>;
 
 /** With those of the sections, each of which only the section's own pages have. */
-export type Messages = FirstMessages & Translation<typeof account & typeof suppressions & typeof webhooks>;
+export type Messages = FirstMessages &
+  Translation<typeof account & typeof domains & typeof suppressions & typeof webhooks>;

@@ -50,6 +50,9 @@ const followed = new Map<string, number>();
 const idsOfTabs = new Map<string, string[]>();
 let restart: (() => void) | null = null;
 
+/** Has the server look after the records of a domain until the returned function is called. */
+export const followDomain = (id: string) => followEmails([id]);
+
 /** Hears of the statuses of these emails until the returned function is called. */
 export function followEmails(ids: string[]): () => void {
   const count = (by: 1 | -1) => {

@@ -71,20 +71,6 @@ export const domain = {
   add: "Add a domain",
   name: "Domain",
   nameHint: "As in you@example.com: example.com",
-  records: (of: string) => `DNS records of ${of}`,
-  recordsText:
-    "Publish these at your DNS provider. Without the first one you cannot send; the others help mail to arrive.",
-  type: "Type",
-  host: "Name",
-  value: "Value",
-  statusFound: "Found",
-  statusMissing: "Missing",
-  statusMismatch: "Different",
-  statusUnknown: "Not checked",
-  check: "Check now",
-  verified: (of: string) => `${of} is verified: you can send.`,
-  watch: "pombo checks by itself too; this changes when it sees the records.",
-  found: (value: string) => `Found in DNS: ${value}`,
 };
 
 export const keys = {
@@ -314,6 +300,8 @@ export const auditAction = {
   "credits.granted": "SMS credits changed",
   "domain.created": "Domain added",
   "domain.deleted": "Domain deleted",
+  "domain.shared": "Link to DNS records made",
+  "domain.share_ended": "Link to DNS records ended",
   "invitation.created": "Invited",
   "invitation.renewed": "Invitation renewed",
   "invitation.withdrawn": "Invitation revoked",

@@ -72,20 +72,6 @@ export const domain = {
   add: "Adicionar um domínio",
   name: "Domínio",
   nameHint: "Como em eu@exemplo.pt: exemplo.pt",
-  records: (of: string) => `Registos DNS de ${of}`,
-  recordsText:
-    "Publique-os no seu fornecedor de DNS. Sem o primeiro não pode enviar; os outros ajudam os emails a chegar.",
-  type: "Tipo",
-  host: "Nome",
-  value: "Valor",
-  statusFound: "Encontrado",
-  statusMissing: "Em falta",
-  statusMismatch: "Diferente",
-  statusUnknown: "Por verificar",
-  check: "Verificar agora",
-  verified: (of: string) => `${of} está verificado: já pode enviar.`,
-  watch: "O pombo também verifica por si; isto muda quando encontrar os registos.",
-  found: (value: string) => `Encontrado no DNS: ${value}`,
 };
 
 export const keys = {
@@ -316,6 +302,8 @@ export const auditAction = {
   "credits.granted": "Créditos de SMS alterados",
   "domain.created": "Domínio adicionado",
   "domain.deleted": "Domínio eliminado",
+  "domain.shared": "Ligação para os registos DNS criada",
+  "domain.share_ended": "Ligação para os registos DNS terminada",
   "invitation.created": "Convite criado",
   "invitation.renewed": "Convite renovado",
   "invitation.withdrawn": "Convite revogado",
