@@ -8,4 +8,6 @@ export const workspace = {
   suppressions: "Suppressions",
   members: "Members",
   audit: "Audit log",
+  requests: "Requests",
+  settings: "Settings",
 };
