@@ -154,6 +154,12 @@ const DIALOGS: PageCase[] = [
     who: "owner",
     act: click(`main .card:first-of-type .actions button:nth-child(${nth + 2})`),
   })),
+  {
+    name: "dialog-request",
+    path: workspace("/requests?status=failed"),
+    who: "owner",
+    act: click("main tbody th button"),
+  },
   { name: "dialog-palette", path: workspace(""), who: "owner", act: press("ControlOrMeta+K") },
   { name: "dialog-keys", path: workspace(""), who: "owner", act: press("?") },
 ];
@@ -209,6 +215,10 @@ export const PAGES: PageCase[] = [
     path: webhook(({ webhookId, failedCallId }) => `${webhookId}/${failedCallId}`),
     who: "owner",
   },
+  { name: "requests", path: workspace("/requests"), who: "owner" },
+  { name: "requests-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/requests`, who: "owner" },
+  { name: "requests-failed", path: workspace("/requests?status=failed"), who: "owner" },
+  { name: "settings", path: workspace("/settings"), who: "owner" },
   { name: "audit", path: workspace("/audit"), who: "owner" },
   { name: "account", path: () => "/dashboard/account", who: "owner" },
   { name: "unsubscribe", path: ({ unsubscribeLinks }) => unsubscribeLinks.open, who: "nobody" },

@@ -32,6 +32,7 @@ import type {
   Member as WorkspaceMember,
   MemberChange,
 } from "../../../modules/members/schema.ts";
+import type { LoggedRequest, RequestQuery } from "../../../modules/requests/schema.ts";
 import type { Imported, SuppressionsImport } from "../../../modules/suppressions/operator-schema.ts";
 import type {
   DeletedSuppression,
@@ -122,6 +123,11 @@ export interface Calls extends AccountCalls {
     data: Static<typeof DeletedSuppression>;
   };
   "GET /api/v1/workspace/audit": List<typeof AuditRecord>;
+  "GET /api/v1/workspace/requests": {
+    query: Static<typeof RequestQuery>;
+    data: Static<typeof LoggedRequest>[];
+    meta: Static<typeof CursorMeta>;
+  };
   "GET /api/v1/webhooks": List<typeof Webhook>;
   "POST /api/v1/webhooks": {
     body: Static<ReturnType<typeof buildCreateSchema>>;

@@ -23,6 +23,16 @@ export const SECTIONS = {
     () => import("./pt-pt/domains.ts"),
     () => import("./pt-br/domains.ts"),
   ),
+  requests: inEach(
+    () => import("./en/requests.ts"),
+    () => import("./pt-pt/requests.ts"),
+    () => import("./pt-br/requests.ts"),
+  ),
+  settings: inEach(
+    () => import("./en/settings.ts"),
+    () => import("./pt-pt/settings.ts"),
+    () => import("./pt-br/settings.ts"),
+  ),
   suppressions: inEach(
     () => import("./en/suppressions.ts"),
     () => import("./pt-pt/suppressions.ts"),

@@ -22,6 +22,7 @@ const PATHS: Record<string, string[]> = {
   webhooks: ["/api/v1/webhooks", WORKSPACE, AUDIT],
   members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", WORKSPACE, AUDIT],
   suppressions: ["/api/v1/suppressions"],
+  requests: ["/api/v1/workspace/requests"],
   // Also who sees what messages say.
   workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms"],
 };

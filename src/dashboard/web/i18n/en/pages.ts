@@ -137,14 +137,6 @@ export const invitations = {
   revokeText: "Its link stops working at once.",
 };
 
-export const content = {
-  title: "Who sees what messages say",
-  text: "Owners, admins and members always do. Everybody here sees subjects and addresses.",
-  viewers: "Viewers too",
-  operators: "Operators of this server too",
-  operatorsHint: "The audit log says what they read.",
-};
-
 export const audit = {
   title: "Audit log",
   text: "Who changed what in this workspace.",
@@ -195,6 +187,8 @@ export const status = {
 };
 
 export const email = {
+  sentBy: "Sent by",
+  sentByGone: { api_key: "A deleted API key", user: "Somebody who has no account any more" },
   back: "Emails",
   gone: "This workspace has no such email.",
   from: "From",

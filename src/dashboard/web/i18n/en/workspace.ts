@@ -9,4 +9,6 @@ export const workspace = {
   suppressions: "Suppressions",
   members: "Members",
   audit: "Audit log",
+  requests: "Requests",
+  settings: "Settings",
 };

@@ -90,12 +90,6 @@ export const invitations = {
   none: "Não há convites pendentes no momento.",
 };
 
-export const content = {
-  ...ptPt.content,
-  operatorsHint: "O registro de auditoria diz o que eles leram.",
-  text: "Proprietários, administradores e membros sempre veem. Os assuntos e os endereços são visíveis para todos aqui.",
-};
-
 export const audit = {
   ...ptPt.audit,
   text: "Quem mudou o que neste espaço de trabalho.",
@@ -124,6 +118,8 @@ export const status = {
 
 export const email = {
   ...ptPt.email,
+  sentBy: "Enviado por",
+  sentByGone: { api_key: "Uma chave de API excluída", user: "Alguém que não tem mais conta" },
   back: "E-mails",
   cancel: "Cancelar o e-mail",
   cancelTitle: "Cancelar este e-mail?",

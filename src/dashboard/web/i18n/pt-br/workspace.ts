@@ -9,4 +9,6 @@ export const workspace: Messages["workspace"] = {
   suppressions: "Supressões",
   members: "Membros",
   audit: "Registro de auditoria",
+  requests: "Requisições",
+  settings: "Configurações",
 };

@@ -138,14 +138,6 @@ export const invitations = {
   revokeText: "A ligação deixa de funcionar de imediato.",
 };
 
-export const content = {
-  title: "Quem vê o conteúdo das mensagens",
-  text: "Proprietários, administradores e membros veem-no sempre. Os assuntos e os endereços são visíveis para todos aqui.",
-  viewers: "Os leitores também",
-  operators: "Os operadores deste servidor também",
-  operatorsHint: "O registo de auditoria diz o que eles leram.",
-};
-
 export const audit = {
   title: "Registo de auditoria",
   text: "Quem alterou o quê neste espaço de trabalho.",
@@ -196,6 +188,8 @@ export const status = {
 };
 
 export const email = {
+  sentBy: "Enviado por",
+  sentByGone: { api_key: "Uma chave de API eliminada", user: "Alguém que já não tem conta" },
   back: "Emails",
   gone: "Este email não existe neste espaço de trabalho.",
   from: "De",

@@ -9,4 +9,6 @@ export const workspace: Messages["workspace"] = {
   suppressions: "Supressões",
   members: "Membros",
   audit: "Registo de auditoria",
+  requests: "Pedidos",
+  settings: "Definições",
 };
