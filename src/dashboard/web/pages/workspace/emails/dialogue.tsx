@@ -16,6 +16,7 @@ function Dialogue({ lines, isLive = false }: { lines: DialogueLine[]; isLive?: b
   }, [lines.length]);
   return (
     <>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by keyboard */}
       <ol ref={place} class="dialogue" tabIndex={0} aria-label={words.label}>
         {lines.map(({ ms, by, text }, index) => (
           <li key={index} class={by}>
