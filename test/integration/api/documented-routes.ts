@@ -16,6 +16,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/emails": ["200", "403", "422"],
   "GET /api/v1/emails/{id}": ["200", "403", "404", "422", "503"],
   "GET /api/v1/emails/{id}/events": ["200", "403", "404", "422"],
+  "GET /api/v1/emails/{id}/live": ["200", "403", "404", "422", "503"],
   "PATCH /api/v1/emails/{id}": ["200", ...CHANGE_STATUSES],
   "GET /api/v1/emails/{id}/attachments/{n}": ["200", "403", "404", "422", "503"],
   "GET /api/v1/emails/{id}/live": ["200", "403", "404", "422", "503"],
