@@ -121,6 +121,6 @@ export const ROUTES: Record<string, string[]> = {
 export function isForPeople(route: string): boolean {
   const [, path = ""] = route.split(" ");
   const isSignIn = path.startsWith("/api/v1/auth/") && !path.startsWith("/api/v1/auth/keys");
-  const isOfPages = path === "/api/v1/workspace/live" || path.endsWith("/preview");
-  return isSignIn || (isOfPages && path !== "/api/v1/sms/preview") || route === "PATCH /api/v1/workspace";
+  const isPreview = /\/(?:emails\/\{id\}|workspace)\/preview$/.test(path);
+  return isSignIn || isPreview || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
 }
