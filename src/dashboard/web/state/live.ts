@@ -1,7 +1,7 @@
 // The live stream of a workspace: one a browser, opened by one of its tabs, which tells the others.
 
 import { signal } from "@preact/signals";
-import { ApiError } from "../api/client.ts";
+import { ApiError, isAway } from "../api/client.ts";
 import type { ServerEvent } from "../api/event-stream.ts";
 import { invalidate } from "./resource.ts";
 import { loadMe } from "./session.ts";
@@ -22,6 +22,7 @@ const PATHS: Record<string, string[]> = {
   webhooks: ["/api/v1/webhooks", WORKSPACE, AUDIT],
   members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", WORKSPACE, AUDIT],
   suppressions: ["/api/v1/suppressions"],
+  requests: ["/api/v1/workspace/requests"],
   // Also who sees what messages say.
   workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms"],
 };
@@ -37,6 +38,8 @@ type Message =
   | { kind: "ids"; tab: string; ids: string[] }
   /** A tab that just took the stream over asks for them. */
   | { kind: "who" }
+  /** The server is away, which a tab that asks nothing would not find. */
+  | { kind: "away" }
   /** The stream is open again: what changed meanwhile is not known. */
   | { kind: "again" };
 
@@ -47,6 +50,9 @@ const followed = new Map<string, number>();
 /** Of all tabs; used by the one that has the stream. */
 const idsOfTabs = new Map<string, string[]>();
 let restart: (() => void) | null = null;
+
+/** Has the server look after the records of a domain until the returned function is called. */
+export const followDomain = (id: string) => followEmails([id]);
 
 /** Hears of the statuses of these emails until the returned function is called. */
 export function followEmails(ids: string[]): () => void {
@@ -101,6 +107,9 @@ function hear(message: Message): void {
       return take(message.event);
     case "again":
       return refresh(ALL);
+    case "away":
+      isAway.value = true;
+      return undefined;
     case "who":
       return tell({ kind: "ids", tab, ids: [...followed.keys()] });
     case "ids": {
@@ -129,7 +138,8 @@ async function readUntilStopped(stop: AbortSignal): Promise<void> {
         retryMs = RETRY_MS;
       });
     } catch {
-      // A server that is away, or too many streams: it is tried again.
+      // Too many streams, or no server: it is tried again.
+      if (isAway.peek()) tell({ kind: "away" });
     }
     if (changed.signal.aborted) retryMs = 0;
     await wait(retryMs, stop);

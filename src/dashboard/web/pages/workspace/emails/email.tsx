@@ -105,6 +105,11 @@ function Facts({ email }: { email: EmailRecord }) {
           ))}
         </Fact>
       )}
+      {email.sentBy !== null && (
+        <Fact name={words.sentBy}>
+          <bdi>{email.sentBy.name ?? words.sentByGone[email.sentBy.kind]}</bdi>
+        </Fact>
+      )}
       <Fact name={words.created}>
         <Time value={email.createdAt} isFull />
       </Fact>
