@@ -382,7 +382,7 @@ test("answers of real requests are as documented, of every route", async () => {
       [],
     ]);
   }
-  expect(
-    Object.keys(ROUTES).filter((route) => !examples.some((example) => example.route === route && example.status < 300)),
-  ).toEqual([]);
+  const isTried = (route: string) => examples.some((example) => example.route === route && example.status < 300);
+  // A stream does not end: test/integration/people/watched-email.test.ts reads it.
+  expect(Object.keys(ROUTES).filter((route) => !route.endsWith("/live") && !isTried(route))).toEqual([]);
 });

@@ -110,7 +110,9 @@ describe("whoever watches an email", () => {
     for (const isWatched of [false, true]) {
       await using pombo = await startInstance({ mx: { rcpt: rcpt.step } });
       const { sqlite } = pombo.app.db;
-      const before = sqlite.query("SELECT total_changes() AS rows").get() as { rows: number };
+      // The log of requests writes a row for each of a program's, once a second.
+      const rows = "total_changes() - (SELECT COUNT(*) FROM api_request)";
+      const before = sqlite.query(`SELECT ${rows} AS rows`).get() as Json;
       const viewer = addPerson(pombo, { role: "viewer" });
       const id = await send(pombo);
       const streams = isWatched
@@ -124,9 +126,7 @@ describe("whoever watches an email", () => {
       rcpt.go();
       await pombo.app.worker.idle();
       for (const stream of streams) expect(await stream.next(({ data }) => data.status === "delivered")).not.toBeNull();
-      const after = sqlite
-        .query("SELECT total_changes() AS rows, (SELECT COUNT(*) FROM event) AS events")
-        .get() as Json;
+      const after = sqlite.query(`SELECT ${rows} AS rows, (SELECT COUNT(*) FROM event) AS events`).get() as Json;
       counts.push([after.rows - before.rows, after.events]);
       for (const stream of streams) await stream.cancel();
     }
