@@ -22,26 +22,49 @@ interface Place {
   workspaceId: string;
 }
 
-/** What is sent meanwhile is told to them; they are gone afterwards, and no call is made again before tomorrow. */
-export async function addWebhooks(place: Place, send: () => Promise<void>): Promise<Called> {
-  await using receiver = startReceiver();
+/**
+ * `until` has the ids once all that was sent has been told; the receivers are gone then, and no call is made again before
+ * tomorrow.
+ */
+export async function addWebhooks(place: Place): Promise<{ until: () => Promise<Called> }> {
+  const { owner, workspaceId } = place;
+  const receiver = startReceiver();
   receiver.answer = answer;
   const create = (path: string, body: object) =>
-    mustAsk(place.owner, "POST /api/v1/webhooks", {
-      workspaceId: place.workspaceId,
-      body: { url: new URL(path, receiver.url).href, ...body },
-    });
-  const { id: goneWebhookId } = await create("/erp/events", { events: ["*"], description: "Contabilidade antiga" });
+    mustAsk(owner, "POST /api/v1/webhooks", { workspaceId, body: { url: new URL(path, receiver.url).href, ...body } });
+  const gone = await create("/erp/events", { events: ["*"], description: "Contabilidade antiga" });
   const paused = { events: ["sms.*", "email.complained"], enabled: false };
   await create("/webhooks/pombo/production/loja-da-maria/clientes?origem=pombo", paused);
-  const events = ["email.delivered", "email.bounced", "email.complained", "suppression.created"];
-  const { id: webhookId } = await create("/webhooks/pombo", { events, description: "Loja online" });
-  await send();
-  const findCall = (status: string) => findFirst(place, `/api/v1/webhooks/${webhookId}/deliveries?status=${status}`);
-  const [deliveredCallId, failedCallId] = [await findCall("delivered"), await findCall("failed")];
-  await untilGone(place, goneWebhookId);
-  return { webhookId, deliveredCallId, failedCallId, goneWebhookId };
+  const shop = await create("/webhooks/pombo", { events: EVENTS, description: "Loja online" });
+  const path = `/api/v1/webhooks/${shop.id as string}`;
+  const findCall = async (status: string) => {
+    const [{ id }] = await mustAsk(owner, `GET ${path}/deliveries?status=${status}`, { workspaceId });
+    return id as string;
+  };
+  return {
+    async until() {
+      await waitUntil("all is told", TIMEOUT_MS, async () => {
+        const emails = await mustAsk(owner, "GET /api/v1/emails?include=status&limit=100", { workspaceId });
+        const ended = (emails as { status: string }[]).filter(({ status }) => ENDS.includes(status));
+        const told = receiver.calls.filter(
+          (call) => call.path !== "/erp/events" && call.event.type !== "email.complained",
+        );
+        const calls = await mustAsk(owner, `GET ${path}/deliveries?limit=100`, { workspaceId });
+        const { enabled } = await mustAsk(owner, `GET /api/v1/webhooks/${gone.id as string}`, { workspaceId });
+        return enabled === false && told.length >= ended.length && calls.length >= receiver.calls.length - 1;
+      });
+      await receiver[Symbol.asyncDispose]();
+      return {
+        ...{ webhookId: shop.id as string, goneWebhookId: gone.id as string },
+        ...{ deliveredCallId: await findCall("delivered"), failedCallId: await findCall("failed") },
+      };
+    },
+  };
 }
+
+const EVENTS = ["email.delivered", "email.bounced", "email.complained"];
+/** Of emails of which a receiver was told: a complaint comes after the delivery. */
+const ENDS = ["delivered", "bounced", "complained"];
 
 function answer({ path, event }: ReceivedCall): ReturnType<Receiver["answer"]> {
   if (path === "/erp/events") return new Response("This endpoint was retired.", { status: 410 });
@@ -59,20 +82,3 @@ const MAINTENANCE = `<!doctype html>
   </body>
 </html>
 `;
-
-async function findFirst({ owner, workspaceId }: Place, path: string): Promise<string> {
-  let id: string | undefined;
-  await waitUntil(`something in ${path}`, TIMEOUT_MS, async () => {
-    const [first] = (await mustAsk(owner, `GET ${path}`, { workspaceId })) as { id: string }[];
-    id = first?.id;
-    return id !== undefined;
-  });
-  return id ?? "";
-}
-
-async function untilGone({ owner, workspaceId }: Place, id: string): Promise<void> {
-  await waitUntil("a webhook is turned off", TIMEOUT_MS, async () => {
-    const { enabled } = await mustAsk(owner, `GET /api/v1/webhooks/${id}`, { workspaceId });
-    return enabled === false;
-  });
-}

@@ -61,13 +61,17 @@ export const suppressions = {
   importColumns:
     "The first line names no column “address”. The columns are address, channel, reason, suppressedAt and list.",
   importRunning: (done: string, all: string) => `${done} of ${all} lines`,
+  importStop: "Stop",
   reportTitle: "Imported",
   reportImported: (count: string) => `New: ${count}`,
   reportThere: (count: string) => `Suppressed already: ${count}`,
   reportFaults: (count: string) => `Lines with a fault, left out: ${count}`,
   reportLine: (line: string) => `Line ${line}:`,
   reportMore: (count: string) => `And ${count} more lines with a fault.`,
-  reportCut: "The import stopped before its end. You can import the same file again: what is there stays as it is.",
+  reportStopped: (line: string) => `The import stopped: line ${line} and those behind it were not imported.`,
+  reportUnknown: (from: string, to: string) =>
+    `The import stopped: the server did not answer for lines ${from} to ${to}, which may have been imported. Those behind them were not.`,
+  reportAgain: "You can import the same file again: what is there stays as it is.",
   faultValues: "It has another number of values than there are columns.",
   faultQuote: "A quotation mark is opened and not closed.",
   export: "Export as CSV",
