@@ -22,49 +22,36 @@ interface Place {
   workspaceId: string;
 }
 
-/**
- * `until` has the ids once all that was sent has been told; the receivers are gone then, and no call is made again before
- * tomorrow.
- */
-export async function addWebhooks(place: Place): Promise<{ until: () => Promise<Called> }> {
-  const { owner, workspaceId } = place;
+/** `until` has the ids once each of them has been called. The receivers answer for as long as the process lives. */
+export async function addWebhooks({ owner, workspaceId }: Place): Promise<{ until: () => Promise<Called> }> {
   const receiver = startReceiver();
   receiver.answer = answer;
-  const create = (path: string, body: object) =>
-    mustAsk(owner, "POST /api/v1/webhooks", { workspaceId, body: { url: new URL(path, receiver.url).href, ...body } });
-  const gone = await create("/erp/events", { events: ["*"], description: "Contabilidade antiga" });
+  const ask = (request: string, body?: object) => mustAsk(owner, request, { workspaceId, body });
+  const create = async (path: string, body: object) =>
+    (await ask("POST /api/v1/webhooks", { url: new URL(path, receiver.url).href, ...body })).id as string;
+  const goneWebhookId = await create("/erp/events", { events: ["*"], description: "Contabilidade antiga" });
   const paused = { events: ["sms.*", "email.complained"], enabled: false };
   await create("/webhooks/pombo/production/loja-da-maria/clientes?origem=pombo", paused);
-  const shop = await create(SHOP, { events: EVENTS, description: "Loja online" });
-  const path = `/api/v1/webhooks/${shop.id as string}`;
+  const webhookId = await create("/webhooks/pombo", { events: EVENTS, description: "Loja online" });
   const findCall = async (status: string) => {
-    const [{ id }] = await mustAsk(owner, `GET ${path}/deliveries?status=${status}`, { workspaceId });
-    return id as string;
+    const calls = await ask(`GET /api/v1/webhooks/${webhookId}/deliveries?status=${status}`);
+    return (calls as { id: string }[])[0]?.id ?? "";
   };
   return {
     async until() {
-      await waitUntil("all is told", TIMEOUT_MS, async () => {
-        const emails = await mustAsk(owner, "GET /api/v1/emails?include=status&limit=100", { workspaceId });
-        const ended = (emails as { status: string }[]).filter(({ status }) => ENDS.includes(status));
-        const told = receiver.calls.filter((each) => each.path === SHOP);
-        const firsts = told.filter(({ event }) => event.type !== "email.complained");
-        const calls = await mustAsk(owner, `GET ${path}/deliveries?limit=100`, { workspaceId });
-        const { enabled } = await mustAsk(owner, `GET /api/v1/webhooks/${gone.id as string}`, { workspaceId });
-        return enabled === false && firsts.length >= ended.length && calls.length >= told.length;
+      let found: string[] = [];
+      await waitUntil("webhooks are called", TIMEOUT_MS, async () => {
+        const { enabled } = await ask(`GET /api/v1/webhooks/${goneWebhookId}`);
+        found = [await findCall("delivered"), await findCall("failed")];
+        return enabled === false && !found.includes("");
       });
-      await receiver[Symbol.asyncDispose]();
-      return {
-        ...{ webhookId: shop.id as string, goneWebhookId: gone.id as string },
-        ...{ deliveredCallId: await findCall("delivered"), failedCallId: await findCall("failed") },
-      };
+      const [deliveredCallId = "", failedCallId = ""] = found;
+      return { webhookId, deliveredCallId, failedCallId, goneWebhookId };
     },
   };
 }
 
-const SHOP = "/webhooks/pombo";
 const EVENTS = ["email.delivered", "email.bounced", "email.complained"];
-/** Of emails of which a receiver was told: a complaint comes after the delivery. */
-const ENDS = ["delivered", "bounced", "complained"];
 
 function answer({ path, event }: ReceivedCall): ReturnType<Receiver["answer"]> {
   if (path === "/erp/events") return new Response("This endpoint was retired.", { status: 410 });

@@ -10,7 +10,7 @@ export const suppressions = {
   reasonAny: "Every reason",
   channel: "Channel",
   list: "List",
-  listAll: "All messages",
+  listAll: "All",
   since: "Since",
   address: "Address",
   addressHint: "An email address, or a phone number like +258841234567.",

@@ -10,7 +10,7 @@ export const suppressions: Messages["suppressions"] = {
   reasonAny: "Todos os motivos",
   channel: "Canal",
   list: "Lista",
-  listAll: "Todas as mensagens",
+  listAll: "Todas",
   since: "Desde",
   address: "Endereço",
   addressHint: "Um endereço de email, ou um número de telefone como +258841234567.",

@@ -70,16 +70,11 @@ export function WebhookCall({ id, deliveryId }: { id: string; deliveryId: string
 /** Whether it was delivered, and why not where the answer below does not say it. */
 function Now({ record }: { record: CallRecord }) {
   const { errorMessage, responseStatus, responseBody } = record;
-  const isTold = responseStatus !== null && responseStatus >= 400 && (responseBody ?? "") !== "";
+  const isBelow = responseStatus !== null && responseStatus >= 400 && (responseBody ?? "") !== "";
   return (
     <div class="now">
       <CallStatus delivery={record} />
-      {isTold && <p>{t().calls.answered(String(responseStatus))}</p>}
-      {!isTold && errorMessage !== null && (
-        <p>
-          <bdi>{errorMessage}</bdi>
-        </p>
-      )}
+      <p>{errorMessage === null || isBelow ? t().calls.answered(String(responseStatus)) : <bdi>{errorMessage}</bdi>}</p>
     </div>
   );
 }
@@ -90,7 +85,6 @@ function Facts({ record }: { record: CallRecord }) {
   const isLast = record.attempts[0]?.id === record.id;
   return (
     <dl class="facts">
-      <Fact name={words.answer}>{record.responseStatus ?? words.answerNone}</Fact>
       <Fact name={words.attempt}>{formatNumber(record.attempt)}</Fact>
       <Fact name={words.when}>
         <Time value={record.createdAt} isFull />

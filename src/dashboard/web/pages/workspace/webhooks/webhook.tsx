@@ -66,15 +66,18 @@ export function Webhook({ id }: { id: string }) {
 /** Its state in a sentence, with why it is so. */
 function Now({ webhook }: { webhook: WebhookRecord }) {
   const words = t().webhooks;
-  const { enabled, disabledReason, lastFailureReason } = webhook;
-  const reason = enabled ? lastFailureReason : disabledReason;
+  const { enabled, disabledReason } = webhook;
   return (
     <div class="now">
       <WebhookState webhook={webhook} />
-      {!enabled && <p>{reason === null ? words.disabledByHand : words.disabledReason}</p>}
-      {reason !== null && (!enabled || isFailing(webhook)) && (
+      {enabled && isFailing(webhook) && (
         <p>
-          <bdi>{reason}</bdi>
+          <bdi>{webhook.lastFailureReason}</bdi>
+        </p>
+      )}
+      {!enabled && (
+        <p>
+          {disabledReason === null ? words.disabledByHand : words.disabledReason} <bdi>{disabledReason}</bdi>
         </p>
       )}
     </div>
