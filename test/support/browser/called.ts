@@ -22,26 +22,36 @@ interface Place {
   workspaceId: string;
 }
 
-/** What is sent meanwhile is told to them; they are gone afterwards, and no call is made again before tomorrow. */
-export async function addWebhooks(place: Place, send: () => Promise<void>): Promise<Called> {
-  await using receiver = startReceiver();
+/** `until` has the ids once each of them has been called. The receivers answer for as long as the process lives. */
+export async function addWebhooks({ owner, workspaceId }: Place): Promise<{ until: () => Promise<Called> }> {
+  const receiver = startReceiver();
   receiver.answer = answer;
-  const create = (path: string, body: object) =>
-    mustAsk(place.owner, "POST /api/v1/webhooks", {
-      workspaceId: place.workspaceId,
-      body: { url: new URL(path, receiver.url).href, ...body },
-    });
-  const { id: goneWebhookId } = await create("/erp/events", { events: ["*"], description: "Contabilidade antiga" });
+  const ask = (request: string, body?: object) => mustAsk(owner, request, { workspaceId, body });
+  const create = async (path: string, body: object) =>
+    (await ask("POST /api/v1/webhooks", { url: new URL(path, receiver.url).href, ...body })).id as string;
+  const goneWebhookId = await create("/erp/events", { events: ["*"], description: "Contabilidade antiga" });
   const paused = { events: ["sms.*", "email.complained"], enabled: false };
   await create("/webhooks/pombo/production/loja-da-maria/clientes?origem=pombo", paused);
-  const events = ["email.delivered", "email.bounced", "email.complained", "suppression.created"];
-  const { id: webhookId } = await create("/webhooks/pombo", { events, description: "Loja online" });
-  await send();
-  const findCall = (status: string) => findFirst(place, `/api/v1/webhooks/${webhookId}/deliveries?status=${status}`);
-  const [deliveredCallId, failedCallId] = [await findCall("delivered"), await findCall("failed")];
-  await untilGone(place, goneWebhookId);
-  return { webhookId, deliveredCallId, failedCallId, goneWebhookId };
+  const webhookId = await create("/webhooks/pombo", { events: EVENTS, description: "Loja online" });
+  const findCall = async (status: string) => {
+    const calls = await ask(`GET /api/v1/webhooks/${webhookId}/deliveries?status=${status}`);
+    return (calls as { id: string }[])[0]?.id ?? "";
+  };
+  return {
+    async until() {
+      let found: string[] = [];
+      await waitUntil("webhooks are called", TIMEOUT_MS, async () => {
+        const { enabled } = await ask(`GET /api/v1/webhooks/${goneWebhookId}`);
+        found = [await findCall("delivered"), await findCall("failed")];
+        return enabled === false && !found.includes("");
+      });
+      const [deliveredCallId = "", failedCallId = ""] = found;
+      return { webhookId, deliveredCallId, failedCallId, goneWebhookId };
+    },
+  };
 }
+
+const EVENTS = ["email.delivered", "email.bounced", "email.complained"];
 
 function answer({ path, event }: ReceivedCall): ReturnType<Receiver["answer"]> {
   if (path === "/erp/events") return new Response("This endpoint was retired.", { status: 410 });
@@ -59,20 +69,3 @@ const MAINTENANCE = `<!doctype html>
   </body>
 </html>
 `;
-
-async function findFirst({ owner, workspaceId }: Place, path: string): Promise<string> {
-  let id: string | undefined;
-  await waitUntil(`something in ${path}`, TIMEOUT_MS, async () => {
-    const [first] = (await mustAsk(owner, `GET ${path}`, { workspaceId })) as { id: string }[];
-    id = first?.id;
-    return id !== undefined;
-  });
-  return id ?? "";
-}
-
-async function untilGone({ owner, workspaceId }: Place, id: string): Promise<void> {
-  await waitUntil("a webhook is turned off", TIMEOUT_MS, async () => {
-    const { enabled } = await mustAsk(owner, `GET /api/v1/webhooks/${id}`, { workspaceId });
-    return enabled === false;
-  });
-}

@@ -90,28 +90,26 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
   const { url } = await mustAsk(owner, "POST /api/v1/workspace/invitations", { ...asked, body: invitation });
 
   const ids: string[] = [];
-  const send = async () => {
-    for (const mail of MAILS) {
-      const body = { from: "Loja da Maria <loja@sandbox.test>", html: `<h1>${mail.subject}</h1>`, ...mail };
-      const headers = { "x-api-key": apiKey, "content-type": "application/json" };
-      const answer = await fetch(`${sandbox.url}/api/v1/emails`, {
-        method: "POST",
-        headers,
-        body: JSON.stringify(body),
-      });
-      ids.push(((await answer.json()) as { data: { id: string } }).data.id);
-    }
-    // The log of requests has one that failed, too.
-    const headers = { "x-api-key": apiKey };
-    await fetch(`${sandbox.url}/api/v1/suppressions/rui%40example.com`, { method: "DELETE", headers });
-    await waitUntil("mail has its ends", SETTLE_TIMEOUT_MS, async () => {
-      const statuses = await Promise.all(
-        ids.slice(0, 2).map(async (id) => (await mustAsk(owner, `GET /api/v1/emails/${id}`, asked)).status),
-      );
-      return statuses.join() === "delivered,bounced";
+  const webhooks = await addWebhooks({ owner, workspaceId });
+  for (const mail of MAILS) {
+    const body = { from: "Loja da Maria <loja@sandbox.test>", html: `<h1>${mail.subject}</h1>`, ...mail };
+    const headers = { "x-api-key": apiKey, "content-type": "application/json" };
+    const answer = await fetch(`${sandbox.url}/api/v1/emails`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
     });
-  };
-  const called = await addWebhooks({ owner, workspaceId }, send);
+    ids.push(((await answer.json()) as { data: { id: string } }).data.id);
+  }
+  // The log of requests has one that failed, too.
+  const headers = { "x-api-key": apiKey };
+  await fetch(`${sandbox.url}/api/v1/suppressions/rui%40example.com`, { method: "DELETE", headers });
+  await waitUntil("mail has its ends", SETTLE_TIMEOUT_MS, async () => {
+    const statuses = await Promise.all(
+      ids.slice(0, 2).map(async (id) => (await mustAsk(owner, `GET /api/v1/emails/${id}`, asked)).status),
+    );
+    return statuses.join() === "delivered,bounced";
+  });
   const [deliveredId = "", bouncedId = ""] = ids;
   const suppressions = SUPPRESSED.map((each, nth) => ({
     ...each,
@@ -119,6 +117,7 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
   }));
   await mustAsk(owner, "POST /api/v1/suppressions/import", { ...asked, body: { suppressions } });
   const carrying = await sendCarrying(sandbox);
+  const called = await webhooks.until();
   const setupLink = await makeSetupLink(place);
   const [ofNobody, ofOwner, ofLate] = await Promise.all(
     [nobody, owner.context, late.context].map((context) => context.storageState()),

@@ -24,7 +24,7 @@ const PATHS: Record<string, string[]> = {
   suppressions: ["/api/v1/suppressions"],
   requests: ["/api/v1/workspace/requests"],
   // Also who sees what messages say.
-  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms"],
+  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms", "/api/v1/webhooks"],
 };
 const ALL = ["/api/"];
 
