@@ -87,6 +87,13 @@ CREATE TABLE dkim_key (
   PRIMARY KEY (domain_id, selector)
 ) STRICT, WITHOUT ROWID;
 
+-- The link to a domain's records that was last shared.
+CREATE TABLE domain_share (
+  domain_id  INTEGER PRIMARY KEY REFERENCES domain (id),
+  hash       TEXT NOT NULL UNIQUE,                 -- SHA-256 of its token, hex
+  expires_at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE api_key (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
   uid          TEXT NOT NULL UNIQUE,

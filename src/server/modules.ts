@@ -28,6 +28,7 @@ import { createWorkspaces } from "../modules/workspaces/index.ts";
 import { createContentRule } from "../modules/workspaces/read-content.ts";
 import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
+import { requireStillValid } from "../platform/http/auth.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import { AfterCommit } from "../platform/db/after-commit.ts";
@@ -143,6 +144,7 @@ export function createModules(
     keychain,
     record,
     resolver: resolvers.checkResolver,
+    dashboard: config.dashboard.enabled ? { url: config.dashboard.url, findPlace } : null,
     makeKeys: options.makeKeys ?? generateKeyPairs,
     deleted: () => emails.domainDeleted(),
     lifted: (domain) => void emails.retryDomain(domain),
@@ -181,6 +183,8 @@ export function createModules(
     changes: db.changes,
     attempts: emails.attempts,
     verifyKey: apiKeys.verifyKey,
+    openShare: (request) => domains.openShare(request),
+    watchDomain: (domainId) => domains.watch(domainId),
   });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
@@ -210,8 +214,8 @@ export function createModules(
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, previews, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) =>
-        each.routes(),
+      ...[emails, previews, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].flatMap((each) =>
+        each.routes((request) => requireStillValid(request, apiKeys.verifyKey)),
       ),
       ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
@@ -221,7 +225,7 @@ export function createModules(
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),
-      live.routes(),
+      ...live.routes(),
     ],
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [

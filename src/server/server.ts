@@ -106,6 +106,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const { emails, sms, webhooks, domains, inboundMail, events, live } = modules;
     closers.push(() => emails.stop());
     closers.push(() => domains.stop());
+    closers.push(() => modules.previews.stop());
     const clockWatch = watchClock({ environment, worker: emails.worker, webhooks, sms, stores });
     closers.push(() => clockWatch.stop());
     const pages = new PageCheck({ dataDir: config.dataDir, databaseFile: file, openThread, clock, log });

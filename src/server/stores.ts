@@ -5,6 +5,7 @@ import { openLinkStore } from "../modules/accounts/link-store.ts";
 import { openSessionStore } from "../modules/accounts/session-store.ts";
 import { openUserStore } from "../modules/accounts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
+import { openShareStore } from "../modules/domains/share-store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openAttachmentStore } from "../modules/emails/attachments/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
@@ -60,6 +61,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     audit: openAuditStore(db),
     requests: openRequestStore(db),
     domains: openDomainStore(db),
+    domainShares: openShareStore(db),
     emails,
     attachments,
     contents: openContentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes)),

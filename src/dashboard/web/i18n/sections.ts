@@ -18,6 +18,11 @@ export const SECTIONS = {
     () => import("./pt-pt/account.ts"),
     () => import("./pt-br/account.ts"),
   ),
+  domains: inEach(
+    () => import("./en/domains.ts"),
+    () => import("./pt-pt/domains.ts"),
+    () => import("./pt-br/domains.ts"),
+  ),
   requests: inEach(
     () => import("./en/requests.ts"),
     () => import("./pt-pt/requests.ts"),

@@ -1,6 +1,7 @@
 // The keys of all languages, which English has first.
 
 import type * as account from "./en/account.ts";
+import type * as domains from "./en/domains.ts";
 import type { en } from "./en/index.ts";
 import type * as requests from "./en/requests.ts";
 import type * as settings from "./en/settings.ts";
@@ -21,4 +22,6 @@ export type FirstMessages = Translation<typeof en>;
 
 /** With those of the sections, each of which only the section's own pages have. */
 export type Messages = FirstMessages &
-  Translation<typeof account & typeof requests & typeof settings & typeof suppressions & typeof webhooks>;
+  Translation<
+    typeof account & typeof domains & typeof requests & typeof settings & typeof suppressions & typeof webhooks
+  >;

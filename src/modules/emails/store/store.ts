@@ -20,6 +20,7 @@ import type { StoredBody } from "../content/body.ts";
 import type { EmailExtra } from "../content/pack-extra.ts";
 import type { CountedState } from "../queue/store.ts";
 import { contentId, groupUid, openEmailGroups } from "./group-store.ts";
+import { openEmailSearch } from "../list/search-store.ts";
 import { type EmailScope, openEmailLists } from "./list-store.ts";
 import { type DomainOfWorkspace, openWaitingEmails } from "./waiting-store.ts";
 
@@ -95,6 +96,7 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
     ...openReads(db.orm, groups),
     ...openWaitingEmails(db.orm),
     ...openEmailLists(db.orm),
+    ...openEmailSearch(db),
   };
 }
 

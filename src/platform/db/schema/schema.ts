@@ -55,6 +55,12 @@ export const domains = sqliteTable("domain", {
   hasReturnPath: integer("has_return_path", { mode: "boolean" }).notNull().default(false),
 });
 
+export const domainShares = sqliteTable("domain_share", {
+  domainId: integer("domain_id").primaryKey(),
+  hash: text().notNull(),
+  expiresAt: integer("expires_at").notNull(),
+});
+
 export const dkimKeys = sqliteTable("dkim_key", {
   domainId: integer("domain_id").notNull(),
   selector: text().notNull(),

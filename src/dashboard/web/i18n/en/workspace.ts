@@ -4,6 +4,7 @@ export const workspace = {
   home: "Home",
   emails: "Emails",
   keys: "API keys",
+  domains: "Domains",
   webhooks: "Webhooks",
   suppressions: "Suppressions",
   members: "Members",

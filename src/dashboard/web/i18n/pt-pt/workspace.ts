@@ -4,6 +4,7 @@ export const workspace: Messages["workspace"] = {
   home: "Início",
   emails: "Emails",
   keys: "Chaves de API",
+  domains: "Domínios",
   webhooks: "Webhooks",
   suppressions: "Supressões",
   members: "Membros",
