@@ -2,7 +2,7 @@
 
 import { returnPath } from "../../../protocols/dsn/return-path.ts";
 import { comparableAddress } from "../../../protocols/mime/address.ts";
-import type { SenderKeys } from "../../api-keys/sent-by.ts";
+import type { SenderKeys } from "../../api-keys/sender-store.ts";
 import type { DomainRow } from "../../domains/store.ts";
 import type { AttachmentStore } from "../attachments/store.ts";
 import type { FindTransport } from "../delivery/transport.ts";

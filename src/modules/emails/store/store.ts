@@ -14,7 +14,7 @@ import {
 import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
-import { openSenders, SENT_BY_NOBODY } from "../../api-keys/sent-by.ts";
+import { openSenders, SENT_BY_NOBODY } from "../../api-keys/sender-store.ts";
 import { ERASED, eraseWords } from "../../recipients/erased.ts";
 import type { StoredBody } from "../content/body.ts";
 import type { EmailExtra } from "../content/pack-extra.ts";
@@ -241,7 +241,7 @@ function openErasedCheck(orm: Db["orm"]): (id: number) => boolean {
 /** Reads emails one by one. */
 function openReads(orm: Db["orm"], { listFiles, listMembers, listGroup }: EmailGroups) {
   const p = sql.placeholder;
-  const findSender = openSenders(orm);
+  const findSender = openSenders({ orm });
   const isOwn = matches(emails, "uid", "workspaceId");
   // The content of an email whose recipient was erased may still be that of others.
   const ofContent = (key: typeof emailBodies.emailId | typeof emailExtras.emailId) =>

@@ -8,7 +8,7 @@ import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
 import type { RecordEvent } from "../../events/record.ts";
 import { newId } from "../../../platform/uuid.ts";
-import type { SenderKeys } from "../../api-keys/sent-by.ts";
+import type { SenderKeys } from "../../api-keys/sender-store.ts";
 import {
   type AcceptedSend,
   acceptIdempotently,

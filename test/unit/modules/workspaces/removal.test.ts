@@ -35,6 +35,8 @@ const ROWS: Record<string, string> = {
   membership: "VALUES ({w}, (SELECT id FROM user), 'owner', 0)",
   invitation: `(uid, workspace_id, email, role, hash, created_at, expires_at)
     VALUES ('t{w}', {w}, 'ana@example.com', 'member', 'h{w}', 0, 9)`,
+  api_request:
+    "(uid, workspace_id, key_id, method, path, status, ms, created_at) VALUES ('r{w}', {w}, 1, 'GET', '/', 200, 1, 0)",
   audit: "(uid, workspace_id, actor, action, created_at) VALUES ('a{w}', {w}, 'operator', 'key.created', 0)",
   event: "(uid, workspace_id, type, resource, body, created_at) VALUES ('v{w}', {w}, 'x', 'x', '{}', 0)",
   lane: "(id, workspace_id, destination) VALUES ({w}, {w}, 'example.com')",

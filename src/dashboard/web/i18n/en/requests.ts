@@ -16,7 +16,7 @@ export const requests = {
   clear: "Clear the filter",
   request: "Request",
   duration: "Took",
-  milliseconds: (count: string) => `${count} ms`,
+  milliseconds: (count: string) => `${count}\u00a0ms`,
   when: "When",
   fresh: (count: string) => `Show ${count} new`,
   one: "Request",

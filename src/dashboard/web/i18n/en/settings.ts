@@ -18,13 +18,13 @@ export const settings = {
   webhooks: "Webhooks",
   members: "Members",
   storage: "Stored contents",
-  unlimited: "no limit",
+  unlimited: (used: string) => `${used}, no limit`,
   used: (used: string, limit: string) => `${used} of ${limit}`,
   senders: "SMS senders",
   sendersText:
     "Names and numbers that SMS may come from. The operator of this server registers them with the networks.",
   sendersNone: "There is none yet: ask the operator of this server for one.",
-  senderDefault: "Used unless another is named",
+  senderDefault: "Default",
   remove: "Delete the workspace",
   removeText:
     "Only the operator of this server can delete a workspace, with all its messages, keys and members. Ask for it, and give this id:",

@@ -8,7 +8,7 @@ export const settings: Messages["settings"] = {
   emailsPerDay: "E-mails por dia",
   emailsPerMonth: "E-mails por mês",
   sendersText: "Nomes e números de onde os SMS podem vir. O operador deste servidor os registra nas redes.",
-  senderDefault: "Usado quando nenhum outro é indicado",
+  senderDefault: "Padrão",
   remove: "Excluir o espaço de trabalho",
   removeText:
     "Só o operador deste servidor pode excluir um espaço de trabalho, com todas as mensagens, chaves e membros. Peça a ele e informe este id:",

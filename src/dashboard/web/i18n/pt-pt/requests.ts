@@ -16,7 +16,7 @@ export const requests: Messages["requests"] = {
   clear: "Limpar o filtro",
   request: "Pedido",
   duration: "Demorou",
-  milliseconds: (count) => `${count} ms`,
+  milliseconds: (count) => `${count}\u00a0ms`,
   when: "Quando",
   fresh: (count) => `Mostrar os novos: ${count}`,
   one: "Pedido",

@@ -108,13 +108,13 @@ function List({ query, isFiltered }: { query: Query; isFiltered: boolean }) {
   return (
     <Card>
       {error !== null && <ErrorNotice error={error} retry={reload} />}
-      <div role="status">
-        {fresh > 0 && (
+      {fresh > 0 && (
+        <div role="status">
           <Button onClick={() => setHeld(latest)}>
             {words.fresh(formatNumber(fresh) + (found === -1 ? "+" : ""))}
           </Button>
-        )}
-      </div>
+        </div>
+      )}
       <Rows key={newest} page={shown} query={query} />
     </Card>
   );
@@ -147,7 +147,7 @@ function buildColumns(open: (request: Logged) => void): Column<Logged>[] {
       isName: true,
       cell: (request) => (
         <Button look="bare" onClick={() => open(request)}>
-          <Line>{`${request.method} ${request.path}`}</Line>
+          {request.method} {shorten(request.path)}
         </Button>
       ),
     },
@@ -156,7 +156,6 @@ function buildColumns(open: (request: Logged) => void): Column<Logged>[] {
     {
       key: "duration",
       title: words.duration,
-      isNumber: true,
       cell: ({ ms }) => words.milliseconds(formatNumber(ms)),
     },
     { key: "when", title: words.when, cell: ({ at }) => <Time value={at} /> },
@@ -165,9 +164,14 @@ function buildColumns(open: (request: Logged) => void): Column<Logged>[] {
 
 function Outcome({ of: { status, error } }: { of: Logged }) {
   return (
-    <>
+    <span>
       <Badge tone={status < 400 ? "good" : "bad"}>{status}</Badge>
-      {error !== null && <code class="small"> {error.code}</code>}
-    </>
+      {error !== null && <code> {error.code}</code>}
+    </span>
   );
+}
+
+/** Without what all paths begin with, and of ids the beginning. */
+function shorten(path: string): string {
+  return path.replace(/^\/api\/v1/, "").replaceAll(/([0-9a-f]{8})-[0-9a-f-]{27}/gi, "$1…");
 }

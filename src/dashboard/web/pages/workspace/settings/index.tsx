@@ -95,7 +95,7 @@ function Plan({ of: { plan, usage: report } }: { of: Own }) {
   if (report === undefined) return null;
   const { limits, usage } = report;
   const show = (used: number, limit: number, format: (value: number) => string = formatNumber) =>
-    words.used(format(used), limit === UNLIMITED ? words.unlimited : format(limit));
+    limit === UNLIMITED ? words.unlimited(format(used)) : words.used(format(used), format(limit));
   return (
     <Card title={words.limits} intro={words.limitsText}>
       <dl class="facts">

@@ -18,7 +18,7 @@ export interface SenderKeys {
 export const SENT_BY_NOBODY = { keyId: null, userId: null } as const satisfies SenderKeys;
 
 /** Finds who sent a message by its row. */
-export function openSenders(orm: Db["orm"]): (row: SenderKeys) => typeof SentBy.static {
+export function openSenders({ orm }: Pick<Db, "orm">): (row: SenderKeys) => typeof SentBy.static {
   const p = sql.placeholder;
   const selectKey = prepare(
     orm
