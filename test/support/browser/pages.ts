@@ -160,6 +160,11 @@ export const PAGES: PageCase[] = [
   { name: "emails-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/emails`, who: "owner" },
   { name: "email-delivered", path: (world) => workspace(`/emails/${world.deliveredId}`)(world), who: "owner" },
   { name: "email-bounced", path: (world) => workspace(`/emails/${world.bouncedId}`)(world), who: "owner" },
+  {
+    name: "emails-filtered",
+    path: workspace("/emails?status=bounced&subject=e&from_day=2026-01-01&category=invalid_recipient"),
+    who: "owner",
+  },
   { name: "emails-tagged", path: workspace("/emails?tag=receipt"), who: "owner" },
   { name: "email-group", path: (world) => workspace(`/emails/${world.group.to}`)(world), who: "owner" },
   { name: "email-blind", path: (world) => workspace(`/emails/${world.group.bcc}`)(world), who: "owner" },

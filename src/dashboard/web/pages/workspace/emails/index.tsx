@@ -50,22 +50,23 @@ export function Emails() {
   };
   return (
     <Page title={words.title} actions={<Export filter={filter} isFiltered={isFiltered} />}>
-      <Filters filter={filter} error={error} go={go} />
+      <Filters filter={filter} error={error} go={go}>
+        <div role="status">
+          {hidden > 0 && page === 1 && cursor === undefined && (
+            <Button
+              look="primary"
+              onClick={() => {
+                showAll();
+                scrollTo(0, 0);
+              }}
+            >
+              {words.showNew(hidden, hidden >= MANY)}
+            </Button>
+          )}
+        </div>
+      </Filters>
       {rows === undefined && error === null && <Loading />}
       {rows === undefined && error !== null && error.status !== 422 && <ErrorNotice error={error} retry={reload} />}
-      <div role="status">
-        {hidden > 0 && page === 1 && cursor === undefined && (
-          <Button
-            look="primary"
-            onClick={() => {
-              showAll();
-              scrollTo(0, 0);
-            }}
-          >
-            {words.showNew(hidden, hidden >= MANY)}
-          </Button>
-        )}
-      </div>
       {rows?.length === 0 && (
         <EmptyState icon="mail" title={isFiltered ? words.noneFilter : words.none}>
           {!isFiltered && <p>{words.noneText}</p>}
