@@ -7,6 +7,7 @@ import {
   REPORT_KINDS,
   WAITING_STATES,
 } from "../../../platform/db/schema/schema.ts";
+import { SentBy } from "../../api-keys/schema.ts";
 import { choice, type FieldError, objectWith, ONE_LINE, text } from "../../../platform/http/request-schemas.ts";
 import { subjectFault } from "../../../protocols/mime/header.ts";
 import { findFieldFaults, findPlaceholderFaults, UnsubscribeMember, UnsubscribeShown } from "./unsubscribe-schema.ts";
@@ -251,10 +252,11 @@ export const EmailRecord = namedObject("Email", {
     description:
       "Its attachments; the bytes of the first are at `/emails/{id}/attachments/0`, while they are kept ([email] attachment_retention).",
   }),
+  sentBy: SentBy,
 });
 
 /** The record without what is the email's content, or tells of others: as events carry it. */
-export const EmailInEvent = Type.Omit(EmailRecord, ["html", "text", "headers", "recipients", "attachments"]);
+export const EmailInEvent = Type.Omit(EmailRecord, ["html", "text", "headers", "recipients", "attachments", "sentBy"]);
 
 /** The same in the answer to a cancel or retry, which may have something to say. */
 export const EmailRecordWithHint = namedObject("EmailWithHint", {

@@ -20,6 +20,7 @@ import { type Filter, LIST, NAMES, readFilter, toQuery, writeAddress } from "./f
 import { Filters } from "./filters.tsx";
 import { useSteady } from "./steady.ts";
 import { EmailTable } from "./table.tsx";
+import { TestSendButton } from "./test-send.tsx";
 
 const PER_PAGE = 50;
 const FILE = "/api/v1/emails.csv";
@@ -105,6 +106,7 @@ function Export({ filter, isFiltered }: { filter: Filter; isFiltered: boolean })
       <Button isBusy={file.isBusy} onClick={() => file.submit({})}>
         {isFiltered ? words.exportFiltered : words.export}
       </Button>
+      <TestSendButton />
     </>
   );
 }
