@@ -30,7 +30,13 @@ interface Keys {
   smallDomain: string;
 }
 
-export function kindsOf(keys: Keys, ids: string[], rows: number): Kind[] {
+interface World {
+  rows: number;
+  webhook: { calls: string[]; one: string[] };
+}
+
+export function kindsOf(keys: Keys, ids: string[], world: World): Kind[] {
+  const { rows } = world;
   const first = `pages 1–${FIRST_PAGES.at(-1)} of the list`;
   const single = { key: keys.workspace, share: 1, hasBound: true };
   return [
@@ -39,14 +45,14 @@ export function kindsOf(keys: Keys, ids: string[], rows: number): Kind[] {
     { ...single, name: `${first}, with status`, paths: pages("&include=status") },
     { ...single, name: `${first}, of one domain's key`, key: keys.domain, paths: pages("") },
     { ...single, name: "an email's timeline", paths: byId(ids).map((path) => `${path}/events`), hasBound: false },
-    ...dashboardPages(keys.workspace, ids, rows),
+    ...dashboardPages(keys.workspace, ids, world),
     ...deepPages(keys.workspace, rows),
     ...filters(keys, rows),
   ];
 }
 
 /** What the pages of the dashboard ask for; here with an API key, since there is a limit to how fast one person reads. */
-function dashboardPages(key: string, ids: string[], rows: number): Kind[] {
+function dashboardPages(key: string, ids: string[], { rows, webhook }: World): Kind[] {
   const page = (name: string, ...paths: string[]): Kind => ({
     ...{ name: `dashboard, ${name}`, key, share: 3, hasBound: true, isPage: true },
     paths: paths.map((path) => `/api/v1${path}`),
@@ -67,6 +73,8 @@ function dashboardPages(key: string, ids: string[], rows: number): Kind[] {
     page("suppressions", "/suppressions?limit=50", "/suppressions?limit=50&reason=hard_bounce"),
     page("suppressions: beginning", "/suppressions?limit=50&q=s0000", "/suppressions?limit=50&q=nobody"),
     page("webhooks", "/webhooks?limit=50"),
+    ...webhook.calls.map((path) => page(`webhook: ${path.slice(path.indexOf("?"))}`, path)),
+    page("webhook: a call", ...webhook.one),
   ];
 }
 
