@@ -13,6 +13,8 @@ import { type Cleanup, freePort, makeFolder, waitUntil } from "../../support/pee
 import { type Sandbox, startSandbox } from "../../support/peers/sandbox.ts";
 
 const ROWS = 120_000;
+/** More than are looked at in one go. */
+const SEARCHED_ROWS = 10_500;
 const DAY_MS = 86_400_000;
 /** Of 50 rows. */
 const DEEP_PAGE = 2_000;
@@ -25,14 +27,18 @@ const CLICKS = 6;
 const LONG_TASK_MS = 50;
 
 /** A sandbox whose one email was multiplied while it was stopped. */
-async function startLarge(cleanup: Cleanup, send: (sandbox: Sandbox) => Promise<string>): Promise<Sandbox> {
+async function startLarge(
+  cleanup: Cleanup,
+  send: (sandbox: Sandbox) => Promise<string>,
+  rows = ROWS,
+): Promise<Sandbox> {
   const folder = makeFolder("large", cleanup);
   const options = { port: await freePort(), data: join(folder, "data") };
   const first = await startSandbox(join(folder, "first.log"), cleanup, options);
   const uid = await send(first);
   await first.process.stop();
   const now = Date.now();
-  const copies = { uid, rows: ROWS, createdFrom: now - 20 * DAY_MS, createdTo: now - DAY_MS };
+  const copies = { uid, rows, createdFrom: now - 20 * DAY_MS, createdTo: now - DAY_MS };
   const ended = {
     sentAt: "created_at + 300",
     deliveredAt: "created_at + 900",
@@ -115,6 +121,35 @@ journey(
     expect(new URL(page.url()).search).toBe(`?page=${DEEP_PAGE + 1}`);
     await waitUntil("the list is where it was left", 5_000, async () => (await page.evaluate("scrollY")) === before);
 
+    await watchInteractions(ana);
+    const measured: { slowest: number; blocked: number }[] = [];
+    for (let nth = 0; nth < CLICKS; nth += 1) {
+      await readInteractions(page);
+      await rows.nth(nth).getByRole("link").first().click();
+      await page.getByRole("heading", { name: "What happened" }).waitFor();
+      measured.push(await readInteractions(page));
+      await page.goBack();
+      await rows.nth(49).waitFor();
+    }
+    const slowest = findMiddle(measured.slice(1).map((each) => each.slowest));
+    const blocked = findMiddle(measured.slice(1).map((each) => each.blocked));
+    console.log(`an email opened from a list of 50: ${slowest} ms to the next frame, ${blocked.toFixed(0)} ms blocked`);
+    expect(slowest).toBeLessThanOrEqual(INTERACTION_MS);
+    expect(blocked).toBeLessThanOrEqual(BLOCKED_MS);
+  },
+  180_000,
+);
+
+journey(
+  "a long list is searched, left and exported, and does not move while new emails come",
+  async ({ visit, cleanup }) => {
+    const sandbox = await startLarge(cleanup, sendFirst, SEARCHED_ROWS);
+    const ana = await visit(sandbox.origin);
+    await signInToSandbox(ana, sandbox);
+    const { page } = ana;
+    const list = `/dashboard/w/${sandbox.workspaceId}/emails`;
+    const rows = page.locator("main tbody tr");
+
     await page.goto(list);
     await rows.first().waitFor();
     await page.getByLabel("Subject", { exact: true }).fill("ENCOMENDA");
@@ -158,24 +193,6 @@ journey(
     expect(lines).toHaveLength(2);
     expect(lines[1]).toContain(",delivered,");
     expect(lines[1]).toContain(",c000007@example.com,Encomenda,");
-
-    await page.goto(`${list}?page=${DEEP_PAGE}`);
-    await rows.nth(49).waitFor();
-    await watchInteractions(ana);
-    const measured: { slowest: number; blocked: number }[] = [];
-    for (let nth = 0; nth < CLICKS; nth += 1) {
-      await readInteractions(page);
-      await rows.nth(nth).getByRole("link").first().click();
-      await page.getByRole("heading", { name: "What happened" }).waitFor();
-      measured.push(await readInteractions(page));
-      await page.goBack();
-      await rows.nth(49).waitFor();
-    }
-    const slowest = findMiddle(measured.slice(1).map((each) => each.slowest));
-    const blocked = findMiddle(measured.slice(1).map((each) => each.blocked));
-    console.log(`an email opened from a list of 50: ${slowest} ms to the next frame, ${blocked.toFixed(0)} ms blocked`);
-    expect(slowest).toBeLessThanOrEqual(INTERACTION_MS);
-    expect(blocked).toBeLessThanOrEqual(BLOCKED_MS);
   },
   180_000,
 );
