@@ -1,5 +1,6 @@
 // All that pages take from outside their own folder: it is in main.js, once.
 
+export type { ComponentChildren } from "preact";
 export { Fragment, jsx, jsxs } from "preact/jsx-runtime";
 export { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";

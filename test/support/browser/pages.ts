@@ -177,6 +177,11 @@ export const PAGES: PageCase[] = [
   { name: "email-delivered", path: (world) => workspace(`/emails/${world.deliveredId}`)(world), who: "owner" },
   { name: "email-bounced", path: (world) => workspace(`/emails/${world.bouncedId}`)(world), who: "owner" },
   {
+    name: "emails-filtered",
+    path: workspace("/emails?status=bounced&subject=e&from_day=2026-01-01&category=invalid_recipient"),
+    who: "owner",
+  },
+  {
     name: "email-dialogue",
     path: (world) => workspace(`/emails/${world.bouncedId}`)(world),
     who: "owner",

@@ -3,7 +3,7 @@
 // that any of them that holds all that is meant may be walked: the one whose newest 10,000 entries lead furthest back is.
 // No more are looked at at once; where a look ends, the next one begins.
 
-import { and, desc, eq, gte, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, type SQL, sql } from "drizzle-orm";
 import { NEWEST } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emails, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
@@ -98,7 +98,8 @@ export function openEmailSearch({ orm }: Pick<Db, "orm">) {
         return { parts, end: ends.reduce((newest, end) => (isNewer(end, newest) ? end : newest), BEFORE_ALL) };
       });
       const { parts, end } = reaches.reduce((deepest, way) => (isNewer(deepest.end, way.end) ? way : deepest));
-      const bounds = { endedAt: end.createdAt, endId: end.id };
+      const since = Math.max(search.since ?? 0, end.createdAt);
+      const bounds = { since, endedAt: end.createdAt, endId: end.id };
       const most = subject === null ? limit : lookAt;
       const found = parts
         .flatMap(({ range, stored }) => range.read({ ...values, ...bounds, stored, limit: most }))
@@ -128,8 +129,9 @@ function isNewer(a: Position, b: Position): boolean {
  * place's own millisecond, which it walks, holds no more emails than a few requests have brought.
  */
 function openRange(orm: Db["orm"], where: SQL | undefined) {
-  const isOlder = sql`(${emails.createdAt}, ${emails.id}) < (${p("createdAt")}, ${p("id")})`;
-  const isIn = and(where, isOlder, gte(emails.createdAt, p("since")));
+  // Or SQLite takes the two bounds for narrow, and walks all of the workspace between them.
+  const isOlder = sql`likely((${emails.createdAt}, ${emails.id}) < (${p("createdAt")}, ${p("id")}))`;
+  const isIn = and(where, isOlder, sql`likely(${emails.createdAt} >= ${p("since")})`);
   const order = [desc(emails.createdAt), desc(emails.id)];
   const selectEnd = prepare(
     orm
@@ -140,6 +142,8 @@ function openRange(orm: Db["orm"], where: SQL | undefined) {
       .limit(1)
       .offset(p("skipped")),
   );
+  // With the unary plus this is checked and not sought: for two lower bounds SQLite would take another index.
+  const isLookedAt = sql`(+${emails.createdAt}, +${emails.id}) >= (${p("endedAt")}, ${p("endId")})`;
   const passes = and(
     isOrAny(emails.domainId, "domainId"),
     isOrAny(emails.recipientAddress, "to"),
@@ -158,7 +162,7 @@ function openRange(orm: Db["orm"], where: SQL | undefined) {
         words: sql<string | null>`CASE WHEN ${p("subject")} IS NOT NULL THEN ${emails.subject} END`,
       })
       .from(emails)
-      .where(and(isIn, sql`(${emails.createdAt}, ${emails.id}) >= (${p("endedAt")}, ${p("endId")})`, passes))
+      .where(and(isIn, isLookedAt, passes))
       .orderBy(...order)
       .limit(p("limit")),
   );

@@ -183,6 +183,33 @@ test("a look ends where so many were looked at, and says so only if there are mo
   expect(at(19).end).not.toBeNull();
 });
 
+test("each way walks its own index, within the bounds of time", () => {
+  using db = openDisposable();
+  const { sqlite } = db.db;
+  const asked: string[] = [];
+  const prepare = sqlite.prepare.bind(sqlite);
+  sqlite.prepare = (text: string) => {
+    asked.push(text);
+    return prepare(text);
+  };
+  const { look } = openEmailSearch(db.db);
+  const findPlan = (search: Partial<EmailSearch>, domainId: number | null = null) => {
+    asked.length = 0;
+    look({ workspaceId: 1, domainId }, { ...ANY, ...search }, { before: null, limit: 1 });
+    const details = asked.flatMap((text) => prepare<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${text}`).all());
+    const walks = details.map(({ detail }) => /^SEARCH email USING (?:COVERING )?INDEX (.*)$/.exec(detail)?.[1] ?? "");
+    return [...new Set(walks.filter((each) => each !== ""))];
+  };
+  const bounds = "created_at>? AND created_at<?";
+  expect(findPlan({})).toEqual([`email_newest (workspace_id=? AND ${bounds})`]);
+  expect(findPlan({}, 1)).toEqual([`email_newest_of_domain (domain_id=? AND ${bounds})`]);
+  expect(findPlan({ status: "failed" })).toEqual([`email_by_status (workspace_id=? AND status=? AND ${bounds})`]);
+  expect(findPlan({ to: "a" })).toEqual([`email_to (workspace_id=? AND recipient_address=? AND ${bounds})`]);
+  expect(findPlan({ from: "a" })).toEqual([`email_from (workspace_id=? AND sender_address=? AND ${bounds})`]);
+  expect(findPlan({ tag: "a" })).toEqual([`email_tagged (workspace_id=? AND tag=? AND ${bounds})`]);
+  expect(findPlan({ group: "a" })).toEqual(["email_of_group (group_id=?)"]);
+});
+
 function openDisposable(): Disposable & { db: Db } {
   const db = openDatabase(":memory:");
   return { db, [Symbol.dispose]: () => db.close() };

@@ -1,6 +1,18 @@
 // The fields that narrow the list of emails, and the marks of those that do.
 
-import { type ApiError, Button, Field, Form, Icon, Select, t, useCall, useForm, useState } from "../../../kit.ts";
+import {
+  type ApiError,
+  Button,
+  type ComponentChildren,
+  Field,
+  Form,
+  Icon,
+  Select,
+  t,
+  useCall,
+  useForm,
+  useState,
+} from "../../../kit.ts";
 import { isolate } from "../parts/words.tsx";
 import { type Category, type Filter, type Name, NAMES, PERIODS, type Status, STATUSES } from "./filter.ts";
 
@@ -13,7 +25,7 @@ interface FiltersProps {
 
 const RARE: Name[] = ["from_day", "to_day", "domain", "category"];
 
-export function Filters({ filter, error, go }: FiltersProps) {
+export function Filters({ filter, error, go, children }: FiltersProps & { children: ComponentChildren }) {
   const words = t().emails;
   const [isOpen, setOpen] = useState(RARE.some((name) => filter[name] !== ""));
   const search = useForm(async ({ to = "", subject = "" }) => go({ to: to.trim(), subject: subject.trim() }));
@@ -59,12 +71,15 @@ export function Filters({ filter, error, go }: FiltersProps) {
             {words.searchGo}
           </Button>
         </Form>
-        <Button look="bare" icon={isOpen ? "close" : "down"} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {words.more}
-        </Button>
       </div>
       {isOpen && <MoreFilters filter={filter} error={error} go={go} />}
-      <Marks filter={filter} go={go} />
+      <div class="marks">
+        <Button look="bare" icon="down" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {words.more}
+        </Button>
+        <Marks filter={filter} go={go} />
+        {children}
+      </div>
     </>
   );
 }

@@ -50,23 +50,24 @@ export function Emails() {
     return page > 1 ? turn({ page: page - 1 }) : null;
   };
   return (
-    <Page title={words.title} actions={<Actions filter={filter} isFiltered={isFiltered} />}>
-      <Filters filter={filter} error={error} go={go} />
+    <Page title={words.title} actions={<Export filter={filter} isFiltered={isFiltered} />}>
+      <Filters filter={filter} error={error} go={go}>
+        <div role="status">
+          {hidden > 0 && page === 1 && cursor === undefined && (
+            <Button
+              look="primary"
+              onClick={() => {
+                showAll();
+                scrollTo(0, 0);
+              }}
+            >
+              {words.showNew(hidden, hidden >= MANY)}
+            </Button>
+          )}
+        </div>
+      </Filters>
       {rows === undefined && error === null && <Loading />}
       {rows === undefined && error !== null && error.status !== 422 && <ErrorNotice error={error} retry={reload} />}
-      <div role="status">
-        {hidden > 0 && page === 1 && cursor === undefined && (
-          <Button
-            look="primary"
-            onClick={() => {
-              showAll();
-              scrollTo(0, 0);
-            }}
-          >
-            {words.showNew(hidden, hidden >= MANY)}
-          </Button>
-        )}
-      </div>
       {rows?.length === 0 && (
         <EmptyState icon="mail" title={isFiltered ? words.noneFilter : words.none}>
           {!isFiltered && <p>{words.noneText}</p>}
@@ -95,15 +96,6 @@ export function Emails() {
   );
 }
 
-function Actions(props: Parameters<typeof Export>[0]) {
-  return (
-    <>
-      <TestSendButton />
-      <Export {...props} />
-    </>
-  );
-}
-
 function Export({ filter, isFiltered }: { filter: Filter; isFiltered: boolean }) {
   const words = t().emails;
   const search = new URLSearchParams(toQuery(filter)).toString();
@@ -114,6 +106,7 @@ function Export({ filter, isFiltered }: { filter: Filter; isFiltered: boolean })
       <Button isBusy={file.isBusy} onClick={() => file.submit({})}>
         {isFiltered ? words.exportFiltered : words.export}
       </Button>
+      <TestSendButton />
     </>
   );
 }
