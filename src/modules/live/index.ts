@@ -8,16 +8,17 @@ import type { VerifyKey } from "../../platform/http/auth.ts";
 import { getStatus, showState } from "../emails/api/serialize.ts";
 import type { RunningAttempts } from "../emails/delivery/running-attempts.ts";
 import type { EmailStore } from "../emails/store/store.ts";
-import { liveRoutes } from "./routes.ts";
+import { liveRoutes, type LiveRoutesDeps } from "./routes.ts";
+import { sharedLiveRoutes, type SharedRoutesDeps } from "./shared-routes.ts";
 import { LiveStreams } from "./streams.ts";
 
 export interface Live {
-  routes(): AnyElysia;
+  routes(): AnyElysia[];
   /** Ends all streams; a server's stop waits for them. */
   stop(): void;
 }
 
-export interface LiveDeps {
+export interface LiveDeps extends Pick<SharedRoutesDeps, "openShare" | "watchDomain"> {
   changes: Changes;
   attempts: Pick<RunningAttempts, "watch">;
   verifyKey: VerifyKey;
@@ -25,7 +26,7 @@ export interface LiveDeps {
 
 export function createLive(
   { clock }: { clock: Pick<Clock, "after"> },
-  { emails }: { emails: Pick<EmailStore, "findState" | "findStateById"> },
+  { emails, domains }: Pick<LiveRoutesDeps, "domains"> & { emails: Pick<EmailStore, "findState" | "findStateById"> },
   deps: LiveDeps,
 ): Live {
   const findStatus = (id: number) => {
@@ -39,8 +40,9 @@ export function createLive(
     return { status, nextAttemptAt, lastReply, failedReason };
   };
   const streams = new LiveStreams(clock);
+  const all = { ...deps, streams, emails, domains, clock, findStatus, findNow };
   return {
-    routes: () => liveRoutes({ ...deps, streams, emails, clock, findStatus, findNow }),
+    routes: () => [liveRoutes(all), sharedLiveRoutes(all)],
     stop: () => streams.close(),
   };
 }

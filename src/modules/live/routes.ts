@@ -13,31 +13,37 @@ import { notFound } from "../../platform/http/errors.ts";
 import { describe, errorAnswers, streamAnswer } from "../../platform/http/openapi.ts";
 import { text, uuid } from "../../platform/http/request-schemas.ts";
 import { isId } from "../../platform/uuid.ts";
+import type { DomainStore } from "../domains/store.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import { createEmailSource, type EmailSourceDeps } from "./email-source.ts";
 import type { LiveStreams, Reader } from "./streams.ts";
 import { createWorkspaceSource, type WorkspaceSourceDeps } from "./workspace-source.ts";
 
-/** Emails of a stream: more than a page of a list shows. */
+/** Rows of a stream: more than a page of a list shows. */
 const MAX_IDS = 100;
 const MAX_IDS_LENGTH = MAX_IDS * 37;
 
 export interface LiveRoutesDeps extends WorkspaceSourceDeps, EmailSourceDeps {
   streams: Pick<LiveStreams, "open">;
   emails: Pick<EmailStore, "findState">;
+  domains: Pick<DomainStore, "byUid">;
   verifyKey: VerifyKey;
 }
 
 const LiveQuery = Type.Object({
   ids: Type.Optional(
     text(
-      { minLength: 1, maxLength: MAX_IDS_LENGTH, description: `Up to ${MAX_IDS} ids of emails, with commas between.` },
+      {
+        minLength: 1,
+        maxLength: MAX_IDS_LENGTH,
+        description: `Up to ${MAX_IDS} ids of emails and domains, with commas between.`,
+      },
       (value) => (value.split(",").every(isId) ? null : "must be UUIDs with commas between"),
     ),
   ),
 });
 
-const HEADERS = {
+export const HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
   // nginx would hold events back until its buffer is full.
@@ -45,7 +51,7 @@ const HEADERS = {
 };
 
 export function liveRoutes(deps: LiveRoutesDeps) {
-  const { streams, emails, verifyKey } = deps;
+  const { streams, emails, domains, verifyKey } = deps;
   return new Elysia({ name: "live", prefix: "/api/v1" })
     .get(
       "/workspace/live",
@@ -54,7 +60,8 @@ export function liveRoutes(deps: LiveRoutesDeps) {
         const asked = query.ids?.toLowerCase().split(",") ?? [];
         const found = asked.map((uid) => emails.findState({ workspaceId, domainId: null }, uid)?.email);
         const known = new Map(found.filter((email) => email !== undefined).map(({ id, uid }) => [id, uid]));
-        const source = createWorkspaceSource({ workspaceId, emails: known }, deps);
+        const watched = asked.map((uid) => domains.byUid(workspaceId, uid)?.id).filter((id) => id !== undefined);
+        const source = createWorkspaceSource({ workspaceId, emails: known, domains: watched }, deps);
         return new Response(streams.open(readAs(request, verifyKey), source), { headers: HEADERS });
       },
       {
@@ -65,8 +72,9 @@ export function liveRoutes(deps: LiveRoutesDeps) {
           summary: "Hear what changes, as the dashboard does",
           description:
             "Only for people who are signed in. Server-sent events, at most once a second: `changed` says how many rows changed of each kind " +
-            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `workspace`), `email` the status of one that was asked for, " +
+            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `requests`, `workspace`), `email` the status of one that was asked for, " +
             "and `ended` that the session or the membership is over. A comment comes every 20 seconds. " +
+            "The records of a domain that was asked for are looked up every 10 seconds until all are found. " +
             "Nothing is stored: what changed while nobody listened is found in the lists. Programs listen to `GET /events`.",
           responses: { 200: streamAnswer("Events, until either side ends them"), ...errorAnswers([403, 422, 503]) },
         }),
@@ -83,7 +91,7 @@ export function liveRoutes(deps: LiveRoutesDeps) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
-          id: "watchEmail",
+          id: "getEmailLiveStream",
           tag: "Emails",
           summary: "Watch an email's attempts as they happen",
           description:

@@ -54,7 +54,8 @@ export function tellPage(): Messages {
 /** For times and numbers: English is written as in the browser's own country. */
 export function findLocale(): string {
   const language = currentLanguage.value;
-  return navigator.languages.find((each) => each.startsWith(`${language}-`)) ?? language;
+  // Outside of browsers there are none.
+  return navigator.languages?.find((each) => each.startsWith(`${language}-`)) ?? language;
 }
 
 export function formatNumber(value: number, options: Intl.NumberFormatOptions = {}): string {

@@ -18,6 +18,21 @@ export const SECTIONS = {
     () => import("./pt-pt/account.ts"),
     () => import("./pt-br/account.ts"),
   ),
+  domains: inEach(
+    () => import("./en/domains.ts"),
+    () => import("./pt-pt/domains.ts"),
+    () => import("./pt-br/domains.ts"),
+  ),
+  requests: inEach(
+    () => import("./en/requests.ts"),
+    () => import("./pt-pt/requests.ts"),
+    () => import("./pt-br/requests.ts"),
+  ),
+  settings: inEach(
+    () => import("./en/settings.ts"),
+    () => import("./pt-pt/settings.ts"),
+    () => import("./pt-br/settings.ts"),
+  ),
   suppressions: inEach(
     () => import("./en/suppressions.ts"),
     () => import("./pt-pt/suppressions.ts"),
