@@ -71,20 +71,6 @@ export const domain = {
   add: "Add a domain",
   name: "Domain",
   nameHint: "As in you@example.com: example.com",
-  records: (of: string) => `DNS records of ${of}`,
-  recordsText:
-    "Publish these at your DNS provider. Without the first one you cannot send; the others help mail to arrive.",
-  type: "Type",
-  host: "Name",
-  value: "Value",
-  statusFound: "Found",
-  statusMissing: "Missing",
-  statusMismatch: "Different",
-  statusUnknown: "Not checked",
-  check: "Check now",
-  verified: (of: string) => `${of} is verified: you can send.`,
-  watch: "pombo checks by itself too; this changes when it sees the records.",
-  found: (value: string) => `Found in DNS: ${value}`,
 };
 
 export const keys = {
@@ -151,14 +137,6 @@ export const invitations = {
   revokeText: "Its link stops working at once.",
 };
 
-export const content = {
-  title: "Who sees what messages say",
-  text: "Owners, admins and members always do. Everybody here sees subjects and addresses.",
-  viewers: "Viewers too",
-  operators: "Operators of this server too",
-  operatorsHint: "The audit log says what they read.",
-};
-
 export const audit = {
   title: "Audit log",
   text: "Who changed what in this workspace.",
@@ -209,6 +187,8 @@ export const status = {
 };
 
 export const email = {
+  sentBy: "Sent by",
+  sentByGone: { api_key: "A deleted API key", user: "Somebody who has no account any more" },
   back: "Emails",
   gone: "This workspace has no such email.",
   from: "From",
@@ -314,6 +294,8 @@ export const auditAction = {
   "credits.granted": "SMS credits changed",
   "domain.created": "Domain added",
   "domain.deleted": "Domain deleted",
+  "domain.shared": "Link to DNS records made",
+  "domain.share_ended": "Link to DNS records ended",
   "invitation.created": "Invited",
   "invitation.renewed": "Invitation renewed",
   "invitation.withdrawn": "Invitation revoked",

@@ -72,20 +72,6 @@ export const domain = {
   add: "Adicionar um domínio",
   name: "Domínio",
   nameHint: "Como em eu@exemplo.pt: exemplo.pt",
-  records: (of: string) => `Registos DNS de ${of}`,
-  recordsText:
-    "Publique-os no seu fornecedor de DNS. Sem o primeiro não pode enviar; os outros ajudam os emails a chegar.",
-  type: "Tipo",
-  host: "Nome",
-  value: "Valor",
-  statusFound: "Encontrado",
-  statusMissing: "Em falta",
-  statusMismatch: "Diferente",
-  statusUnknown: "Por verificar",
-  check: "Verificar agora",
-  verified: (of: string) => `${of} está verificado: já pode enviar.`,
-  watch: "O pombo também verifica por si; isto muda quando encontrar os registos.",
-  found: (value: string) => `Encontrado no DNS: ${value}`,
 };
 
 export const keys = {
@@ -152,14 +138,6 @@ export const invitations = {
   revokeText: "A ligação deixa de funcionar de imediato.",
 };
 
-export const content = {
-  title: "Quem vê o conteúdo das mensagens",
-  text: "Proprietários, administradores e membros veem-no sempre. Os assuntos e os endereços são visíveis para todos aqui.",
-  viewers: "Os leitores também",
-  operators: "Os operadores deste servidor também",
-  operatorsHint: "O registo de auditoria diz o que eles leram.",
-};
-
 export const audit = {
   title: "Registo de auditoria",
   text: "Quem alterou o quê neste espaço de trabalho.",
@@ -210,6 +188,8 @@ export const status = {
 };
 
 export const email = {
+  sentBy: "Enviado por",
+  sentByGone: { api_key: "Uma chave de API eliminada", user: "Alguém que já não tem conta" },
   back: "Emails",
   gone: "Este email não existe neste espaço de trabalho.",
   from: "De",
@@ -316,6 +296,8 @@ export const auditAction = {
   "credits.granted": "Créditos de SMS alterados",
   "domain.created": "Domínio adicionado",
   "domain.deleted": "Domínio eliminado",
+  "domain.shared": "Ligação para os registos DNS criada",
+  "domain.share_ended": "Ligação para os registos DNS terminada",
   "invitation.created": "Convite criado",
   "invitation.renewed": "Convite renovado",
   "invitation.withdrawn": "Convite revogado",

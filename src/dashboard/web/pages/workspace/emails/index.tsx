@@ -20,6 +20,7 @@ import {
   useLocation,
 } from "../../../kit.ts";
 import { EmailTable } from "./table.tsx";
+import { TestSendButton } from "./test-send.tsx";
 import { isolate } from "../parts/words.tsx";
 
 const PER_PAGE = 50;
@@ -60,7 +61,7 @@ export function Emails() {
   const isFiltered = filter.status !== undefined || filter.to !== "" || filter.tag !== "";
   const search = useForm(async ({ to = "" }) => go({ to: to.trim() }));
   return (
-    <Page title={words.title}>
+    <Page title={words.title} actions={<TestSendButton />}>
       <div class="filters">
         <Select
           name="status"

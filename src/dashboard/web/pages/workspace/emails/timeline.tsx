@@ -2,6 +2,7 @@
 
 import { type Data, formatNumber, t, Time, type Tone } from "../../../kit.ts";
 import { isolate } from "../parts/words.tsx";
+import { KeptDialogue } from "./dialogue.tsx";
 
 type Entry = Data<"GET /api/v1/emails/:id/events">[number];
 
@@ -68,6 +69,7 @@ function EntryView({ entry }: { entry: Entry }) {
           </blockquote>
         </figure>
       )}
+      {entry.dialogue !== undefined && entry.dialogue !== null && <KeptDialogue lines={entry.dialogue} />}
     </>
   );
 }
