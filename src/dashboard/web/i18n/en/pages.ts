@@ -233,6 +233,18 @@ export const email = {
   title: "Email",
 };
 
+export const preview = {
+  frame: "The email as its reader sees it",
+  width: "Width",
+  desktop: "Computer",
+  phone: "Phone",
+  remote: "Not loaded from elsewhere",
+  remoteOf: (count: number) => (count === 1 ? "1 image or file from" : `${count} images or files from`),
+  links: (count: number) => (count === 1 ? "1 link" : `${count} links`),
+  noText: "(image)",
+  moreLinks: (count: number) => (count === 1 ? "and 1 more" : `and ${count} more`),
+};
+
 export const now = {
   scheduled: "Not sent before:",
   queued: "It waits for its first attempt.",

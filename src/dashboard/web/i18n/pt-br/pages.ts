@@ -138,6 +138,14 @@ export const email = {
   duplicate: "Pode chegar duas vezes: a resposta de um servidor se perdeu depois que a mensagem inteira foi enviada.",
 };
 
+export const preview = {
+  ...ptPt.preview,
+  frame: "O e-mail como o destinatário o vê",
+  phone: "Celular",
+  remoteOf: (count: number) => (count === 1 ? "1 imagem ou arquivo de" : `${count} imagens ou arquivos de`),
+  links: (count: number) => (count === 1 ? "1 link" : `${count} links`),
+};
+
 export const now = {
   ...ptPt.now,
   sending: "Uma tentativa está em andamento.",

@@ -235,6 +235,18 @@ export const email = {
   title: "Email",
 };
 
+export const preview = {
+  frame: "O email como o destinatário o vê",
+  width: "Largura",
+  desktop: "Computador",
+  phone: "Telemóvel",
+  remote: "Não carregado de fora",
+  remoteOf: (count: number) => (count === 1 ? "1 imagem ou ficheiro de" : `${count} imagens ou ficheiros de`),
+  links: (count: number) => (count === 1 ? "1 ligação" : `${count} ligações`),
+  noText: "(imagem)",
+  moreLinks: (count: number) => `e mais ${count}`,
+};
+
 export const now = {
   scheduled: "Não será enviado antes de:",
   queued: "À espera da primeira tentativa.",
