@@ -91,7 +91,7 @@ export function liveRoutes(deps: LiveRoutesDeps) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
-          id: "watchEmail",
+          id: "getEmailLiveStream",
           tag: "Emails",
           summary: "Watch an email's attempts as they happen",
           description:

@@ -32,7 +32,7 @@ async function sendTest({ page }: Visitor): Promise<void> {
 journey("each line stands there as it is said, and is kept with the delivered email", async (stage) => {
   const rcpt = holdStep("250 2.1.5 fine");
   const dot = holdStep("250 2.0.0 queued as 4711");
-  const { ana } = await open(stage, { mx: { rcpt: rcpt.step, dot: dot.step } });
+  const { pombo, ana } = await open(stage, { mx: { rcpt: rcpt.step, dot: dot.step } });
   const { page } = ana;
   await sendTest(ana);
   const lines = page.getByRole("dialog").locator(".dialogue");
@@ -52,6 +52,10 @@ journey("each line stands there as it is said, and is kept with the delivered em
   await new Keyboard(page).press("Show the email", "link");
   await page.locator("summary", { hasText: "SMTP dialogue" }).press("Enter");
   await page.locator(".timeline .dialogue").getByText("250 2.0.0 queued as 4711").waitFor();
+  // An open dashboard does not listen as programs do.
+  expect(pombo.app.db.sqlite.query("SELECT COUNT(*) AS count FROM event WHERE type LIKE 'email.%'").get()).toEqual({
+    count: 0,
+  });
 });
 
 journey("a refusal shows the server's words, and why", async (stage) => {
@@ -87,7 +91,11 @@ journey(
     await page.getByRole("button", { name: "Try now" }).click();
     await page.locator(".live .dialogue").getByText("DATA", { exact: true }).waitFor();
     await dot.reached;
+    const cut = page.getByText("The connection to pombo was cut");
+    const isTold = cut.waitFor();
     await pombo.restart();
+    await isTold;
+    await cut.waitFor({ state: "hidden" });
     // What was heard is still there, and the answer that never came is in the timeline.
     await page.getByText("the answer was lost").waitFor();
     expect(await page.locator("main").innerText()).toContain("450 4.2.0 Greylisted");

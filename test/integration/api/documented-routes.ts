@@ -16,9 +16,9 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/emails": ["200", "403", "422"],
   "GET /api/v1/emails/{id}": ["200", "403", "404", "422", "503"],
   "GET /api/v1/emails/{id}/events": ["200", "403", "404", "422"],
+  "GET /api/v1/emails/{id}/live": ["200", "403", "404", "422", "503"],
   "PATCH /api/v1/emails/{id}": ["200", ...CHANGE_STATUSES],
   "GET /api/v1/emails/{id}/attachments/{n}": ["200", "403", "404", "422", "503"],
-  "GET /api/v1/emails/{id}/live": ["200", "403", "404", "422", "503"],
   "POST /api/v1/emails/{id}/cancel": ["200", ...CHANGE_STATUSES],
   "POST /api/v1/emails/{id}/retry": ["202", ...CHANGE_STATUSES],
   "POST /api/v1/sms": SEND_STATUSES,
@@ -120,6 +120,6 @@ export const ROUTES: Record<string, string[]> = {
 export function isForPeople(route: string): boolean {
   const [, path = ""] = route.split(" ");
   const isSignIn = path.startsWith("/api/v1/auth/") && !path.startsWith("/api/v1/auth/keys");
-  const isOfPages = path === "/api/v1/workspace/live" || path.endsWith("/preview");
-  return isSignIn || (isOfPages && path !== "/api/v1/sms/preview") || route === "PATCH /api/v1/workspace";
+  const isPreview = /\/(?:emails\/\{id\}|workspace)\/preview$/.test(path);
+  return isSignIn || isPreview || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
 }

@@ -4,6 +4,7 @@ export const dialogue = {
   title: "SMTP dialogue",
   label: "SMTP dialogue, line by line",
   legend: "Milliseconds since the attempt began; → pombo, ← the mail server. The message itself is not shown.",
+  earlier: "Below zero: an earlier email had opened the connection.",
   by: { connect: "Connection to", client: "pombo:", server: "Server:", note: "Note:" },
   attempt: (attempt: string) => `Attempt ${attempt}, as it happens`,
   waiting: "It waits for its first attempt.",

@@ -4,6 +4,7 @@ export const dialogue = {
   title: "Diálogo SMTP",
   label: "Diálogo SMTP, linha a linha",
   legend: "Milissegundos desde o início da tentativa; → pombo, ← o servidor de e-mail. A mensagem em si não é exibida.",
+  earlier: "Abaixo de zero: a conexão já tinha sido aberta por um e-mail anterior.",
   by: { connect: "Conexão com", client: "pombo:", server: "Servidor:", note: "Nota:" },
   attempt: (attempt: string) => `Tentativa ${attempt}, ao vivo`,
   waiting: "Aguarda a primeira tentativa.",

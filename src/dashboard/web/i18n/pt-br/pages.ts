@@ -101,6 +101,7 @@ export const audit = {
 export const emails = {
   ...ptPt.emails,
   title: "E-mails",
+  write: "Escrever um e-mail",
   none: "Ainda não há e-mails.",
   noneFilter: "Nenhum e-mail corresponde a este filtro.",
   status: "Status",
@@ -108,6 +109,20 @@ export const emails = {
   created: "Aceito",
   searchGo: "Buscar",
   noneText: "Envie um pela API, e ele aparece aqui sozinho.",
+  period: "Aceitos",
+  toDay: "Até o dia",
+  without: (filter: string) => `Remover o filtro ${filter}`,
+  categories: {
+    ...ptPt.emails.categories,
+    spam_content: "Conteúdo visto como spam",
+    rate_limited: "Volume demais de uma vez",
+    bad_connection: "Conexão falhou",
+  },
+  rangeOlder: (count: string) => `${count} e-mails`,
+  lookedAt: "Só uma parte dos e-mails foi vista; pode haver outros, mais antigos.",
+  lookOn: "Buscar mais atrás",
+  showNew: (count: number, isMore: boolean) =>
+    count === 1 ? "1 e-mail novo: mostrar" : `${isMore ? "Mais de " : ""}${count} e-mails novos: mostrar`,
 };
 
 export const status = {

@@ -5,6 +5,7 @@ export const dialogue = {
   label: "Diálogo SMTP, linha a linha",
   legend:
     "Milissegundos desde o início da tentativa; → pombo, ← o servidor de correio. A mensagem em si não é mostrada.",
+  earlier: "Abaixo de zero: a ligação já tinha sido aberta por um email anterior.",
   by: { connect: "Ligação a", client: "pombo:", server: "Servidor:", note: "Nota:" },
   attempt: (attempt: string) => `Tentativa ${attempt}, em direto`,
   waiting: "Aguarda a primeira tentativa.",

@@ -15,30 +15,34 @@ function Dialogue({ lines, isLive = false }: { lines: DialogueLine[]; isLive?: b
     if (isLive) place.current?.scrollTo(0, place.current.scrollHeight);
   }, [lines.length]);
   return (
-    // oxlint-disable-next-line no-noninteractive-tabindex -- what scrolls must be reached by keyboard
-    <ol ref={place} class="dialogue" tabIndex={0} aria-label={words.label}>
-      {lines.map(({ ms, by, text }, index) => (
-        <li key={index} class={by}>
-          <span class="ms">{ms === null ? "" : formatNumber(ms)}</span>
-          <span aria-hidden="true">{SIGNS[by]}</span>
-          <span>
-            <span class="unseen">{words.by[by]} </span>
-            <bdi>{text}</bdi>
-          </span>
-        </li>
-      ))}
-    </ol>
+    <>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by keyboard */}
+      <ol ref={place} class="dialogue" tabIndex={0} aria-label={words.label}>
+        {lines.map(({ ms, by, text }, index) => (
+          <li key={index} class={by}>
+            <span class="ms">{ms === null ? "" : formatNumber(ms, { useGrouping: false })}</span>
+            <span aria-hidden="true">{SIGNS[by]}</span>
+            <span>
+              <span class="unseen">{words.by[by]} </span>
+              <bdi>{text}</bdi>
+            </span>
+          </li>
+        ))}
+      </ol>
+      <p class="small soft">
+        {words.legend} {lines.some(({ ms }) => (ms ?? 0) < 0) && words.earlier}
+      </p>
+    </>
   );
 }
 
 /** Behind a disclosure, in the timeline. */
-export function KeptDialogue({ lines }: { lines: DialogueLine[] }) {
+export function KeptDialogue({ lines, isOpen }: { lines: DialogueLine[]; isOpen: boolean }) {
   const words = t().dialogue;
   return (
-    <details>
+    <details open={isOpen}>
       <summary>{words.title}</summary>
       <Dialogue lines={lines} />
-      <p class="small soft">{words.legend}</p>
     </details>
   );
 }
@@ -67,12 +71,7 @@ export function LiveDialogue({ id, watched, kept = [] }: LiveProps) {
           <p>{link === "full" ? words.full : words.cut}</p>
         </Notice>
       )}
-      {lines.length > 0 && (
-        <>
-          <Dialogue lines={lines} isLive />
-          <p class="small soft">{words.legend}</p>
-        </>
-      )}
+      {lines.length > 0 && <Dialogue lines={lines} isLive />}
       {isOver && said !== null && (
         <figure class="reply">
           <figcaption class="small soft">{t().event.reply}</figcaption>

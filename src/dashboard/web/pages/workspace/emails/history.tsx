@@ -9,7 +9,7 @@ import { isInFlight, useWatch } from "./watch.ts";
 export function History({ id, status }: { id: string; status: string }) {
   const events = useCall("GET /api/v1/emails/:id/events", { params: { id }, query: { include: "dialogue" } });
   const isWaiting = isInFlight(findStatus(id, status));
-  // What was heard stays until the page is left.
+  // What was heard stays until the page is left: below, or open in the timeline once it is kept.
   const [isWatched, setWatched] = useState(isWaiting);
   if (isWaiting && !isWatched) setWatched(true);
   const watched = useWatch(isWatched ? id : null);
@@ -22,7 +22,7 @@ export function History({ id, status }: { id: string; status: string }) {
   return (
     <Card title={t().email.timeline}>
       {events.error !== null && <ErrorNotice error={events.error} retry={events.reload} />}
-      {events.data !== undefined && <Timeline entries={events.data} />}
+      {events.data !== undefined && <Timeline entries={events.data} openAttempt={attempt} />}
       {attempt !== null && isKept !== true && (
         <>
           <h3>{t().dialogue.attempt(formatNumber(attempt))}</h3>

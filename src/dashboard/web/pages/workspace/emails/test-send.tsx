@@ -17,6 +17,7 @@ import {
   useCall,
   useEffect,
   useForm,
+  useRef,
   useState,
   workspacePath,
 } from "../../../kit.ts";
@@ -110,14 +111,17 @@ function Sent({ id, again }: { id: string; again: () => void }) {
   useEffect(() => {
     if (status !== undefined) events.reload();
   }, [status]);
+  // The form that had it is gone.
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.focus(), []);
   const kept = events.data?.findLast(({ dialogue }) => (dialogue ?? null) !== null)?.dialogue ?? undefined;
   return (
-    <>
+    <div ref={place} tabIndex={-1}>
       <LiveDialogue id={id} watched={watched} kept={kept} />
       <div class="form-actions">
         <LinkButton href={workspacePath(`emails/${id}`)}>{words.show}</LinkButton>
         <Button onClick={again}>{words.again}</Button>
       </div>
-    </>
+    </div>
   );
 }
