@@ -7,7 +7,6 @@ export const compose = {
   domains: "To the domains",
   fromName: "Sender’s name",
   from: "From",
-  fromHint: "What stands before the @",
   fromDomain: "Domain",
   severalHint: "Several with commas between, up to 50 with Cc and Bcc.",
   more: "Cc, Bcc, answers, tag and time",

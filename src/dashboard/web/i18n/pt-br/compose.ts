@@ -8,7 +8,6 @@ export const compose: Messages["compose"] = {
   noDomain: "Nenhum domínio pode enviar ainda.",
   more: "Cc, Bcc, respostas, etiqueta e horário",
   sendAt: "Enviar em (opcional)",
-  fromHint: "O que vem antes da @",
   preview: "Visualizar",
   textHint: "Se ficar em branco, é feito a partir do HTML.",
   filesHint: "Até 50 arquivos e cerca de 14 MB no total, a menos que o operador permita outro tamanho.",

@@ -7,7 +7,6 @@ export const compose: Messages["compose"] = {
   domains: "Ir para os domínios",
   fromName: "Nome do remetente",
   from: "De",
-  fromHint: "O que fica antes da @",
   fromDomain: "Domínio",
   severalHint: "Vários separados por vírgulas, até 50 com Cc e Bcc.",
   more: "Cc, Bcc, respostas, etiqueta e hora",

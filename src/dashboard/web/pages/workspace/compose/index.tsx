@@ -93,9 +93,9 @@ function ComposeForm({ senders }: { senders: string[] }) {
     <Card>
       <div onInput={input}>
         <Form state={form} action={words.send}>
-          <div class="facts">
+          <div class="fields">
             <Field {...given("fromName")} label={words.fromName} />
-            <Field {...given("from")} label={words.from} hint={words.fromHint} />
+            <Field {...given("from")} label={words.from} />
             <Select
               name="fromDomain"
               label={words.fromDomain}
@@ -104,7 +104,7 @@ function ComposeForm({ senders }: { senders: string[] }) {
             />
           </div>
           <Field {...given("to")} label={t().email.kinds.to} hint={words.severalHint} isFocused />
-          <MoreFields values={values} given={given} />
+          <MoreFields values={values} given={given} error={form.error} />
           <Field {...given("subject")} label={t().emails.subject} />
           <Field {...given("text")} label={words.text} hint={words.textHint} rows={8} />
           <Field {...given("html")} label={words.html} rows={8} />
@@ -121,15 +121,18 @@ function ComposeForm({ senders }: { senders: string[] }) {
 }
 
 interface MoreProps extends Pick<Draft, "values"> {
+  error: ApiError | null;
   given: (name: string) => { name: string; defaultValue: string; autoComplete: string };
 }
 
-function MoreFields({ values, given }: MoreProps) {
+function MoreFields({ values, error, given }: MoreProps) {
   const words = t().compose;
-  const [isOpen] = useState(() => MORE.some((name) => (values[name] ?? "") !== ""));
+  const [wasFilled] = useState(() => MORE.some((name) => (values[name] ?? "") !== ""));
+  // A fault is not to be hidden.
+  const isFaulty = error?.items.some(({ field }) => field !== undefined && MORE.includes(field)) === true;
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
-    <details open={isOpen}>
+    <details open={wasFilled || isFaulty}>
       <summary>{words.more}</summary>
       <div class="form">
         <Field {...given("cc")} label={t().email.kinds.cc} />
@@ -182,7 +185,7 @@ async function nameFaults<Answer>(answer: Promise<Answer>, { values, files }: Dr
       const [, list = "", index] = /^(\w+)(?:\[(\d+)\])?/.exec(item.path ?? item.field ?? "") ?? [];
       if (list === "" || index === undefined) return item;
       const which = list === "attachments" ? files[Number(index)]?.name : splitAddresses(values[list])[Number(index)];
-      return { ...item, field: list, message: which === undefined ? item.message : `${which}: ${item.message}` };
+      return { ...item, field: list, message: item.message.replace(`${list}[${index}]`, which === undefined ? list : `“${which}”`) };
     });
     throw new ApiError(error.status, items, error.retryAfterS);
   }

@@ -55,13 +55,7 @@ export function Emails() {
   return (
     <Page
       title={words.title}
-      actions={
-        <>
-          <WriteButton />
-          <TestSendButton />
-          <Export filter={filter} isFiltered={isFiltered} />
-        </>
-      }
+      actions={<ListActions filter={filter} isFiltered={isFiltered} />}
     >
       <Filters filter={filter} error={error} go={go} />
       {rows === undefined && error === null && <Loading />}
@@ -129,11 +123,16 @@ function describeRange({ page, perPage, total, totalIsMinimum }: Partial<Meta<ty
   return tell(formatNumber(first), formatNumber(first + shown - 1), formatNumber(total));
 }
 
-function WriteButton() {
-  if (!may("send")) return null;
+function ListActions(shown: { filter: Filter; isFiltered: boolean }) {
   return (
-    <LinkButton look="primary" href={workspacePath("emails/new")}>
-      {t().emails.write}
-    </LinkButton>
+    <>
+      {may("send") && (
+        <LinkButton look="primary" href={workspacePath("emails/new")}>
+          {t().emails.write}
+        </LinkButton>
+      )}
+      <TestSendButton />
+      <Export {...shown} />
+    </>
   );
 }
