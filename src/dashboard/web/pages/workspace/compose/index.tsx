@@ -185,7 +185,11 @@ async function nameFaults<Answer>(answer: Promise<Answer>, { values, files }: Dr
       const [, list = "", index] = /^(\w+)(?:\[(\d+)\])?/.exec(item.path ?? item.field ?? "") ?? [];
       if (list === "" || index === undefined) return item;
       const which = list === "attachments" ? files[Number(index)]?.name : splitAddresses(values[list])[Number(index)];
-      return { ...item, field: list, message: item.message.replace(`${list}[${index}]`, which === undefined ? list : `“${which}”`) };
+      return {
+        ...item,
+        field: list,
+        message: item.message.replace(`${list}[${index}]`, which === undefined ? list : `“${which}”`),
+      };
     });
     throw new ApiError(error.status, items, error.retryAfterS);
   }

@@ -53,10 +53,7 @@ export function Emails() {
     return page > 1 ? turn({ page: page - 1 }) : null;
   };
   return (
-    <Page
-      title={words.title}
-      actions={<ListActions filter={filter} isFiltered={isFiltered} />}
-    >
+    <Page title={words.title} actions={<ListActions filter={filter} isFiltered={isFiltered} />}>
       <Filters filter={filter} error={error} go={go} />
       {rows === undefined && error === null && <Loading />}
       {rows === undefined && error !== null && error.status !== 422 && <ErrorNotice error={error} retry={reload} />}
