@@ -3,6 +3,7 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { PDF } from "../../support/browser/everything.ts";
+import { listFaultsOfLooks } from "../../support/browser/inspect.ts";
 import { journey } from "../../support/browser/journey.ts";
 import { Keyboard } from "../../support/browser/keyboard.ts";
 import { signInToSandbox } from "../../support/browser/people.ts";
@@ -26,10 +27,12 @@ journey("an email is written, previewed and sent with a file; a killed server lo
   await page.getByRole("heading", { level: 1, name: "Write an email" }).waitFor();
 
   await keys.fill("To", "rui@example.com, not an address");
-  await keys.fill("From", "loja");
+  await keys.fill("Address before the @", "loja");
   await keys.press("Send the email");
   await page.getByText(/“not an address” is not a usable address/).waitFor();
   expect(await page.getByLabel("To", { exact: true }).getAttribute("aria-invalid")).toBe("true");
+
+  expect(await listFaultsOfLooks(ana)).toEqual([]);
 
   await keys.fill("To", "rui@example.com");
   await keys.fill("Subject", "O seu recibo");
@@ -41,6 +44,8 @@ journey("an email is written, previewed and sent with a file; a killed server lo
   });
   await keys.press("Preview");
   await page.frameLocator("dialog iframe").getByRole("heading", { name: "Obrigado!" }).waitFor();
+  await page.getByText("1 link").waitFor();
+  expect(await listFaultsOfLooks(ana)).toEqual([]);
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 
@@ -52,6 +57,8 @@ journey("an email is written, previewed and sent with a file; a killed server lo
   expect(await page.getByLabel("Subject").inputValue()).toBe("O seu recibo");
   await keys.press("Send the email");
   await page.getByRole("heading", { level: 2, name: "O seu recibo" }).waitFor();
+  await page.frameLocator("main iframe").getByRole("heading", { name: "Obrigado!" }).waitFor();
+  expect(await listFaultsOfLooks(ana)).toEqual([]);
 
   const list = async () => (await (await fetch(`${again.url}/sandbox/messages?raw=false`)).json()) as { id: string }[];
   await waitUntil("it is in the inbox", 30_000, async () => (await list()).length > 0);

@@ -6,7 +6,7 @@ export const compose = {
   noDomain: "No domain can send yet.",
   domains: "To the domains",
   fromName: "Sender’s name",
-  from: "From",
+  from: "Address before the @",
   fromDomain: "Domain",
   severalHint: "Several with commas between, up to 50 with Cc and Bcc.",
   more: "Cc, Bcc, answers, tag and time",

@@ -6,7 +6,7 @@ export const compose: Messages["compose"] = {
   noDomain: "Ainda nenhum domínio pode enviar.",
   domains: "Ir para os domínios",
   fromName: "Nome do remetente",
-  from: "De",
+  from: "Endereço antes da @",
   fromDomain: "Domínio",
   severalHint: "Vários separados por vírgulas, até 50 com Cc e Bcc.",
   more: "Cc, Bcc, respostas, etiqueta e hora",
