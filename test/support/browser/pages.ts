@@ -81,6 +81,16 @@ const DIALOGS: PageCase[] = [
     who: "owner",
     act: click("main .actions button:nth-child(2)"),
   },
+  {
+    name: "dialog-preview",
+    path: workspace("/emails/new"),
+    who: "owner",
+    async act(visitor) {
+      await visitor.page.locator("[name=html]").fill("<h1>Obrigado, Ana!</h1><p>O seu recibo vai em anexo.</p>");
+      await visitor.page.locator("main form .actions button").first().click();
+      await visitor.page.frameLocator("dialog[open] iframe").locator("h1").waitFor();
+    },
+  },
   { name: "dialog-create-key", path: workspace("/keys"), who: "owner", act: click(CREATE) },
   {
     name: "dialog-secret",
@@ -191,6 +201,7 @@ export const PAGES: PageCase[] = [
   { name: "email-group", path: (world) => workspace(`/emails/${world.group.to}`)(world), who: "owner" },
   { name: "email-blind", path: (world) => workspace(`/emails/${world.group.bcc}`)(world), who: "owner" },
   { name: "email-scheduled", path: (world) => workspace(`/emails/${world.scheduledId}`)(world), who: "owner" },
+  { name: "compose", path: workspace("/emails/new"), who: "owner" },
   { name: "keys", path: workspace("/keys"), who: "owner" },
   { name: "domains", path: workspace("/domains"), who: "owner" },
   { name: "domains-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/domains`, who: "owner" },

@@ -25,6 +25,7 @@ import type {
   TimelineQuery,
 } from "../../../modules/emails/api/schema.ts";
 import type { CountedMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
+import type { HtmlPreview, PreviewTicket } from "../../../modules/emails/preview/schema.ts";
 import type {
   Invitation,
   InvitationCreate,
@@ -93,6 +94,8 @@ export interface Calls extends AccountCalls {
   };
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
+  "POST /api/v1/emails/:id/preview": { data: Static<typeof PreviewTicket> };
+  "POST /api/v1/workspace/preview": { body: Static<typeof HtmlPreview>; data: Static<typeof PreviewTicket> };
   "GET /api/v1/emails/:id/events": { query: Static<typeof TimelineQuery>; data: Static<typeof TimelineEntry>[] };
   "PATCH /api/v1/emails/:id": {
     body: Static<typeof EmailChange>;

@@ -35,6 +35,7 @@ interface Inputs {
   params?: Record<string, string>;
   query?: Record<string, string | number | boolean | null | undefined>;
   body?: object;
+  idempotencyKey?: string;
   signal?: AbortSignal;
 }
 
@@ -44,7 +45,7 @@ type Given<C extends Call> = ([Params<C>] extends [never]
   (Body<C> extends undefined ? { body?: never } : { body: Body<C> }) &
   (Query<C> extends undefined ? { query?: never } : { query?: Query<C> });
 
-export type CallOptions<C extends Call> = Given<C> & { signal?: AbortSignal };
+export type CallOptions<C extends Call> = Given<C> & { signal?: AbortSignal; idempotencyKey?: string };
 
 export interface Answer<C extends Call> {
   data: Data<C>;
@@ -89,6 +90,7 @@ async function request(name: string, { signal: abort, ...inputs }: Inputs): Prom
   const { method, url } = buildTarget(name, inputs);
   const headers = new Headers(buildScope(url));
   if (inputs.body !== undefined) headers.set("content-type", "application/json");
+  if (inputs.idempotencyKey !== undefined) headers.set("idempotency-key", inputs.idempotencyKey);
   const response = await send(url, {
     method,
     headers,

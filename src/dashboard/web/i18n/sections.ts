@@ -33,6 +33,11 @@ export const SECTIONS = {
     () => import("./pt-pt/settings.ts"),
     () => import("./pt-br/settings.ts"),
   ),
+  compose: inEach(
+    () => import("./en/compose.ts"),
+    () => import("./pt-pt/compose.ts"),
+    () => import("./pt-br/compose.ts"),
+  ),
   suppressions: inEach(
     () => import("./en/suppressions.ts"),
     () => import("./pt-pt/suppressions.ts"),

@@ -1,5 +1,6 @@
 // The keys of all languages, which English has first.
 
+import type * as compose from "./en/compose.ts";
 import type * as account from "./en/account.ts";
 import type * as domains from "./en/domains.ts";
 import type { en } from "./en/index.ts";
@@ -23,5 +24,11 @@ export type FirstMessages = Translation<typeof en>;
 /** With those of the sections, each of which only the section's own pages have. */
 export type Messages = FirstMessages &
   Translation<
-    typeof account & typeof domains & typeof requests & typeof settings & typeof suppressions & typeof webhooks
+    typeof account &
+      typeof compose &
+      typeof domains &
+      typeof requests &
+      typeof settings &
+      typeof suppressions &
+      typeof webhooks
   >;

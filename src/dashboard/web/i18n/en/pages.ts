@@ -153,6 +153,7 @@ export const audit = {
 
 export const emails = {
   title: "Emails",
+  write: "Write an email",
   status: "Status",
   statusAny: "All statuses",
   to: "To",
@@ -265,6 +266,18 @@ export const email = {
   timeline: "What happened",
   duplicate: "It may arrive twice: a server's answer was lost after the whole message was sent.",
   title: "Email",
+};
+
+export const preview = {
+  frame: "The email as its reader sees it",
+  width: "Width",
+  desktop: "Computer",
+  phone: "Phone",
+  remote: "Not loaded from elsewhere",
+  remoteOf: (count: number) => (count === 1 ? "1 image or file from" : `${count} images or files from`),
+  links: (count: number) => (count === 1 ? "1 link" : `${count} links`),
+  noText: "(image)",
+  moreLinks: (count: number) => (count === 1 ? "and 1 more" : `and ${count} more`),
 };
 
 export const now = {

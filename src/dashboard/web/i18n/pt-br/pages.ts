@@ -101,6 +101,7 @@ export const audit = {
 export const emails = {
   ...ptPt.emails,
   title: "E-mails",
+  write: "Escrever um e-mail",
   none: "Ainda não há e-mails.",
   noneFilter: "Nenhum e-mail corresponde a este filtro.",
   status: "Status",
@@ -150,6 +151,14 @@ export const email = {
     "Sua função não permite ver o conteúdo das mensagens. Um proprietário do espaço de trabalho pode mudar isso.",
   contentsNone: "O conteúdo não está mais guardado.",
   duplicate: "Pode chegar duas vezes: a resposta de um servidor se perdeu depois que a mensagem inteira foi enviada.",
+};
+
+export const preview = {
+  ...ptPt.preview,
+  frame: "O e-mail como o destinatário o vê",
+  phone: "Celular",
+  remoteOf: (count: number) => (count === 1 ? "1 imagem ou arquivo de" : `${count} imagens ou arquivos de`),
+  links: (count: number) => (count === 1 ? "1 link" : `${count} links`),
 };
 
 export const now = {

@@ -154,6 +154,7 @@ export const audit = {
 
 export const emails = {
   title: "Emails",
+  write: "Escrever um email",
   status: "Estado",
   statusAny: "Todos os estados",
   to: "Para",
@@ -267,6 +268,18 @@ export const email = {
   timeline: "O que aconteceu",
   duplicate: "Pode chegar duas vezes: perdeu-se a resposta de um servidor depois de a mensagem ter sido toda enviada.",
   title: "Email",
+};
+
+export const preview = {
+  frame: "O email como o destinatário o vê",
+  width: "Largura",
+  desktop: "Computador",
+  phone: "Telemóvel",
+  remote: "Não carregado de fora",
+  remoteOf: (count: number) => (count === 1 ? "1 imagem ou ficheiro de" : `${count} imagens ou ficheiros de`),
+  links: (count: number) => (count === 1 ? "1 ligação" : `${count} ligações`),
+  noText: "(imagem)",
+  moreLinks: (count: number) => `e mais ${count}`,
 };
 
 export const now = {

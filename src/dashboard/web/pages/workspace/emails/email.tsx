@@ -1,6 +1,7 @@
 // One email: what it is, what happened to it and why, and what can be done.
 
 import {
+  call,
   Card,
   type Data,
   ErrorNotice,
@@ -19,6 +20,7 @@ import { Attachments } from "./attachments.tsx";
 import { EmailActions } from "./actions.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { History } from "./history.tsx";
+import { Preview } from "../parts/preview.tsx";
 import { Recipients } from "./recipients.tsx";
 import { useSeesContent } from "../parts/rights.ts";
 import { Source } from "../parts/source.tsx";
@@ -154,8 +156,8 @@ function Facts({ email }: { email: EmailRecord }) {
   );
 }
 
-/** As text only: nothing of a message runs here or is loaded. */
-function Contents({ email: { html, text, headers } }: { email: EmailRecord }) {
+/** As text, and the html in a frame of its own: nothing of a message runs here or is loaded. */
+function Contents({ email: { id, html, text, headers } }: { email: EmailRecord }) {
   const words = t().email;
   const isSeen = useSeesContent();
   const isKept = html !== null || text !== null;
@@ -163,9 +165,14 @@ function Contents({ email: { html, text, headers } }: { email: EmailRecord }) {
     <Card title={words.contents}>
       {isSeen === false && <p class="soft">{words.contentsHidden}</p>}
       {isSeen === true && !isKept && <p class="soft">{words.contentsNone}</p>}
-      {isSeen === true && text !== null && <Source title={words.contentsText} direction="auto" source={text} isOpen />}
       {isSeen === true && html !== null && (
-        <Source title={words.contentsHtml} direction="ltr" source={html} isOpen={text === null} />
+        <Preview of={id} ask={() => call("POST /api/v1/emails/:id/preview", { params: { id } })} />
+      )}
+      {isSeen === true && text !== null && (
+        <Source title={words.contentsText} direction="auto" source={text} isOpen={html === null} />
+      )}
+      {isSeen === true && html !== null && (
+        <Source title={words.contentsHtml} direction="ltr" source={html} isOpen={false} />
       )}
       {isSeen === true && headers !== null && (
         <Source title={words.contentsHeaders} direction="ltr" source={writeFields(headers)} isOpen={false} />
