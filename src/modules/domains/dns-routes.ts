@@ -82,7 +82,7 @@ export function domainShareRoutes({ findOwn, shares }: DnsDeps) {
       {
         params: OneDomain,
         detail: describe({
-          id: "shareDomain",
+          id: "createDomainShare",
           tag: TAG,
           summary: "Make a link to a domain's records",
           description:
@@ -101,7 +101,7 @@ export function domainShareRoutes({ findOwn, shares }: DnsDeps) {
       {
         params: OneDomain,
         detail: describe({
-          id: "unshareDomain",
+          id: "endDomainShare",
           tag: TAG,
           summary: "End the link to a domain's records",
           description: "Whoever has its page open sees no more.",

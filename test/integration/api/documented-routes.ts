@@ -77,6 +77,10 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/workspace/invitations/{id}/resend": ["200", "402", ...HOOK_STATUSES],
   "GET /api/v1/workspace/usage": ["200", "401", "403", "422"],
   "GET /api/v1/domains/{id}": ["200", "401", "403", "404", "422"],
+  "GET /api/v1/domains/{id}/dns-host": ["200", "401", "403", "404", "422"],
+  "GET /api/v1/domains/{id}/zone": ["200", "401", "403", "404", "422"],
+  "POST /api/v1/domains/{id}/share": ["201", "400", "403", "404", "413", "415", "422", "503"],
+  "DELETE /api/v1/domains/{id}/share": ["200", "403", "404", "422", "503"],
   "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
   "POST /api/v1/operator/workspaces/{id}/domains": ["201", "402", "409", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/domains/{id}/verification-checks": ["200", ...OPERATOR_CHANGE_STATUSES],
@@ -116,10 +120,11 @@ export const ROUTES: Record<string, string[]> = {
   "GET /ready": ["200", "503"],
 };
 
-/** Routes for people, which no key opens: sign-in and what is asked of a session. test/integration/people has them. */
+/** Routes for people, which no key opens: sign-in, what is asked of a session, what a link shows. test/integration/people has them, and domains/. */
 export function isForPeople(route: string): boolean {
   const [, path = ""] = route.split(" ");
   const isSignIn = path.startsWith("/api/v1/auth/") && !path.startsWith("/api/v1/auth/keys");
   const isPreview = /\/(?:emails\/\{id\}|workspace)\/preview$/.test(path);
-  return isSignIn || isPreview || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
+  const isLink = path.startsWith("/api/v1/dns-share");
+  return isSignIn || isPreview || isLink || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
 }

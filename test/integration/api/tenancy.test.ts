@@ -93,6 +93,13 @@ const CASES: Record<string, Case> = {
     path: ({ domainId }) => `/api/v1/domains/${domainId}/verification-checks`,
     status: 404,
   },
+  ...Object.fromEntries(
+    ["GET dns-host", "GET zone", "POST share", "DELETE share"].map((route): [string, Case] => {
+      const [method = "", rest = ""] = route.split(" ");
+      const path = ({ domainId }: Scene) => `/api/v1/domains/${domainId}/${rest}`;
+      return [`${method} /api/v1/domains/{id}/${rest}`, { kind: "by_id", path, status: 404 }];
+    }),
+  ),
   "GET /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/operator/workspaces/{id}/domains": operators("workspaces/{id}/domains", { domain: "new.test" }),
   "POST /api/v1/operator/domains/{id}/verification-checks": {
