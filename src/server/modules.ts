@@ -150,6 +150,7 @@ export function createModules(
     ...shared,
     findNamedPlan: plans.findNamedPlan,
     buildUsage: plans.buildUsage,
+    smsNetwork: { isConnected: config.sms.routes.length > 0, example: sms.numbering.example },
     forgetLanes: (laneIds) => emails.worker.forgetLanes(laneIds),
     deleted(domainIds) {
       for (const id of domainIds) keychain.forget(id);
@@ -212,7 +213,7 @@ export function createModules(
       ),
       ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
-      workspaces.ownRoutes(),
+      ...workspaces.ownRoutes(),
       audit.routes(shared),
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),

@@ -8,13 +8,20 @@ import type { VerifyKey } from "../../platform/http/auth.ts";
 import { getStatus, showState } from "../emails/api/serialize.ts";
 import type { RunningAttempts } from "../emails/delivery/running-attempts.ts";
 import type { EmailStore } from "../emails/store/store.ts";
+import type { MessageStore } from "../sms/queue/message-store.ts";
 import { liveRoutes } from "./routes.ts";
 import { LiveStreams } from "./streams.ts";
+import type { MessageKind } from "./workspace-source.ts";
 
 export interface Live {
   routes(): AnyElysia;
   /** Ends all streams; a server's stop waits for them. */
   stop(): void;
+}
+
+interface LiveStores {
+  emails: Pick<EmailStore, "findState" | "findStateById">;
+  sms: { messages: Pick<MessageStore, "byId" | "byUid"> };
 }
 
 export interface LiveDeps {
@@ -25,10 +32,11 @@ export interface LiveDeps {
 
 export function createLive(
   { clock }: { clock: Pick<Clock, "after"> },
-  { emails }: { emails: Pick<EmailStore, "findState" | "findStateById"> },
+  { emails, sms }: LiveStores,
   deps: LiveDeps,
 ): Live {
-  const findStatus = (id: number) => {
+  const findStatus = (kind: MessageKind, id: number) => {
+    if (kind === "sms") return sms.messages.byId(id)?.status ?? null;
     const state = emails.findStateById(id);
     return state === undefined ? null : getStatus(state);
   };
@@ -40,7 +48,7 @@ export function createLive(
   };
   const streams = new LiveStreams(clock);
   return {
-    routes: () => liveRoutes({ ...deps, streams, emails, clock, findStatus, findNow }),
+    routes: () => liveRoutes({ ...deps, streams, emails, sms, clock, findStatus, findNow }),
     stop: () => streams.close(),
   };
 }

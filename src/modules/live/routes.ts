@@ -14,24 +14,30 @@ import { describe, errorAnswers, streamAnswer } from "../../platform/http/openap
 import { text, uuid } from "../../platform/http/request-schemas.ts";
 import { isId } from "../../platform/uuid.ts";
 import type { EmailStore } from "../emails/store/store.ts";
+import type { MessageStore } from "../sms/queue/message-store.ts";
 import { createEmailSource, type EmailSourceDeps } from "./email-source.ts";
 import type { LiveStreams, Reader } from "./streams.ts";
 import { createWorkspaceSource, type WorkspaceSourceDeps } from "./workspace-source.ts";
 
-/** Emails of a stream: more than a page of a list shows. */
+/** Messages of a stream: more than a page of a list shows. */
 const MAX_IDS = 100;
 const MAX_IDS_LENGTH = MAX_IDS * 37;
 
 export interface LiveRoutesDeps extends WorkspaceSourceDeps, EmailSourceDeps {
   streams: Pick<LiveStreams, "open">;
   emails: Pick<EmailStore, "findState">;
+  sms: { messages: Pick<MessageStore, "byUid"> };
   verifyKey: VerifyKey;
 }
 
 const LiveQuery = Type.Object({
   ids: Type.Optional(
     text(
-      { minLength: 1, maxLength: MAX_IDS_LENGTH, description: `Up to ${MAX_IDS} ids of emails, with commas between.` },
+      {
+        minLength: 1,
+        maxLength: MAX_IDS_LENGTH,
+        description: `Up to ${MAX_IDS} ids of emails and SMS, with commas between.`,
+      },
       (value) => (value.split(",").every(isId) ? null : "must be UUIDs with commas between"),
     ),
   ),
@@ -52,9 +58,8 @@ export function liveRoutes(deps: LiveRoutesDeps) {
       ({ request, query }) => {
         const { workspaceId } = memberCaller(request);
         const asked = query.ids?.toLowerCase().split(",") ?? [];
-        const found = asked.map((uid) => emails.findState({ workspaceId, domainId: null }, uid)?.email);
-        const known = new Map(found.filter((email) => email !== undefined).map(({ id, uid }) => [id, uid]));
-        const source = createWorkspaceSource({ workspaceId, emails: known }, deps);
+        const followed = findMessages(asked, workspaceId, deps);
+        const source = createWorkspaceSource({ workspaceId, followed }, deps);
         return new Response(streams.open(readAs(request, verifyKey), source), { headers: HEADERS });
       },
       {
@@ -65,7 +70,7 @@ export function liveRoutes(deps: LiveRoutesDeps) {
           summary: "Hear what changes, as the dashboard does",
           description:
             "Only for people who are signed in. Server-sent events, at most once a second: `changed` says how many rows changed of each kind " +
-            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `workspace`), `email` the status of one that was asked for, " +
+            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `workspace`), `email` and `sms` the status of one that was asked for, " +
             "and `ended` that the session or the membership is over. A comment comes every 20 seconds. " +
             "Nothing is stored: what changed while nobody listened is found in the lists. Programs listen to `GET /events`.",
           responses: { 200: streamAnswer("Events, until either side ends them"), ...errorAnswers([403, 422, 503]) },
@@ -99,6 +104,18 @@ export function liveRoutes(deps: LiveRoutesDeps) {
         }),
       },
     );
+}
+
+/** Those of the workspace with one of these ids. */
+function findMessages(uids: string[], workspaceId: number, { emails, sms }: Pick<LiveRoutesDeps, "emails" | "sms">) {
+  const followed = { emails: new Map<number, string>(), sms: new Map<number, string>() };
+  for (const uid of uids) {
+    const email = emails.findState({ workspaceId, domainId: null }, uid)?.email;
+    if (email !== undefined) followed.emails.set(email.id, uid);
+    const message = email === undefined ? sms.messages.byUid(workspaceId, uid) : undefined;
+    if (message !== undefined) followed.sms.set(message.id, uid);
+  }
+  return followed;
 }
 
 function readAs(request: Request, verifyKey: VerifyKey): Reader {

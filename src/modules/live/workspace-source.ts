@@ -1,35 +1,41 @@
-// What an open dashboard hears: how much changed in its workspace, and the status of the emails on its screen.
+// What an open dashboard hears: how much changed in its workspace, and the status of the messages on its screen.
 
 import type { ChangeKind, Changes } from "../../platform/db/changes.ts";
 import { type Source, writeEvent } from "./streams.ts";
 
+/** As the kinds of changes name them, with the event of each. */
+const MESSAGE_EVENTS = { emails: "email", sms: "sms" } as const;
+export type MessageKind = keyof typeof MESSAGE_EVENTS;
+const KINDS = Object.keys(MESSAGE_EVENTS) as MessageKind[];
+
 export interface WorkspaceView {
   workspaceId: number;
-  /** Emails on its screen whose status it is told: the public id by the key inside. */
-  emails: ReadonlyMap<number, string>;
+  /** Messages on its screen whose status it is told: the public id by the key inside. */
+  followed: Record<MessageKind, ReadonlyMap<number, string>>;
 }
 
 export interface WorkspaceSourceDeps {
   changes: Pick<Changes, "watch">;
-  /** The status of an email by its key inside; null: it is gone. */
-  findStatus: (id: number) => string | null;
+  /** The status of a message by its key inside; null: it is gone. */
+  findStatus: (kind: MessageKind, id: number) => string | null;
 }
 
-export function createWorkspaceSource({ workspaceId, emails }: WorkspaceView, deps: WorkspaceSourceDeps): Source {
+export function createWorkspaceSource({ workspaceId, followed }: WorkspaceView, deps: WorkspaceSourceDeps): Source {
   /** Changed rows since the last tick. */
   let changed: Partial<Record<ChangeKind, number>> = {};
   // What changed between the page's reading and now is told at once.
-  const changedEmails = new Set(emails.keys());
+  const changedMessages = { emails: new Set(followed.emails.keys()), sms: new Set(followed.sms.keys()) };
   let unwatch = () => {};
 
-  const writeEmails = () => {
-    const events = Array.from(changedEmails, (key) => {
-      const status = deps.findStatus(key);
-      return status === null ? "" : writeEvent("email", { id: emails.get(key), status });
+  const writeMessages = (kind: MessageKind) => {
+    const events = Array.from(changedMessages[kind], (key) => {
+      const status = deps.findStatus(kind, key);
+      return status === null ? "" : writeEvent(MESSAGE_EVENTS[kind], { id: followed[kind].get(key), status });
     });
-    changedEmails.clear();
+    changedMessages[kind].clear();
     return events.join("");
   };
+  const writeAllMessages = () => KINDS.map(writeMessages).join("");
   const writeChanged = () => {
     const counts = changed;
     changed = {};
@@ -40,11 +46,12 @@ export function createWorkspaceSource({ workspaceId, emails }: WorkspaceView, de
     open() {
       unwatch = deps.changes.watch(workspaceId, (kind, id) => {
         changed[kind] = (changed[kind] ?? 0) + 1;
-        if (kind === "emails" && id !== null && emails.has(id)) changedEmails.add(id);
+        if ((kind === "emails" || kind === "sms") && id !== null && followed[kind].has(id))
+          changedMessages[kind].add(id);
       });
-      return writeEmails();
+      return writeAllMessages();
     },
-    tick: () => writeEmails() + writeChanged(),
+    tick: () => writeAllMessages() + writeChanged(),
     close: () => unwatch(),
   };
 }

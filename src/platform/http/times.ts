@@ -1,5 +1,6 @@
 // Times as requests and answers have them, ISO 8601; everywhere else they are Unix ms.
 
+import { Type } from "@sinclair/typebox";
 import { text } from "./request-schemas.ts";
 
 const MAX_TIME = 40;
@@ -27,8 +28,37 @@ export function time(
   example = "2026-11-21T12:00:00Z",
 ) {
   const options = { maxLength: MAX_TIME, format: "date-time", description, examples: [example] };
-  return text(options, (value) => {
-    const at = DATE_TIME.test(value) && isDay(value) ? Date.parse(value) : Number.NaN;
-    return at >= 0 ? check(at) : "must be a time since 1970 in ISO 8601 with its offset, like 2026-11-21T12:00:00Z";
-  });
+  return text(options, (value) => checkTime(value, check));
+}
+
+function checkTime(value: string, check: (at: number) => string | null): string | null {
+  const at = DATE_TIME.test(value) && isDay(value) ? Date.parse(value) : Number.NaN;
+  return at >= 0 ? check(at) : "must be a time since 1970 in ISO 8601 with its offset, like 2026-11-21T12:00:00Z";
+}
+
+/** Times that no clock of ours shows are left out of the docs, so that all that fit are taken. */
+const RANGE_PATTERN = String.raw`^(19[89]\d|[2-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`;
+
+function rangeEnd(description: string) {
+  const options = { maxLength: MAX_TIME, format: "date-time", pattern: RANGE_PATTERN, description };
+  return text({ ...options, examples: ["2026-11-21T12:00:00Z"] }, (value) => checkTime(value, () => null));
+}
+
+/** The ends of a range of time, in the query of a list. */
+export const TimeRangeQuery = Type.Object({
+  since: Type.Optional(rangeEnd("Only from this time on; a + in it is written as %2B.")),
+  until: Type.Optional(rangeEnd("Only before this time; a + in it is written as %2B.")),
+});
+
+/** Unix ms; null: no end there. */
+export interface TimeRange {
+  since: number | null;
+  until: number | null;
+}
+
+export function parseTimeRange({ since, until }: typeof TimeRangeQuery.static): TimeRange {
+  return {
+    since: since === undefined ? null : Date.parse(since),
+    until: until === undefined ? null : Date.parse(until),
+  };
 }

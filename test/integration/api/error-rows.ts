@@ -126,6 +126,7 @@ export const ROWS: Record<string, Row> = {
   "GET /api/v1/workspace/usage": {},
   "GET /api/v1/workspace": {},
   "GET /api/v1/workspace/audit": {},
+  "GET /api/v1/workspace/credits": {},
   "GET /api/v1/workspace/members": {},
   "PATCH /api/v1/workspace/members/{id}": {
     path: ({ memberId }) => `/api/v1/workspace/members/${memberId}`,

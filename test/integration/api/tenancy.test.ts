@@ -116,6 +116,7 @@ const CASES: Record<string, Case> = {
   // Counts of the caller's own; usage.test.ts looks at them beside a busy neighbour.
   ...nobodysEach("GET workspace/usage", "GET workspace", "POST workspace/invitations", "POST domains"),
   "GET /api/v1/workspace/audit": { kind: "own_list", has: 2 },
+  "GET /api/v1/workspace/credits": { kind: "list" },
   "GET /api/v1/workspace/members": { kind: "list" },
   "PATCH /api/v1/workspace/members/{id}": {
     kind: "by_id",
