@@ -25,6 +25,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "POST /api/v1/emails": "send",
   "POST /api/v1/emails/batch": "send",
   "GET /api/v1/emails": "read",
+  "GET /api/v1/emails.csv": "read",
   // Without html, text and headers for those who may not see what messages say (modules/workspaces/read-content.ts). The same holds for SMS.
   "GET /api/v1/emails/:id": "read",
   "GET /api/v1/emails/:id/events": "read",
@@ -48,6 +49,12 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "GET /api/v1/domains/:id": "read",
   "POST /api/v1/domains": "manage",
   "DELETE /api/v1/domains/:id": "manage",
+  "GET /api/v1/domains/:id/dns-host": "read",
+  "GET /api/v1/domains/:id/zone": "read",
+  "POST /api/v1/domains/:id/share": "manage",
+  "DELETE /api/v1/domains/:id/share": "manage",
+  "GET /api/v1/dns-share": "open",
+  "GET /api/v1/dns-share/live": "open",
   "POST /api/v1/domains/:id/verification-checks": "send",
 
   "GET /api/v1/suppressions": "read",
@@ -86,6 +93,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "GET /api/v1/workspace/usage": "read",
   "GET /api/v1/workspace/credits": "read",
   "GET /api/v1/workspace/live": "read",
+  "GET /api/v1/workspace/requests": "read",
   "GET /api/v1/workspace/audit": "manage",
   "GET /api/v1/workspace/members": "read",
   "PATCH /api/v1/workspace/members/:id": "people",

@@ -5,7 +5,6 @@ import { Elysia } from "elysia";
 import type { Previews } from "../modules/emails/preview/index.ts";
 import { AppError, ERROR_STATUS } from "../platform/errors.ts";
 import { type DashboardSite, requireOwnArrival } from "../platform/http/browser-request.ts";
-import { notFound } from "../platform/http/errors.ts";
 import type { Asset, Assets } from "./asset.ts";
 import { openAssets } from "./assets.ts";
 import { buildRefusal, buildShell, type ShellOptions } from "./pages.ts";
@@ -62,7 +61,8 @@ function sendShell(request: Request, page: string, isHttps: boolean): Response {
 /** They hold nothing of anybody's, so that everybody gets them, also the page that says how to get https. */
 function sendFile(request: Request, assets: Assets, params: { version: string; name: string }): Response {
   const file = assets.files.find(({ name }) => name === params.name);
-  if (file === undefined || params.version !== assets.version) throw notFound("There is nothing at this path");
+  if (file === undefined || params.version !== assets.version)
+    return new Response(null, { status: 404, headers: buildHeaders(false) });
   const { encoding, bytes } = chooseEncoding(request.headers.get("accept-encoding") ?? "", file);
   const headers = new Headers({
     ...buildHeaders(false),

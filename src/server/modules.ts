@@ -19,6 +19,7 @@ import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
+import { createRequests } from "../modules/requests/index.ts";
 import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createUnsubscribe } from "../modules/unsubscribe/index.ts";
@@ -27,6 +28,7 @@ import { createWorkspaces } from "../modules/workspaces/index.ts";
 import { createContentRule } from "../modules/workspaces/read-content.ts";
 import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
+import { requireStillValid } from "../platform/http/auth.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import { AfterCommit } from "../platform/db/after-commit.ts";
@@ -142,6 +144,7 @@ export function createModules(
     keychain,
     record,
     resolver: resolvers.checkResolver,
+    dashboard: config.dashboard.enabled ? { url: config.dashboard.url, findPlace } : null,
     makeKeys: options.makeKeys ?? generateKeyPairs,
     deleted: () => emails.domainDeleted(),
     lifted: (domain) => void emails.retryDomain(domain),
@@ -176,10 +179,13 @@ export function createModules(
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
   const previews = createPreviews(context, stores, shared);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
+  const requests = createRequests(context, stores, shared);
   const live = createLive(context, stores, {
     changes: db.changes,
     attempts: emails.attempts,
     verifyKey: apiKeys.verifyKey,
+    openShare: (request) => domains.openShare(request),
+    watchDomain: (domainId) => domains.watch(domainId),
   });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
@@ -201,6 +207,7 @@ export function createModules(
     unsubscribing,
     recipients,
     apiKeys,
+    requests,
     live,
     previews,
     idempotency,
@@ -208,17 +215,18 @@ export function createModules(
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, previews, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) =>
-        each.routes(),
+      ...[emails, previews, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].flatMap((each) =>
+        each.routes((request) => requireStillValid(request, apiKeys.verifyKey)),
       ),
       ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
       ...workspaces.ownRoutes(),
       audit.routes(shared),
+      requests.routes(),
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),
-      live.routes(),
+      ...live.routes(),
     ],
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [

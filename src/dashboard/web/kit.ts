@@ -10,12 +10,14 @@ export { serverNow } from "./api/server-clock.ts";
 export { download } from "./api/download.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
 export { formatBytes, formatNumber, LANGUAGE_NAMES, LANGUAGES, tellPage as t } from "./i18n/index.ts";
-export { emailStatuses, followEmails } from "./state/live.ts";
+export { emailStatuses, followDomain, followEmails } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, loadMe as refreshMe, me, takeMe, workspace, workspacePath } from "./state/session.ts";
+export { keepReading } from "./state/stream.ts";
 export { showToast } from "./state/toasts.ts";
 
+export { Frame } from "./pages/entrance/frame.tsx";
 export { NotFound } from "./shell/not-found.tsx";
 export { Button, CopyButton, LinkButton } from "./ui/button.tsx";
 export { Checkbox, Field, Select } from "./ui/field.tsx";

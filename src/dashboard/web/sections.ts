@@ -3,6 +3,9 @@
 import { createLaterPage } from "./shell/later.tsx";
 
 const SECTIONS = {
+  domains: createLaterPage(async () => (await import("./pages/workspace/domains/index.tsx")).DomainPages, "domains"),
+  requests: createLaterPage(async () => (await import("./pages/workspace/requests/index.tsx")).Requests, "requests"),
+  settings: createLaterPage(async () => (await import("./pages/workspace/settings/index.tsx")).Settings, "settings"),
   suppressions: createLaterPage(
     async () => (await import("./pages/workspace/suppressions/index.tsx")).Suppressions,
     "suppressions",

@@ -9,22 +9,23 @@ import { getStatus, showState } from "../emails/api/serialize.ts";
 import type { RunningAttempts } from "../emails/delivery/running-attempts.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import type { MessageStore } from "../sms/queue/message-store.ts";
-import { liveRoutes } from "./routes.ts";
+import { liveRoutes, type LiveRoutesDeps } from "./routes.ts";
+import { sharedLiveRoutes, type SharedRoutesDeps } from "./shared-routes.ts";
 import { LiveStreams } from "./streams.ts";
 import type { MessageKind } from "./workspace-source.ts";
 
 export interface Live {
-  routes(): AnyElysia;
+  routes(): AnyElysia[];
   /** Ends all streams; a server's stop waits for them. */
   stop(): void;
 }
 
-interface LiveStores {
+interface LiveStores extends Pick<LiveRoutesDeps, "domains"> {
   emails: Pick<EmailStore, "findState" | "findStateById">;
   sms: { messages: Pick<MessageStore, "byId" | "byUid"> };
 }
 
-export interface LiveDeps {
+export interface LiveDeps extends Pick<SharedRoutesDeps, "openShare" | "watchDomain"> {
   changes: Changes;
   attempts: Pick<RunningAttempts, "watch">;
   verifyKey: VerifyKey;
@@ -32,7 +33,7 @@ export interface LiveDeps {
 
 export function createLive(
   { clock }: { clock: Pick<Clock, "after"> },
-  { emails, sms }: LiveStores,
+  { emails, sms, domains }: LiveStores,
   deps: LiveDeps,
 ): Live {
   const findStatus = (kind: MessageKind, id: number) => {
@@ -47,8 +48,9 @@ export function createLive(
     return { status, nextAttemptAt, lastReply, failedReason };
   };
   const streams = new LiveStreams(clock);
+  const all = { ...deps, streams, emails, sms, domains, clock, findStatus, findNow };
   return {
-    routes: () => liveRoutes({ ...deps, streams, emails, sms, clock, findStatus, findNow }),
+    routes: () => [liveRoutes(all), sharedLiveRoutes(all)],
     stop: () => streams.close(),
   };
 }

@@ -13,13 +13,14 @@ import { notFound } from "../../platform/http/errors.ts";
 import { describe, errorAnswers, streamAnswer } from "../../platform/http/openapi.ts";
 import { text, uuid } from "../../platform/http/request-schemas.ts";
 import { isId } from "../../platform/uuid.ts";
+import type { DomainStore } from "../domains/store.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import type { MessageStore } from "../sms/queue/message-store.ts";
 import { createEmailSource, type EmailSourceDeps } from "./email-source.ts";
 import type { LiveStreams, Reader } from "./streams.ts";
 import { createWorkspaceSource, type WorkspaceSourceDeps } from "./workspace-source.ts";
 
-/** Messages of a stream: more than a page of a list shows. */
+/** Rows of a stream: more than a page of a list shows. */
 const MAX_IDS = 100;
 const MAX_IDS_LENGTH = MAX_IDS * 37;
 
@@ -27,6 +28,7 @@ export interface LiveRoutesDeps extends WorkspaceSourceDeps, EmailSourceDeps {
   streams: Pick<LiveStreams, "open">;
   emails: Pick<EmailStore, "findState">;
   sms: { messages: Pick<MessageStore, "byUid"> };
+  domains: Pick<DomainStore, "byUid">;
   verifyKey: VerifyKey;
 }
 
@@ -36,14 +38,14 @@ const LiveQuery = Type.Object({
       {
         minLength: 1,
         maxLength: MAX_IDS_LENGTH,
-        description: `Up to ${MAX_IDS} ids of emails and SMS, with commas between.`,
+        description: `Up to ${MAX_IDS} ids of emails, SMS and domains, with commas between.`,
       },
       (value) => (value.split(",").every(isId) ? null : "must be UUIDs with commas between"),
     ),
   ),
 });
 
-const HEADERS = {
+export const HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
   // nginx would hold events back until its buffer is full.
@@ -51,15 +53,18 @@ const HEADERS = {
 };
 
 export function liveRoutes(deps: LiveRoutesDeps) {
-  const { streams, emails, verifyKey } = deps;
+  const { streams, emails, domains, verifyKey } = deps;
   return new Elysia({ name: "live", prefix: "/api/v1" })
     .get(
       "/workspace/live",
       ({ request, query }) => {
         const { workspaceId } = memberCaller(request);
         const asked = query.ids?.toLowerCase().split(",") ?? [];
-        const followed = findMessages(asked, workspaceId, deps);
-        const source = createWorkspaceSource({ workspaceId, followed }, deps);
+        const watched = asked.map((uid) => domains.byUid(workspaceId, uid)?.id).filter((id) => id !== undefined);
+        const source = createWorkspaceSource(
+          { workspaceId, messages: findMessages(asked, workspaceId, deps), domains: watched },
+          deps,
+        );
         return new Response(streams.open(readAs(request, verifyKey), source), { headers: HEADERS });
       },
       {
@@ -70,8 +75,9 @@ export function liveRoutes(deps: LiveRoutesDeps) {
           summary: "Hear what changes, as the dashboard does",
           description:
             "Only for people who are signed in. Server-sent events, at most once a second: `changed` says how many rows changed of each kind " +
-            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `workspace`), `email` and `sms` the status of one that was asked for, " +
+            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `requests`, `workspace`), `email` and `sms` the status of one that was asked for, " +
             "and `ended` that the session or the membership is over. A comment comes every 20 seconds. " +
+            "The records of a domain that was asked for are looked up every 10 seconds until all are found. " +
             "Nothing is stored: what changed while nobody listened is found in the lists. Programs listen to `GET /events`.",
           responses: { 200: streamAnswer("Events, until either side ends them"), ...errorAnswers([403, 422, 503]) },
         }),
@@ -88,7 +94,7 @@ export function liveRoutes(deps: LiveRoutesDeps) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
-          id: "watchEmail",
+          id: "getEmailLiveStream",
           tag: "Emails",
           summary: "Watch an email's attempts as they happen",
           description:
@@ -108,14 +114,14 @@ export function liveRoutes(deps: LiveRoutesDeps) {
 
 /** Those of the workspace with one of these ids. */
 function findMessages(uids: string[], workspaceId: number, { emails, sms }: Pick<LiveRoutesDeps, "emails" | "sms">) {
-  const followed = { emails: new Map<number, string>(), sms: new Map<number, string>() };
+  const found = { emails: new Map<number, string>(), sms: new Map<number, string>() };
   for (const uid of uids) {
     const email = emails.findState({ workspaceId, domainId: null }, uid)?.email;
-    if (email !== undefined) followed.emails.set(email.id, uid);
+    if (email !== undefined) found.emails.set(email.id, uid);
     const message = email === undefined ? sms.messages.byUid(workspaceId, uid) : undefined;
-    if (message !== undefined) followed.sms.set(message.id, uid);
+    if (message !== undefined) found.sms.set(message.id, uid);
   }
-  return followed;
+  return found;
 }
 
 function readAs(request: Request, verifyKey: VerifyKey): Reader {

@@ -3,39 +3,46 @@
 import type { ChangeKind, Changes } from "../../platform/db/changes.ts";
 import { type Source, writeEvent } from "./streams.ts";
 
-/** As the kinds of changes name them, with the event of each. */
-const MESSAGE_EVENTS = { emails: "email", sms: "sms" } as const;
-export type MessageKind = keyof typeof MESSAGE_EVENTS;
-const KINDS = Object.keys(MESSAGE_EVENTS) as MessageKind[];
+/** As changes name them. */
+export type MessageKind = "emails" | "sms";
 
 export interface WorkspaceView {
   workspaceId: number;
   /** Messages on its screen whose status it is told: the public id by the key inside. */
-  followed: Record<MessageKind, ReadonlyMap<number, string>>;
+  messages: Record<MessageKind, ReadonlyMap<number, string>>;
+  /** Domains whose pages are open: their records are looked after. */
+  domains: readonly number[];
+  /** Changes of these alone are told; absent: of all kinds. */
+  kinds?: readonly ChangeKind[];
 }
 
 export interface WorkspaceSourceDeps {
   changes: Pick<Changes, "watch">;
   /** The status of a message by its key inside; null: it is gone. */
   findStatus: (kind: MessageKind, id: number) => string | null;
+  /** A domain's page is open, until the returned function is called. */
+  watchDomain: (id: number) => () => void;
 }
 
-export function createWorkspaceSource({ workspaceId, followed }: WorkspaceView, deps: WorkspaceSourceDeps): Source {
+export function createWorkspaceSource(
+  { workspaceId, messages, domains, kinds }: WorkspaceView,
+  deps: WorkspaceSourceDeps,
+): Source {
   /** Changed rows since the last tick. */
   let changed: Partial<Record<ChangeKind, number>> = {};
   // What changed between the page's reading and now is told at once.
-  const changedMessages = { emails: new Set(followed.emails.keys()), sms: new Set(followed.sms.keys()) };
-  let unwatch = () => {};
+  const changedMessages = { emails: new Set(messages.emails.keys()), sms: new Set(messages.sms.keys()) };
+  let watches: (() => void)[] = [];
 
-  const writeMessages = (kind: MessageKind) => {
+  const writeStatuses = (kind: MessageKind, event: string) => {
     const events = Array.from(changedMessages[kind], (key) => {
       const status = deps.findStatus(kind, key);
-      return status === null ? "" : writeEvent(MESSAGE_EVENTS[kind], { id: followed[kind].get(key), status });
+      return status === null ? "" : writeEvent(event, { id: messages[kind].get(key), status });
     });
     changedMessages[kind].clear();
     return events.join("");
   };
-  const writeAllMessages = () => KINDS.map(writeMessages).join("");
+  const writeMessages = () => writeStatuses("emails", "email") + writeStatuses("sms", "sms");
   const writeChanged = () => {
     const counts = changed;
     changed = {};
@@ -44,14 +51,18 @@ export function createWorkspaceSource({ workspaceId, followed }: WorkspaceView, 
 
   return {
     open() {
-      unwatch = deps.changes.watch(workspaceId, (kind, id) => {
+      const unwatch = deps.changes.watch(workspaceId, (kind, id) => {
+        if (kinds?.includes(kind) === false) return;
         changed[kind] = (changed[kind] ?? 0) + 1;
-        if ((kind === "emails" || kind === "sms") && id !== null && followed[kind].has(id))
-          changedMessages[kind].add(id);
+        const isMessage = kind === "emails" || kind === "sms";
+        if (isMessage && id !== null && messages[kind].has(id)) changedMessages[kind].add(id);
       });
-      return writeAllMessages();
+      watches = [unwatch, ...domains.map((id) => deps.watchDomain(id))];
+      return writeMessages();
     },
-    tick: () => writeAllMessages() + writeChanged(),
-    close: () => unwatch(),
+    tick: () => writeMessages() + writeChanged(),
+    close() {
+      for (const unwatch of watches.splice(0)) unwatch();
+    },
   };
 }

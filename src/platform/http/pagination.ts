@@ -88,6 +88,9 @@ export function createListPages(key: Uint8Array) {
     return { createdAt, id };
   };
   return {
+    write,
+    /** Throws for a cursor of another list. */
+    read,
     /** `readRows` reads a page and one row more, from the newest (null) or older than `before`. Throws for a cursor of another list. */
     list<Row, Shown>(
       query: { cursor?: string; limit?: string },

@@ -53,8 +53,21 @@ journey("a hostile email is shown as text: no request, no breach, the page unmov
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     expect(new URL(page.url()).pathname).toBe(url);
     expect(await page.evaluate("globalThis.owned ?? null")).toBeNull();
+    expect(await page.title()).not.toMatch(/<img|[\u202A-\u202E\u2066-\u2069]/);
     expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
   }
+  // Pasted into the palette, as words and as an address.
+  await page.keyboard.press("ControlOrMeta+K");
+  const palette = page.getByRole("dialog");
+  for (const words of [SUBJECT, `${SUBJECT.replaceAll(/\s/g, "")}@example.com`]) {
+    await palette.getByRole("combobox").fill(words);
+    await palette.getByText(words === SUBJECT ? "Nothing fits." : "Emails to").waitFor();
+    const { width = Infinity } = (await palette.boundingBox()) ?? {};
+    expect(width).toBeLessThan(800);
+    expect(await palette.locator("img, script").count()).toBe(0);
+  }
+  expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
+  expect(await page.evaluate("globalThis.owned ?? null")).toBeNull();
   expect(ana.context.pages()).toHaveLength(1);
   expect(stranger.heard).toEqual([]);
 });

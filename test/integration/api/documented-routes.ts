@@ -16,6 +16,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/emails": ["200", "403", "422"],
   "GET /api/v1/emails/{id}": ["200", "403", "404", "422", "503"],
   "GET /api/v1/emails/{id}/events": ["200", "403", "404", "422"],
+  "GET /api/v1/emails/{id}/live": ["200", "403", "404", "422", "503"],
   "PATCH /api/v1/emails/{id}": ["200", ...CHANGE_STATUSES],
   "GET /api/v1/emails/{id}/attachments/{n}": ["200", "403", "404", "422", "503"],
   "POST /api/v1/emails/{id}/cancel": ["200", ...CHANGE_STATUSES],
@@ -51,6 +52,7 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/operator/workspaces/{id}/keys": ["201", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/key/rotate": ["200", "400", "401", "403", "413", "415", "503"],
   "GET /api/v1/suppressions": ["200", "401", "403", "422"],
+  "GET /api/v1/emails.csv": ["200", "401", "403", "422"],
   "GET /api/v1/suppressions.csv": ["200", "401", "403", "422"],
   "POST /api/v1/suppressions": ["200", ...CREATE_STATUSES],
   "POST /api/v1/suppressions/import": ["200", "400", "403", "413", "415", "422", "503"],
@@ -66,6 +68,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/workspace": ["200", "403", "422"],
   "GET /api/v1/workspace/audit": ["200", "403", "422"],
   "GET /api/v1/workspace/credits": ["200", "403", "422"],
+  "GET /api/v1/workspace/requests": ["200", "403", "422"],
   "GET /api/v1/workspace/members": ["200", "403", "422"],
   "PATCH /api/v1/workspace/members/{id}": ["200", ...CHANGE_STATUSES],
   "DELETE /api/v1/workspace/members/{id}": ["200", "403", "404", "409", "422", "503"],
@@ -118,5 +121,6 @@ export const ROUTES: Record<string, string[]> = {
 export function isForPeople(route: string): boolean {
   const [, path = ""] = route.split(" ");
   const isSignIn = path.startsWith("/api/v1/auth/") && !path.startsWith("/api/v1/auth/keys");
-  return isSignIn || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
+  const isPreview = /\/(?:emails\/\{id\}|workspace)\/preview$/.test(path);
+  return isSignIn || isPreview || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
 }

@@ -71,6 +71,7 @@ const OTHER_TYPES: Record<string, string[]> = {
   "GET /docs 200": ["text/html"],
   "GET /api/v1/emails/{id}/attachments/{n} 200": ["application/octet-stream", "*/*"],
   "GET /api/v1/workspace/live 200": ["text/event-stream"],
+  "GET /api/v1/emails/{id}/live 200": ["text/event-stream"],
   "GET /api/v1/suppressions.csv 200": ["text/csv"],
 };
 

@@ -76,6 +76,7 @@ const CASES: Record<string, Case> = {
   "GET /api/v1/emails": { kind: "list" },
   "GET /api/v1/emails/{id}": ofEmail(""),
   "GET /api/v1/emails/{id}/events": ofEmail("/events"),
+  "GET /api/v1/emails/{id}/live": ofEmail("/live"),
   "GET /api/v1/emails/{id}/attachments/{n}": ofEmail("/attachments/0"),
   "PATCH /api/v1/emails/{id}": ofWaiting("", { sendAt: "2026-11-22T08:00:00Z" }),
   "POST /api/v1/emails/{id}/cancel": ofWaiting("/cancel"),
@@ -117,6 +118,8 @@ const CASES: Record<string, Case> = {
   ...nobodysEach("GET workspace/usage", "GET workspace", "POST workspace/invitations", "POST domains"),
   "GET /api/v1/workspace/audit": { kind: "own_list", has: 2 },
   "GET /api/v1/workspace/credits": { kind: "list" },
+  // Of the caller's own requests; test/integration/api/request-log.test.ts has a neighbour.
+  ...nobodysEach("GET workspace/requests"),
   "GET /api/v1/workspace/members": { kind: "list" },
   "PATCH /api/v1/workspace/members/{id}": {
     kind: "by_id",

@@ -22,6 +22,9 @@ const workspace = (page: string) => (world: Populated) => `/dashboard/w/${world.
 const webhook = (find: (world: Populated) => string) => (world: Populated) =>
   workspace(`/webhooks/${find(world)}`)(world);
 
+const pendingDomain = ({ pendingWorkspaceId, pendingDomainId }: Populated) =>
+  `/dashboard/w/${pendingWorkspaceId}/domains/${pendingDomainId}`;
+
 /** The button that makes something new. */
 const CREATE = "main .page-head .primary";
 /** The one that does it, of the dialog that lies on top. */
@@ -53,6 +56,19 @@ function message(name: string, find: (world: Populated) => string, tab: string):
 const WEBHOOK_DIALOGS = ["edit", "disable", "rotate", "delete"];
 
 const DIALOGS: PageCase[] = [
+  { name: "dialog-test-send", path: workspace("/emails"), who: "owner", act: click("main .page-head .actions button") },
+  {
+    name: "dialog-test-sent",
+    path: workspace("/emails"),
+    who: "owner",
+    async act(visitor) {
+      await click("main .page-head .actions button")(visitor);
+      await visitor.page.locator("dialog[open] [name=to]").fill("maria@example.com");
+      await visitor.page.locator(SUBMIT).click();
+      await visitor.page.locator("dialog[open] .live .badge").waitFor();
+      await visitor.page.locator("dialog[open] .dialogue").waitFor();
+    },
+  },
   {
     name: "dialog-reschedule",
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
@@ -103,15 +119,9 @@ const DIALOGS: PageCase[] = [
       await visitor.page.locator("dialog[open] [name=password]").waitFor();
     },
   },
-  {
-    name: "dialog-domain",
-    path: ({ pendingWorkspaceId }) => `/dashboard/w/${pendingWorkspaceId}`,
-    who: "owner",
-    async act(visitor) {
-      await click("main .steps .primary")(visitor);
-      await visitor.page.locator("dialog[open] .dns-records").waitFor();
-    },
-  },
+  { name: "dialog-add-domain", path: workspace("/domains"), who: "owner", act: click(CREATE) },
+  { name: "dialog-share-domain", path: pendingDomain, who: "owner", act: click("main .actions button:nth-child(2)") },
+  { name: "dialog-delete-domain", path: pendingDomain, who: "owner", act: click("main .actions button:last-child") },
   { name: "dialog-suppress", path: workspace("/suppressions"), who: "owner", act: click(CREATE) },
   {
     name: "dialog-lift",
@@ -144,6 +154,12 @@ const DIALOGS: PageCase[] = [
     who: "owner",
     act: click(`main .card:first-of-type .actions button:nth-child(${nth + 2})`),
   })),
+  {
+    name: "dialog-request",
+    path: workspace("/requests?status=failed"),
+    who: "owner",
+    act: click("main tbody th button"),
+  },
   { name: "dialog-palette", path: workspace(""), who: "owner", act: press("ControlOrMeta+K") },
   { name: "dialog-keys", path: workspace(""), who: "owner", act: press("?") },
 ];
@@ -160,11 +176,22 @@ export const PAGES: PageCase[] = [
   { name: "emails-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/emails`, who: "owner" },
   { name: "email-delivered", path: (world) => workspace(`/emails/${world.deliveredId}`)(world), who: "owner" },
   { name: "email-bounced", path: (world) => workspace(`/emails/${world.bouncedId}`)(world), who: "owner" },
+  {
+    name: "email-dialogue",
+    path: (world) => workspace(`/emails/${world.bouncedId}`)(world),
+    who: "owner",
+    act: ({ page }) => page.locator("main .timeline summary").click(),
+  },
   { name: "emails-tagged", path: workspace("/emails?tag=receipt"), who: "owner" },
   { name: "email-group", path: (world) => workspace(`/emails/${world.group.to}`)(world), who: "owner" },
   { name: "email-blind", path: (world) => workspace(`/emails/${world.group.bcc}`)(world), who: "owner" },
   { name: "email-scheduled", path: (world) => workspace(`/emails/${world.scheduledId}`)(world), who: "owner" },
   { name: "keys", path: workspace("/keys"), who: "owner" },
+  { name: "domains", path: workspace("/domains"), who: "owner" },
+  { name: "domains-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/domains`, who: "owner" },
+  { name: "domain-verified", path: (world) => workspace(`/domains/${world.verifiedDomainId}`)(world), who: "owner" },
+  { name: "domain-pending", path: pendingDomain, who: "owner" },
+  { name: "dns-link", path: ({ dnsLink }) => `/dashboard/dns${fragment(dnsLink)}`, who: "nobody" },
   { name: "members", path: workspace("/members"), who: "owner" },
   { name: "suppressions", path: workspace("/suppressions"), who: "owner" },
   {
@@ -188,6 +215,10 @@ export const PAGES: PageCase[] = [
     path: webhook(({ webhookId, failedCallId }) => `${webhookId}/${failedCallId}`),
     who: "owner",
   },
+  { name: "requests", path: workspace("/requests"), who: "owner" },
+  { name: "requests-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/requests`, who: "owner" },
+  { name: "requests-failed", path: workspace("/requests?status=failed"), who: "owner" },
+  { name: "settings", path: workspace("/settings"), who: "owner" },
   { name: "audit", path: workspace("/audit"), who: "owner" },
   { name: "account", path: () => "/dashboard/account", who: "owner" },
   { name: "unsubscribe", path: ({ unsubscribeLinks }) => unsubscribeLinks.open, who: "nobody" },

@@ -37,6 +37,11 @@ export interface Populated extends Called {
   emptyWorkspaceId: string;
   /** One whose domain has no DNS records yet. */
   pendingWorkspaceId: string;
+  pendingDomainId: string;
+  /** A link to its records. */
+  dnsLink: string;
+  /** That of the sandbox, whose records are there. */
+  verifiedDomainId: string;
   /** Of an email that was delivered, and of one that bounced. */
   deliveredId: string;
   bouncedId: string;
@@ -68,8 +73,15 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
   const emptyWorkspaceId = await createWorkspace(owner, "Padaria Nova");
   const pendingWorkspaceId = await createWorkspace(owner, "Capulanas da Beira");
   const domain = { workspaceId: pendingWorkspaceId, body: { domain: "capulanas.invalid" } };
-  await mustAsk(owner, "POST /api/v1/domains", domain);
+  const pending = await mustAsk(owner, "POST /api/v1/domains", domain);
+  const pendingDomainId = pending.id as string;
+  const share = await mustAsk(owner, `POST /api/v1/domains/${pendingDomainId}/share`, {
+    workspaceId: pendingWorkspaceId,
+  });
   const asked = { workspaceId };
+  const [verified] = await mustAsk(owner, "GET /api/v1/domains", asked);
+  const verifiedDomainId = verified.id as string;
+  await mustAsk(owner, `POST /api/v1/domains/${verifiedDomainId}/verification-checks`, asked);
   for (const person of [...PEOPLE, LATE]) await join(owner, workspaceId, { visitor: await open(), ...person });
   const late = await open();
   await signInLongAgo(late, sandbox, LATE.email);
@@ -89,6 +101,9 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
       });
       ids.push(((await answer.json()) as { data: { id: string } }).data.id);
     }
+    // The log of requests has one that failed, too.
+    const headers = { "x-api-key": apiKey };
+    await fetch(`${sandbox.url}/api/v1/suppressions/rui%40example.com`, { method: "DELETE", headers });
     await waitUntil("mail has its ends", SETTLE_TIMEOUT_MS, async () => {
       const statuses = await Promise.all(
         ids.slice(0, 2).map(async (id) => (await mustAsk(owner, `GET /api/v1/emails/${id}`, asked)).status),
@@ -109,6 +124,7 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
     [nobody, owner.context, late.context].map((context) => context.storageState()),
   );
   return {
+    ...{ pendingDomainId, dnsLink: share.url as string, verifiedDomainId },
     ...{ url: place.url, workspaceId, emptyWorkspaceId, pendingWorkspaceId },
     ...{ deliveredId, bouncedId, setupLink, invitationLink: url, ...carrying, ...called },
     cookies: { nobody: ofNobody, owner: ofOwner, late: ofLate } as Record<Viewer, StorageState>,

@@ -29,6 +29,7 @@ describe("the server's clock", () => {
 });
 
 test("what lies a moment ahead is now, and what lies further ahead is to come", () => {
+  Object.defineProperty(navigator, "languages", { value: ["en-GB"], configurable: true });
   expect(formatAgo(at(3_000), NOON)).toBe("now");
   expect(formatAgo(at(-3_000), NOON)).toBe("3 seconds ago");
   expect(formatAgo(at(HOUR_MS), NOON)).toBe("in 1 hour");

@@ -58,6 +58,8 @@ export const isAway = signal(false);
 export const hooks = {
   /** The workspace of the page; null: none. */
   getWorkspace: (): string | null => null,
+  /** The token of the link that the page was opened by. */
+  getLink: () => "",
   /** There is no session any more. */
   signedOut: () => {},
   /** Asks who it is once more; false: the person gave up. */
@@ -137,6 +139,7 @@ export function buildTarget(name: string, { params = {}, query = {} }: Inputs): 
 
 /** What the call is about: the person's account, the whole server, or the workspace of the page. */
 export function buildScope(url: string): Record<string, string> {
+  if (url.startsWith("/api/v1/dns-share")) return { "Pombo-Share": hooks.getLink() };
   const isAccount = url.startsWith("/api/v1/auth/") && !url.startsWith("/api/v1/auth/keys");
   if (isAccount) return {};
   const workspace = hooks.getWorkspace();

@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { AppError } from "../../../platform/errors.ts";
 import { getCaller, wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
-import { answers, describe, errorAnswers, fileAnswer } from "../../../platform/http/openapi.ts";
+import { answers, csvAnswer, describe, errorAnswers, fileAnswer } from "../../../platform/http/openapi.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
@@ -13,7 +13,9 @@ import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { answerAttachment } from "./attachment.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { contentHidden, type MayReadContent } from "../../workspaces/read-content.ts";
-import { listEmails } from "./list.ts";
+import { COLUMNS, exportEmails } from "../list/export.ts";
+import { listEmails, type ListDeps } from "../list/list.ts";
+import { EmailFilterQuery, EmailPageMeta, EmailQuery } from "../list/schema.ts";
 import { MAX_RECIPIENTS } from "./mailbox-schema.ts";
 import { countRecipients } from "./mailboxes.ts";
 import { MAX_LOOKED_AT } from "../store/list-store.ts";
@@ -26,8 +28,6 @@ import {
   EmailBatch,
   EmailChange,
   EmailInListWithStatus,
-  EmailPageMeta,
-  EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
@@ -48,6 +48,7 @@ export interface EmailDeps extends AcceptDeps {
   attachments: AttachmentStore;
   reports: Pick<ReportStore, "list">;
   mayReadContent: MayReadContent;
+  pages: ListDeps["pages"];
 }
 
 const attachmentNumber = text(
@@ -108,15 +109,16 @@ export function emailRoutes(deps: EmailDeps) {
         }),
       },
     )
-    .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, deps.emails), {
+    .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, deps), {
       query: EmailQuery,
       detail: describe({
         id: "listEmails",
         tag: TAG,
         summary: "List emails, newest first",
         description:
-          "With `include=status` each has its status. For `to`, `from` or `tag`, only the " +
-          `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at.`,
+          "With `include=status` each has its status. For `to`, `from`, `tag`, `since`, `until`, `domain`, `category` or `subject`, only the " +
+          `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at, and \`totalIsMinimum\` says when there are more. Cursors lead through all: ` +
+          `behind one as many are looked at again, so that a page may have fewer emails, or none, and still not be the last. A cursor goes with the same filters.`,
         responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], EmailPageMeta),
       }),
     })
@@ -272,6 +274,34 @@ type Found = Parameters<typeof showRecord>[0];
 
 function hideContent({ extra, ...found }: Found): Found {
   return { ...found, body: null, extra: extra === null ? null : { ...extra, headers: null } };
+}
+
+/** The list as a file, beside it. `requireReader` throws once its caller may not read any more. */
+export function emailFileRoutes(
+  deps: Omit<ListDeps, "pages"> & Pick<EmailDeps, "clock">,
+  requireReader: (request: Request) => void,
+) {
+  return new Elysia({ name: "emails file", prefix: "/api/v1" }).get(
+    "/emails.csv",
+    ({ request, query }) =>
+      exportEmails(workspaceCaller(request), query, {
+        ...deps,
+        now: deps.clock.now(),
+        requireReader: () => requireReader(request),
+      }),
+    {
+      query: EmailFilterQuery,
+      detail: describe({
+        id: "exportEmails",
+        tag: TAG,
+        summary: "Export emails as CSV",
+        description:
+          `All that the filters find, newest first, with the columns \`${COLUMNS.join(",")}\`. An apostrophe stands before a value that a ` +
+          "spreadsheet would compute. The file breaks off when its key or session ends.",
+        responses: { 200: csvAnswer("The file"), ...errorAnswers([401, 403, 422]) },
+      }),
+    },
+  );
 }
 
 function attachmentGone(): AppError {

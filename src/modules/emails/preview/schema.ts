@@ -28,8 +28,8 @@ export const PreviewTicket = namedObject("PreviewTicket", {
   moreLinks: Type.Integer({ minimum: 0, description: "Links beyond these.", examples: [0] }),
   remote: Type.Array(
     namedObject("PreviewRemote", {
-      host: Type.String({ examples: ["track.example.com"] }),
-      count: Type.Integer({ minimum: 1, examples: [3] }),
+      host: Type.String({ description: "Where they are.", examples: ["track.example.com"] }),
+      count: Type.Integer({ minimum: 1, description: "How many of them.", examples: [3] }),
     }),
     {
       description: "Images, styles and fonts that the html would load from elsewhere, by host. The preview loads none.",

@@ -26,6 +26,7 @@ import {
   smsPreview,
   smsQuery,
   SmsRecord,
+  SmsRecordWithSender,
   smsSend,
   SmsTimelineEntry,
 } from "./schema.ts";
@@ -152,7 +153,9 @@ export function smsRoutes(deps: SmsDeps) {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const found = deps.sms.messages.byUid(workspaceId, params.id.toLowerCase());
         if (found === undefined) throw noSuchSms();
-        return { data: showMessage(found, await deps.mayReadContent(request)) };
+        return {
+          data: { ...showMessage(found, await deps.mayReadContent(request)), sentBy: deps.sms.findSender(found) },
+        };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -161,7 +164,7 @@ export function smsRoutes(deps: SmsDeps) {
           tag: TAG,
           summary: "Get an SMS",
           description: `Its record, with the status from the network. ${HIDDEN}`,
-          responses: answers(200, SmsRecord, [401, 403, 404, 422, 503]),
+          responses: answers(200, SmsRecordWithSender, [401, 403, 404, 422, 503]),
         }),
       },
     )

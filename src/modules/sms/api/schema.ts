@@ -2,12 +2,13 @@
 
 import { type TSchema, Type } from "@sinclair/typebox";
 import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../../../platform/db/schema/sms.ts";
+import { SentBy } from "../../api-keys/schema.ts";
 import { CursorQuery } from "../../../platform/http/pagination.ts";
 import { TimeRangeQuery } from "../../../platform/http/times.ts";
 import { choice, hinted, text } from "../../../platform/http/request-schemas.ts";
 import { bodyFault } from "../encoding/encoding.ts";
 import type { NumberingPlan } from "../encoding/phone-number.ts";
-import { named } from "../../../platform/http/openapi.ts";
+import { named, namedObject } from "../../../platform/http/openapi.ts";
 
 const MAX_BODY = 1_600;
 const MAX_FROM = 20;
@@ -152,6 +153,9 @@ export const SmsRecord = named(
     }),
   }),
 );
+
+/** One by itself. */
+export const SmsRecordWithSender = namedObject("SmsWithSender", { ...SmsRecord.properties, sentBy: SentBy });
 
 export const SmsTimelineEntry = named(
   "SmsTimelineEntry",

@@ -82,7 +82,7 @@ export function openMessageStore(db: Db) {
   const insertRow = prepare(
     orm.insert(smsMessages).values({
       ...toPlaceholders(smsMessages, "uid", "workspaceId", "recipient", "sender", "body", "sentText", "encoding"),
-      ...toPlaceholders(smsMessages, "alphabet", "segments", "expiresAt", "createdAt"),
+      ...toPlaceholders(smsMessages, "alphabet", "segments", "expiresAt", "createdAt", "keyId", "userId"),
       credits: p("segments"),
       status: "queued",
       isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,

@@ -91,6 +91,8 @@ export const smsMessages = sqliteTable("sms_message", {
   isFinal: integer("is_final", { mode: "boolean" }).notNull().default(false),
   isHelp: integer("is_help", { mode: "boolean" }).notNull().default(false),
   isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
+  keyId: integer("key_id"),
+  userId: integer("user_id"),
 });
 
 const SEGMENT_STATES = ["ready", "in_flight", "accepted", "unknown", "delivered", "failed", "expired"] as const;

@@ -1,30 +1,43 @@
 import { describe, expect, test } from "bun:test";
-import { LiveStreams } from "../../../../src/modules/live/streams.ts";
-import { createWorkspaceSource } from "../../../../src/modules/live/workspace-source.ts";
+import { LiveStreams, type Reader } from "../../../../src/modules/live/streams.ts";
+import { createWorkspaceSource, type WorkspaceView } from "../../../../src/modules/live/workspace-source.ts";
 import { Changes } from "../../../../src/platform/db/changes.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
+
+type Given = Partial<Reader & WorkspaceView["messages"] & Pick<WorkspaceView, "domains" | "kinds">>;
 
 function start() {
   const clock = fakeClock();
   const changes = new Changes();
   const statuses = new Map([[7, "queued"]]);
   const streams = new LiveStreams(clock);
+  const watched: number[] = [];
+  const watchDomain = (id: number) => {
+    watched.push(id);
+    return () => void watched.splice(watched.indexOf(id), 1);
+  };
   const openUnread = ({
     owner = "user 1",
     emails = new Map<number, string>(),
     sms = new Map<number, string>(),
     mayRead = (): boolean => true,
-  } = {}) => {
+    ...view
+  }: Given = {}) => {
     const findStatus = (_kind: string, id: number) => statuses.get(id) ?? null;
-    const view = { workspaceId: 1, followed: { emails, sms } };
-    return streams.open({ owner, mayRead }, createWorkspaceSource(view, { changes, findStatus }));
+    return streams.open(
+      { owner, mayRead },
+      createWorkspaceSource(
+        { workspaceId: 1, messages: { emails, sms }, domains: [], ...view },
+        { changes, findStatus, watchDomain },
+      ),
+    );
   };
   const open = (given: Parameters<typeof openUnread>[0] = {}) => read(openUnread(given));
   const change = (...given: Parameters<Changes["note"]>) => {
     changes.note(...given);
     changes.onCommit();
   };
-  return { clock, streams, statuses, open, openUnread, change };
+  return { clock, streams, statuses, open, openUnread, change, watched };
 }
 
 /** Streams hand over in a turn of the event loop. */
@@ -172,4 +185,19 @@ describe("how many there may be", () => {
     for (let index = 0; index < 200; index += 1) on.open({ owner: `user ${index}` });
     expect(() => on.open({ owner: "user 1000" })).toThrow("200 live streams");
   });
+});
+
+test("the domains of a stream are looked after until it ends, and one for a link is told of no other kind", async () => {
+  const on = start();
+  const stream = on.open({ domains: [3, 4], kinds: ["domains"] });
+  expect(on.watched).toEqual([3, 4]);
+  await stream.take();
+  on.change(1, "emails");
+  on.clock.advance(1_000);
+  expect(await stream.take()).toBe("");
+  on.change(1, "domains");
+  on.clock.advance(1_000);
+  expect(await stream.take()).toBe('event: changed\ndata: {"domains":1}\n\n');
+  on.streams.close();
+  expect(on.watched).toEqual([]);
 });

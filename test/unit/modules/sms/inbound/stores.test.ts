@@ -12,7 +12,13 @@ import { openSegmentStore } from "../../../../../src/modules/sms/queue/segment-s
 function start() {
   const of = temporaryDatabase();
   const senderIds = openSenderIdStore(of.db);
-  return { commit: of.committer.commit, changes: of.db.changes, senderIds, ...openLedger(of.db), [Symbol.dispose]: () => of[Symbol.dispose]() };
+  return {
+    commit: of.committer.commit,
+    changes: of.db.changes,
+    senderIds,
+    ...openLedger(of.db),
+    [Symbol.dispose]: () => of[Symbol.dispose](),
+  };
 }
 
 test("references to a number go up to sixteen bits and begin again, each number for itself", async () => {

@@ -18,17 +18,16 @@ import {
 import { Attachments } from "./attachments.tsx";
 import { EmailActions } from "./actions.tsx";
 import { Fact } from "../parts/fact.tsx";
+import { History } from "./history.tsx";
 import { Recipients } from "./recipients.tsx";
 import { useSeesContent } from "../parts/rights.ts";
 import { Source } from "../parts/source.tsx";
 import { findStatus, StatusBadge } from "../parts/status.tsx";
-import { Timeline } from "./timeline.tsx";
 
 type EmailRecord = Data<"GET /api/v1/emails/:id">;
 
 export function Email({ id }: { id: string }) {
   const { data, error, reload } = useCall("GET /api/v1/emails/:id", { params: { id } });
-  const events = useCall("GET /api/v1/emails/:id/events", { params: { id } });
   useEffect(() => followEmails([id]), [id]);
   const words = t().email;
   const back = (
@@ -59,10 +58,7 @@ export function Email({ id }: { id: string }) {
         <EmailActions email={data} />
       </Card>
       {data.recipients !== null && <Recipients recipients={data.recipients} shownId={id} />}
-      <Card title={words.timeline}>
-        {events.error !== null && <ErrorNotice error={events.error} retry={events.reload} />}
-        {events.data !== undefined && <Timeline entries={events.data} />}
-      </Card>
+      <History id={id} status={data.status} />
       {data.attachments.length > 0 && <Attachments email={data} />}
       <Contents email={data} />
     </Page>
@@ -107,6 +103,11 @@ function Facts({ email }: { email: EmailRecord }) {
               <bdi>{each}</bdi>
             </div>
           ))}
+        </Fact>
+      )}
+      {email.sentBy !== null && (
+        <Fact name={words.sentBy}>
+          <bdi>{email.sentBy.name ?? words.sentByGone[email.sentBy.kind]}</bdi>
         </Fact>
       )}
       <Fact name={words.created}>

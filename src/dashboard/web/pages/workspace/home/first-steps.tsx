@@ -14,11 +14,12 @@ import {
   me,
   t,
   useEffect,
+  useLocation,
   useState,
   workspacePath,
 } from "../../../kit.ts";
 import { writeSendCurl } from "../parts/curl.ts";
-import { AddDomainForm } from "../domains/dialog.tsx";
+import { AddDomainForm } from "../domains/add.tsx";
 import { buildFirstEmail, findSender } from "../parts/first-email.ts";
 import { may } from "../parts/rights.ts";
 import { findStatus, StatusBadge } from "../parts/status.tsx";
@@ -28,10 +29,9 @@ export interface StepsProps {
   domains: Data<"GET /api/v1/domains">;
   emails: Data<"GET /api/v1/emails">;
   hasKey: boolean;
-  showDomain: (id: string) => void;
 }
 
-export function FirstSteps({ domains, emails, hasKey, showDomain }: StepsProps) {
+export function FirstSteps({ domains, emails, hasKey }: StepsProps) {
   const words = t().home;
   const sender = findSender(domains);
   const waiting = domains.find(({ status }) => status === "pending" || status === "failed");
@@ -41,7 +41,7 @@ export function FirstSteps({ domains, emails, hasKey, showDomain }: StepsProps) 
     {
       isDone: sender !== undefined,
       title: sender === undefined ? words.stepDomain : words.stepDomainDone(isolate(sender.domain)),
-      body: <DomainStep waiting={waiting} showDomain={showDomain} />,
+      body: <DomainStep waiting={waiting} />,
     },
     { isDone: hasKey, title: hasKey ? words.stepKeyDone : words.stepKey, body: <KeyStep /> },
     {
@@ -77,27 +77,22 @@ export function FirstSteps({ domains, emails, hasKey, showDomain }: StepsProps) 
   );
 }
 
-function DomainStep({
-  waiting,
-  showDomain,
-}: {
-  waiting: StepsProps["domains"][number] | undefined;
-  showDomain: (id: string) => void;
-}) {
+function DomainStep({ waiting }: { waiting: StepsProps["domains"][number] | undefined }) {
   const words = t().home;
+  const { route } = useLocation();
   if (waiting !== undefined)
     return (
       <>
         <p class="soft">{words.domainPending(isolate(waiting.domain))}</p>
-        <Button look="primary" onClick={() => showDomain(waiting.id)}>
+        <LinkButton look="primary" href={workspacePath(`domains/${waiting.id}`)}>
           {words.domainShow}
-        </Button>
+        </LinkButton>
       </>
     );
   return (
     <>
       <p class="soft">{words.stepDomainText}</p>
-      {may("manage") && <AddDomainForm added={showDomain} />}
+      {may("manage") && <AddDomainForm added={(id) => route(workspacePath(`domains/${id}`))} />}
     </>
   );
 }

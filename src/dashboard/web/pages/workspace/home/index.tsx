@@ -12,11 +12,12 @@ import {
   useState,
   workspacePath,
 } from "../../../kit.ts";
-import { DomainDialog } from "../domains/dialog.tsx";
 import { EmailTable } from "../emails/table.tsx";
+import { TestSendButton } from "../emails/test-send.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { Flow } from "./flow.tsx";
 import { Needs } from "./needs.tsx";
+import { findSender } from "../parts/first-email.ts";
 import { findStatus } from "../parts/status.tsx";
 import { Usage } from "./usage.tsx";
 
@@ -27,7 +28,6 @@ export function Home() {
   const workspace = useCall("GET /api/v1/workspace", { query: { include: "usage" } });
   const domains = useCall("GET /api/v1/domains", { query: { limit: "100" } });
   const emails = useCall("GET /api/v1/emails", { query: { limit: String(LATEST), include: "status" } });
-  const [domain, showDomain] = useState<string | null>(null);
   const [wasNew, setNew] = useState(false);
   const all = [workspace, domains, emails];
   const usage = workspace.data?.usage;
@@ -47,17 +47,16 @@ export function Home() {
   if (isNew && !wasNew) setNew(true);
   const state = { workspace: workspace.data, usage, domains: domains.data, emails: emails.data };
   return (
-    <Page title={workspace.data.name}>
+    <Page title={workspace.data.name} actions={findSender(domains.data) && <TestSendButton />}>
       <Flow {...state} />
-      <Needs {...state} isNew={isNew} showDomain={showDomain} />
-      {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.usage.apiKeys > 0} showDomain={showDomain} />}
+      <Needs {...state} isNew={isNew} />
+      {(isNew || wasNew) && <FirstSteps {...state} hasKey={usage.usage.apiKeys > 0} />}
       {emails.data.length > 0 && (
         <Card title={words.latest} actions={<LinkButton href={workspacePath("emails")}>{words.latestAll}</LinkButton>}>
           <EmailTable emails={emails.data} />
         </Card>
       )}
       <Usage usage={usage} />
-      {domain !== null && <DomainDialog id={domain} close={() => showDomain(null)} />}
     </Page>
   );
 }

@@ -1,7 +1,7 @@
 // What needs somebody: a block with its figures, domains without their records, a quota near its end.
 
 import type { ComponentChildren } from "preact";
-import { Button, Card, type Data, formatNumber, Icon, t, Time, type Tone } from "../../../kit.ts";
+import { Card, type Data, formatNumber, Icon, LinkButton, t, Time, type Tone, workspacePath } from "../../../kit.ts";
 import type { HomeState } from "./flow.tsx";
 import { isolate } from "../parts/words.tsx";
 
@@ -21,14 +21,13 @@ interface Need {
 interface NeedsProps extends HomeState {
   /** The first steps tell of domains already. */
   isNew: boolean;
-  showDomain: (id: string) => void;
 }
 
-export function Needs({ workspace, usage, domains, isNew, showDomain }: NeedsProps) {
+export function Needs({ workspace, usage, domains, isNew }: NeedsProps) {
   const needs = [
     ...describeBlock(workspace),
     ...describeRates(workspace),
-    ...domains.flatMap((domain) => describeDomain(domain, isNew, showDomain)),
+    ...domains.flatMap((domain) => describeDomain(domain, isNew)),
     ...describeQuota(usage),
   ];
   if (needs.length === 0) return null;
@@ -85,11 +84,7 @@ function describeRates({ rates, block }: HomeState["workspace"]): Need[] {
   });
 }
 
-function describeDomain(
-  domain: Data<"GET /api/v1/domains">[number],
-  isNew: boolean,
-  show: (id: string) => void,
-): Need[] {
+function describeDomain(domain: Data<"GET /api/v1/domains">[number], isNew: boolean): Need[] {
   const words = t().home;
   const titles: Record<string, [Tone, (name: string) => string] | undefined> = {
     pending: isNew ? undefined : ["slow", words.domainPending],
@@ -100,7 +95,9 @@ function describeDomain(
   const found = titles[domain.status];
   if (found === undefined) return [];
   const [tone, tell] = found;
-  const action = domain.status !== "suspended" && <Button onClick={() => show(domain.id)}>{words.domainShow}</Button>;
+  const action = domain.status !== "suspended" && (
+    <LinkButton href={workspacePath(`domains/${domain.id}`)}>{words.domainShow}</LinkButton>
+  );
   return [{ key: domain.id, tone, title: tell(isolate(domain.domain)), action }];
 }
 
