@@ -38,6 +38,7 @@ CREATE TABLE sms_credit (
   workspace_id INTEGER NOT NULL,
   kind         TEXT NOT NULL CHECK (kind IN ('grant', 'reservation', 'refund', 'writeoff')),
   amount       INTEGER NOT NULL,              -- added to the balance; a reservation is negative, a write-off 0
+  balance      INTEGER NOT NULL,              -- then
   message_id   INTEGER,                       -- sms_message.id; null: a grant
   segments     INTEGER,                       -- of that message, that it is about; null: a grant
   note         TEXT,

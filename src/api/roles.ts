@@ -91,6 +91,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "PATCH /api/v1/workspace": "own",
   "POST /api/v1/workspace/preview": "send",
   "GET /api/v1/workspace/usage": "read",
+  "GET /api/v1/workspace/credits": "read",
   "GET /api/v1/workspace/live": "read",
   "GET /api/v1/workspace/requests": "read",
   "GET /api/v1/workspace/audit": "manage",

@@ -153,6 +153,7 @@ export function createModules(
     ...shared,
     findNamedPlan: plans.findNamedPlan,
     buildUsage: plans.buildUsage,
+    smsNetwork: { isConnected: config.sms.routes.length > 0, example: sms.numbering.example },
     forgetLanes: (laneIds) => emails.worker.forgetLanes(laneIds),
     deleted(domainIds) {
       for (const id of domainIds) keychain.forget(id);
@@ -219,7 +220,7 @@ export function createModules(
       ),
       ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
-      workspaces.ownRoutes(),
+      ...workspaces.ownRoutes(),
       audit.routes(shared),
       requests.routes(),
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),

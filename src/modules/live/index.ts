@@ -8,14 +8,21 @@ import type { VerifyKey } from "../../platform/http/auth.ts";
 import { getStatus, showState } from "../emails/api/serialize.ts";
 import type { RunningAttempts } from "../emails/delivery/running-attempts.ts";
 import type { EmailStore } from "../emails/store/store.ts";
+import type { MessageStore } from "../sms/queue/message-store.ts";
 import { liveRoutes, type LiveRoutesDeps } from "./routes.ts";
 import { sharedLiveRoutes, type SharedRoutesDeps } from "./shared-routes.ts";
 import { LiveStreams } from "./streams.ts";
+import type { MessageKind } from "./workspace-source.ts";
 
 export interface Live {
   routes(): AnyElysia[];
   /** Ends all streams; a server's stop waits for them. */
   stop(): void;
+}
+
+interface LiveStores extends Pick<LiveRoutesDeps, "domains"> {
+  emails: Pick<EmailStore, "findState" | "findStateById">;
+  sms: { messages: Pick<MessageStore, "byId" | "byUid"> };
 }
 
 export interface LiveDeps extends Pick<SharedRoutesDeps, "openShare" | "watchDomain"> {
@@ -26,10 +33,11 @@ export interface LiveDeps extends Pick<SharedRoutesDeps, "openShare" | "watchDom
 
 export function createLive(
   { clock }: { clock: Pick<Clock, "after"> },
-  { emails, domains }: Pick<LiveRoutesDeps, "domains"> & { emails: Pick<EmailStore, "findState" | "findStateById"> },
+  { emails, sms, domains }: LiveStores,
   deps: LiveDeps,
 ): Live {
-  const findStatus = (id: number) => {
+  const findStatus = (kind: MessageKind, id: number) => {
+    if (kind === "sms") return sms.messages.byId(id)?.status ?? null;
     const state = emails.findStateById(id);
     return state === undefined ? null : getStatus(state);
   };
@@ -40,7 +48,7 @@ export function createLive(
     return { status, nextAttemptAt, lastReply, failedReason };
   };
   const streams = new LiveStreams(clock);
-  const all = { ...deps, streams, emails, domains, clock, findStatus, findNow };
+  const all = { ...deps, streams, emails, sms, domains, clock, findStatus, findNow };
   return {
     routes: () => [liveRoutes(all), sharedLiveRoutes(all)],
     stop: () => streams.close(),

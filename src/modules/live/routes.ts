@@ -15,6 +15,7 @@ import { text, uuid } from "../../platform/http/request-schemas.ts";
 import { isId } from "../../platform/uuid.ts";
 import type { DomainStore } from "../domains/store.ts";
 import type { EmailStore } from "../emails/store/store.ts";
+import type { MessageStore } from "../sms/queue/message-store.ts";
 import { createEmailSource, type EmailSourceDeps } from "./email-source.ts";
 import type { LiveStreams, Reader } from "./streams.ts";
 import { createWorkspaceSource, type WorkspaceSourceDeps } from "./workspace-source.ts";
@@ -26,6 +27,7 @@ const MAX_IDS_LENGTH = MAX_IDS * 37;
 export interface LiveRoutesDeps extends WorkspaceSourceDeps, EmailSourceDeps {
   streams: Pick<LiveStreams, "open">;
   emails: Pick<EmailStore, "findState">;
+  sms: { messages: Pick<MessageStore, "byUid"> };
   domains: Pick<DomainStore, "byUid">;
   verifyKey: VerifyKey;
 }
@@ -36,7 +38,7 @@ const LiveQuery = Type.Object({
       {
         minLength: 1,
         maxLength: MAX_IDS_LENGTH,
-        description: `Up to ${MAX_IDS} ids of emails and domains, with commas between.`,
+        description: `Up to ${MAX_IDS} ids of emails, SMS and domains, with commas between.`,
       },
       (value) => (value.split(",").every(isId) ? null : "must be UUIDs with commas between"),
     ),
@@ -58,10 +60,11 @@ export function liveRoutes(deps: LiveRoutesDeps) {
       ({ request, query }) => {
         const { workspaceId } = memberCaller(request);
         const asked = query.ids?.toLowerCase().split(",") ?? [];
-        const found = asked.map((uid) => emails.findState({ workspaceId, domainId: null }, uid)?.email);
-        const known = new Map(found.filter((email) => email !== undefined).map(({ id, uid }) => [id, uid]));
         const watched = asked.map((uid) => domains.byUid(workspaceId, uid)?.id).filter((id) => id !== undefined);
-        const source = createWorkspaceSource({ workspaceId, emails: known, domains: watched }, deps);
+        const source = createWorkspaceSource(
+          { workspaceId, messages: findMessages(asked, workspaceId, deps), domains: watched },
+          deps,
+        );
         return new Response(streams.open(readAs(request, verifyKey), source), { headers: HEADERS });
       },
       {
@@ -72,7 +75,7 @@ export function liveRoutes(deps: LiveRoutesDeps) {
           summary: "Hear what changes, as the dashboard does",
           description:
             "Only for people who are signed in. Server-sent events, at most once a second: `changed` says how many rows changed of each kind " +
-            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `requests`, `workspace`), `email` the status of one that was asked for, " +
+            "(`emails`, `sms`, `domains`, `keys`, `webhooks`, `members`, `suppressions`, `requests`, `workspace`), `email` and `sms` the status of one that was asked for, " +
             "and `ended` that the session or the membership is over. A comment comes every 20 seconds. " +
             "The records of a domain that was asked for are looked up every 10 seconds until all are found. " +
             "Nothing is stored: what changed while nobody listened is found in the lists. Programs listen to `GET /events`.",
@@ -107,6 +110,18 @@ export function liveRoutes(deps: LiveRoutesDeps) {
         }),
       },
     );
+}
+
+/** Those of the workspace with one of these ids. */
+function findMessages(uids: string[], workspaceId: number, { emails, sms }: Pick<LiveRoutesDeps, "emails" | "sms">) {
+  const found = { emails: new Map<number, string>(), sms: new Map<number, string>() };
+  for (const uid of uids) {
+    const email = emails.findState({ workspaceId, domainId: null }, uid)?.email;
+    if (email !== undefined) found.emails.set(email.id, uid);
+    const message = email === undefined ? sms.messages.byUid(workspaceId, uid) : undefined;
+    if (message !== undefined) found.sms.set(message.id, uid);
+  }
+  return found;
 }
 
 function readAs(request: Request, verifyKey: VerifyKey): Reader {

@@ -19,7 +19,8 @@ export function sharedLiveRoutes(deps: SharedRoutesDeps) {
     ({ request }) => {
       const { domain, isOpen } = deps.openShare(request);
       const { id, workspaceId } = domain;
-      const view = { workspaceId, emails: new Map(), domains: [id], kinds: ["domains"] as const };
+      const messages = { emails: new Map(), sms: new Map() };
+      const view = { workspaceId, messages, domains: [id], kinds: ["domains"] as const };
       const stream = deps.streams.open({ owner: `share ${id}`, mayRead: isOpen }, createWorkspaceSource(view, deps));
       return new Response(stream, { headers: HEADERS });
     },

@@ -1,12 +1,15 @@
-// What an open dashboard hears: how much changed in its workspace, and the status of the emails on its screen.
+// What an open dashboard hears: how much changed in its workspace, and the status of the messages on its screen.
 
 import type { ChangeKind, Changes } from "../../platform/db/changes.ts";
 import { type Source, writeEvent } from "./streams.ts";
 
+/** As changes name them. */
+export type MessageKind = "emails" | "sms";
+
 export interface WorkspaceView {
   workspaceId: number;
-  /** Emails on its screen whose status it is told: the public id by the key inside. */
-  emails: ReadonlyMap<number, string>;
+  /** Messages on its screen whose status it is told: the public id by the key inside. */
+  messages: Record<MessageKind, ReadonlyMap<number, string>>;
   /** Domains whose pages are open: their records are looked after. */
   domains: readonly number[];
   /** Changes of these alone are told; absent: of all kinds. */
@@ -15,30 +18,31 @@ export interface WorkspaceView {
 
 export interface WorkspaceSourceDeps {
   changes: Pick<Changes, "watch">;
-  /** The status of an email by its key inside; null: it is gone. */
-  findStatus: (id: number) => string | null;
+  /** The status of a message by its key inside; null: it is gone. */
+  findStatus: (kind: MessageKind, id: number) => string | null;
   /** A domain's page is open, until the returned function is called. */
   watchDomain: (id: number) => () => void;
 }
 
 export function createWorkspaceSource(
-  { workspaceId, emails, domains, kinds }: WorkspaceView,
+  { workspaceId, messages, domains, kinds }: WorkspaceView,
   deps: WorkspaceSourceDeps,
 ): Source {
   /** Changed rows since the last tick. */
   let changed: Partial<Record<ChangeKind, number>> = {};
   // What changed between the page's reading and now is told at once.
-  const changedEmails = new Set(emails.keys());
+  const changedMessages = { emails: new Set(messages.emails.keys()), sms: new Set(messages.sms.keys()) };
   let watches: (() => void)[] = [];
 
-  const writeEmails = () => {
-    const events = Array.from(changedEmails, (key) => {
-      const status = deps.findStatus(key);
-      return status === null ? "" : writeEvent("email", { id: emails.get(key), status });
+  const writeStatuses = (kind: MessageKind, event: string) => {
+    const events = Array.from(changedMessages[kind], (key) => {
+      const status = deps.findStatus(kind, key);
+      return status === null ? "" : writeEvent(event, { id: messages[kind].get(key), status });
     });
-    changedEmails.clear();
+    changedMessages[kind].clear();
     return events.join("");
   };
+  const writeMessages = () => writeStatuses("emails", "email") + writeStatuses("sms", "sms");
   const writeChanged = () => {
     const counts = changed;
     changed = {};
@@ -50,12 +54,13 @@ export function createWorkspaceSource(
       const unwatch = deps.changes.watch(workspaceId, (kind, id) => {
         if (kinds?.includes(kind) === false) return;
         changed[kind] = (changed[kind] ?? 0) + 1;
-        if (kind === "emails" && id !== null && emails.has(id)) changedEmails.add(id);
+        const isMessage = kind === "emails" || kind === "sms";
+        if (isMessage && id !== null && messages[kind].has(id)) changedMessages[kind].add(id);
       });
       watches = [unwatch, ...domains.map((id) => deps.watchDomain(id))];
-      return writeEmails();
+      return writeMessages();
     },
-    tick: () => writeEmails() + writeChanged(),
+    tick: () => writeMessages() + writeChanged(),
     close() {
       for (const unwatch of watches.splice(0)) unwatch();
     },

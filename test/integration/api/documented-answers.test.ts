@@ -298,6 +298,7 @@ function memberExamples(pombo: Instance): Example[] {
   return [
     { route: "GET /api/v1/workspace", status: 200 },
     { route: "GET /api/v1/workspace/audit", status: 200 },
+    { route: "GET /api/v1/workspace/credits", status: 200 },
     { route: "GET /api/v1/workspace/requests", status: 200 },
     { route: `GET ${members}`, status: 200 },
     { route: `PATCH ${members}/{id}`, status: 200, path: `${members}/${id}`, ...body({ role: "viewer" }) },

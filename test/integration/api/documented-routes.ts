@@ -67,6 +67,7 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/operator/held-suppressions/drop": ["200", ...OPERATOR_CHANGE_STATUSES],
   "GET /api/v1/workspace": ["200", "403", "422"],
   "GET /api/v1/workspace/audit": ["200", "403", "422"],
+  "GET /api/v1/workspace/credits": ["200", "403", "422"],
   "GET /api/v1/workspace/requests": ["200", "403", "422"],
   "GET /api/v1/workspace/members": ["200", "403", "422"],
   "PATCH /api/v1/workspace/members/{id}": ["200", ...CHANGE_STATUSES],

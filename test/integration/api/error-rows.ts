@@ -127,6 +127,7 @@ export const ROWS: Record<string, Row> = {
   "GET /api/v1/workspace/usage": {},
   "GET /api/v1/workspace": {},
   "GET /api/v1/workspace/audit": {},
+  "GET /api/v1/workspace/credits": {},
   "GET /api/v1/workspace/requests": {},
   "GET /api/v1/workspace/members": {},
   "PATCH /api/v1/workspace/members/{id}": {

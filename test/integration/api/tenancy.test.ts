@@ -124,6 +124,7 @@ const CASES: Record<string, Case> = {
   // Counts of the caller's own; usage.test.ts looks at them beside a busy neighbour.
   ...nobodysEach("GET workspace/usage", "GET workspace", "POST workspace/invitations", "POST domains"),
   "GET /api/v1/workspace/audit": { kind: "own_list", has: 2 },
+  "GET /api/v1/workspace/credits": { kind: "list" },
   // Of the caller's own requests; test/integration/api/request-log.test.ts has a neighbour.
   ...nobodysEach("GET workspace/requests"),
   "GET /api/v1/workspace/members": { kind: "list" },

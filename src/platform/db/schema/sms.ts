@@ -10,6 +10,7 @@ export const smsCredits = sqliteTable("sms_credit", {
   workspaceId: integer("workspace_id").notNull(),
   kind: text({ enum: CREDIT_KINDS }).notNull(),
   amount: integer().notNull(),
+  balance: integer().notNull(),
   messageId: integer("message_id"),
   segments: integer(),
   note: text(),

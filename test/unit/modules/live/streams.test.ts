@@ -4,7 +4,7 @@ import { createWorkspaceSource, type WorkspaceView } from "../../../../src/modul
 import { Changes } from "../../../../src/platform/db/changes.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 
-type Given = Partial<Reader & Pick<WorkspaceView, "emails" | "domains" | "kinds">>;
+type Given = Partial<Reader & WorkspaceView["messages"] & Pick<WorkspaceView, "domains" | "kinds">>;
 
 function start() {
   const clock = fakeClock();
@@ -19,13 +19,17 @@ function start() {
   const openUnread = ({
     owner = "user 1",
     emails = new Map<number, string>(),
+    sms = new Map<number, string>(),
     mayRead = (): boolean => true,
     ...view
   }: Given = {}) => {
-    const findStatus = (id: number) => statuses.get(id) ?? null;
+    const findStatus = (_kind: string, id: number) => statuses.get(id) ?? null;
     return streams.open(
       { owner, mayRead },
-      createWorkspaceSource({ workspaceId: 1, emails, domains: [], ...view }, { changes, findStatus, watchDomain }),
+      createWorkspaceSource(
+        { workspaceId: 1, messages: { emails, sms }, domains: [], ...view },
+        { changes, findStatus, watchDomain },
+      ),
     );
   };
   const open = (given: Parameters<typeof openUnread>[0] = {}) => read(openUnread(given));
@@ -79,6 +83,21 @@ describe("what a stream tells", () => {
     expect(await stream.take()).toBe('event: changed\ndata: {"emails":2,"keys":1}\n\n');
     on.clock.advance(5_000);
     expect(await stream.take()).toBe("");
+  });
+
+  test("the status of an SMS by its own key, which an email may have too", async () => {
+    const on = start();
+    const stream = on.open({ sms: new Map([[7, "public-id"]]) });
+    expect(await stream.take()).toBe(': open\n\nevent: sms\ndata: {"id":"public-id","status":"queued"}\n\n');
+    on.change(1, "emails", 7);
+    on.clock.advance(1_000);
+    expect(await stream.take()).toBe('event: changed\ndata: {"emails":1}\n\n');
+    on.statuses.set(7, "delivered");
+    on.change(1, "sms", 7);
+    on.clock.advance(1_000);
+    expect(await stream.take()).toBe(
+      'event: sms\ndata: {"id":"public-id","status":"delivered"}\n\nevent: changed\ndata: {"sms":1}\n\n',
+    );
   });
 
   test("the status of the emails that were asked for: at once, and when one changes", async () => {

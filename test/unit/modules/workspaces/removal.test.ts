@@ -22,7 +22,7 @@ const ROWS: Record<string, string> = {
   suppression_held:
     "(workspace_id, channel, address, reason, site, created_at) VALUES ({w}, 'email', 'a@b', 'hard_bounce', 'x', 0)",
   sender_id: "VALUES ({w}, 'Loja', 1, 0, NULL)",
-  sms_credit: "(workspace_id, kind, amount, note, created_at) VALUES ({w}, 'grant', 5, NULL, 0)",
+  sms_credit: "(workspace_id, kind, amount, balance, note, created_at) VALUES ({w}, 'grant', 5, 5, NULL, 0)",
   sms_message: `(id, uid, workspace_id, recipient, sender, body, encoding, alphabet, segments, credits, expires_at,
     created_at, status)
     VALUES ({w}, 'm{w}', {w}, '+258841234567', 'Loja', 'x', 'gsm7', 'gsm', 1, 1, 9, 0, 'sent')`,
