@@ -3,7 +3,6 @@
 import {
   Button,
   Card,
-  download,
   EmptyState,
   ErrorNotice,
   formatNumber,
@@ -13,18 +12,16 @@ import {
   Pagination,
   t,
   useCall,
-  useForm,
   useLocation,
 } from "../../../kit.ts";
 import { type Filter, LIST, NAMES, readFilter, toQuery, writeAddress } from "./filter.ts";
 import { Filters } from "./filters.tsx";
+import { ListActions } from "./list-actions.tsx";
 import { useSteady } from "./steady.ts";
 import { EmailTable } from "./table.tsx";
-import { TestSendButton } from "./test-send.tsx";
 
 const PER_PAGE = 50;
-const FILE = "/api/v1/emails.csv";
-/** More than these are not told apart from them. */
+/** More new emails than these are not counted. */
 const MANY = PER_PAGE;
 
 export function Emails() {
@@ -50,20 +47,10 @@ export function Emails() {
     return page > 1 ? turn({ page: page - 1 }) : null;
   };
   return (
-    <Page title={words.title} actions={<Export filter={filter} isFiltered={isFiltered} />}>
+    <Page title={words.title} actions={<ListActions filter={filter} isFiltered={isFiltered} />}>
       <Filters filter={filter} error={error} go={go}>
         <div role="status">
-          {hidden > 0 && page === 1 && cursor === undefined && (
-            <Button
-              look="primary"
-              onClick={() => {
-                showAll();
-                scrollTo(0, 0);
-              }}
-            >
-              {words.showNew(hidden, hidden >= MANY)}
-            </Button>
-          )}
+          {hidden > 0 && page === 1 && cursor === undefined && <ShowNew count={hidden} show={showAll} />}
         </div>
       </Filters>
       {rows === undefined && error === null && <Loading />}
@@ -96,25 +83,24 @@ export function Emails() {
   );
 }
 
-function Export({ filter, isFiltered }: { filter: Filter; isFiltered: boolean }) {
-  const words = t().emails;
-  const search = new URLSearchParams(toQuery(filter)).toString();
-  const file = useForm(() => download(search === "" ? FILE : `${FILE}?${search}`, "emails.csv"));
-  return (
-    <>
-      {file.error !== null && <ErrorNotice error={file.error} />}
-      <Button isBusy={file.isBusy} onClick={() => file.submit({})}>
-        {isFiltered ? words.exportFiltered : words.export}
-      </Button>
-      <TestSendButton />
-    </>
-  );
-}
-
 function describeRange({ page, perPage, total, totalIsMinimum }: Partial<Meta<typeof LIST>>, shown: number): string {
   const words = t().emails;
   if (page === undefined || perPage === undefined || total === undefined) return words.rangeOlder(formatNumber(shown));
   const first = (page - 1) * perPage + 1;
   const tell = totalIsMinimum === true ? words.rangeMinimum : words.range;
   return tell(formatNumber(first), formatNumber(first + shown - 1), formatNumber(total));
+}
+
+function ShowNew({ count, show }: { count: number; show: () => void }) {
+  return (
+    <Button
+      look="primary"
+      onClick={() => {
+        show();
+        scrollTo(0, 0);
+      }}
+    >
+      {t().emails.showNew(count, count >= MANY)}
+    </Button>
+  );
 }
