@@ -9,16 +9,21 @@ import { findPombo } from "../test/support/peers/pombo.ts";
 import { makeFolder, runProgram, type Cleanup } from "../test/support/peers/process.ts";
 import { serveZone } from "../test/support/peers/zone.ts";
 import { measurePeer } from "./peers/postfix-opendkim.ts";
-import { benchZone, measureDelivery, measurePosts, preparePombo } from "./pombo.ts";
-import { startProof } from "./proof.ts";
+import { type Bench, benchZone, measureDelivery, measurePosts, preparePombo } from "./pombo.ts";
+import { type Proof, startProof } from "./proof.ts";
 import { describeMachine, formatReport, judge, toJson, type Report } from "./report.ts";
-import { startSink } from "./sink.ts";
+import { type Sink, startSink } from "./sink.ts";
+import { isHeld, machineLines } from "./table.ts";
+import { formatWatched, judgeWatched, measureWatched } from "./watchers.ts";
 
+const WATCHED = { messages: 4000, rounds: 9 };
 const USAGE = `usage: script/bench email [options]
   --messages N        messages through pombo (20000; 3000 with --short)
   --peer-messages N   messages through Postfix (2000; 1000 with --short)
   --seconds N         length of each POST phase (6)
   --rounds N          repetitions of the POST phases; the median counts (3; 1 with --short)
+  --watchers N        instead of all that: deliveries in turns without and with so many open dashboards (${WATCHED.rounds} rounds
+                      of ${WATCHED.messages} messages, unless said otherwise); with --only pombo
   --phases LIST       of delivery,html,posts,batches (all)
   --short             fewer messages
   --only peer|pombo   one side alone, without the ratio
@@ -26,7 +31,7 @@ const USAGE = `usage: script/bench email [options]
   --keep              leave the temporary folder
 `;
 /** The whole run; its phases have deadlines of their own as well. */
-const RUN_LIMIT_MS = 300_000;
+const RUN_LIMIT_MS = 420_000;
 const PHASES = ["delivery", "html", "posts", "batches"] as const;
 
 interface Options {
@@ -35,6 +40,8 @@ interface Options {
   seconds: number;
   rounds: number;
   phases: Set<string>;
+  /** 0: the usual phases. */
+  watchers: number;
   only: string;
   isJson: boolean;
   isKept: boolean;
@@ -46,7 +53,7 @@ await runProgram(async (cleanup) => {
     console.error(USAGE);
     return 2;
   }
-  const trouble = await ensureTools([POSTFIX, SMTP_SINK, OPENDKIM]);
+  const trouble = await ensureTools(options.watchers > 0 ? [SMTP_SINK] : [POSTFIX, SMTP_SINK, OPENDKIM]);
   if (trouble !== null) {
     console.error(trouble);
     return 2;
@@ -55,6 +62,11 @@ await runProgram(async (cleanup) => {
     console.error(`the run took more than ${RUN_LIMIT_MS / 1000} s: given up`);
     process.kill(process.pid, "SIGTERM");
   }, RUN_LIMIT_MS);
+  if (options.watchers > 0) {
+    const isHeldThere = await measureWatchers(options, cleanup);
+    clearTimeout(limit);
+    return isHeldThere ? 0 : 1;
+  }
   const report = await measure(options, cleanup);
   clearTimeout(limit);
   console.log(options.isJson ? toJson(report) : formatReport(report));
@@ -82,11 +94,7 @@ async function measure(options: Options, cleanup: Cleanup): Promise<Report> {
     }
   }
   if (options.only !== "peer") {
-    say(`pombo (${report.app}): starting …`);
-    const zone = benchZone();
-    const dns = await serveZone(zone);
-    cleanup.add(() => dns.close());
-    const bench = await preparePombo({ folder, dnsPort: dns.port, zone, sink, proof, cleanup });
+    const bench = await start(folder, { sink, proof }, cleanup);
     const { phases } = options;
     if (phases.has("delivery")) {
       say(`pombo: ${options.messages} messages, html and text …`);
@@ -105,6 +113,26 @@ async function measure(options: Options, cleanup: Cleanup): Promise<Report> {
   return report;
 }
 
+async function start(folder: string, { sink, proof }: { sink: Sink; proof: Proof }, cleanup: Cleanup): Promise<Bench> {
+  say(`pombo (${findPombo().what}): starting …`);
+  const zone = benchZone();
+  const dns = await serveZone(zone);
+  cleanup.add(() => dns.close());
+  return preparePombo({ folder, dnsPort: dns.port, zone, sink, proof, cleanup });
+}
+
+/** True: the bound is held. */
+async function measureWatchers(options: Options, cleanup: Cleanup): Promise<boolean> {
+  const folder = makeFolder("bench", cleanup, options.isKept);
+  const machine = describeMachine(folder);
+  const sink = await startSink(folder, cleanup);
+  const proof = startProof(folder, sink.port, cleanup);
+  const rounds = await measureWatched(await start(folder, { sink, proof }, cleanup), options, cleanup);
+  const lines = [...machineLines(machine, findPombo().what), "", ...formatWatched(rounds, options.watchers)];
+  console.log(options.isJson ? JSON.stringify({ machine, rounds }, null, 2) : lines.join("\n"));
+  return judgeWatched(rounds).every(isHeld);
+}
+
 function readOptions(args: string[]): Options | null {
   try {
     const { values } = parseArgs({
@@ -115,6 +143,7 @@ function readOptions(args: string[]): Options | null {
         seconds: { type: "string" },
         rounds: { type: "string" },
         phases: { type: "string" },
+        watchers: { type: "string" },
         only: { type: "string" },
         short: { type: "boolean" },
         json: { type: "boolean" },
@@ -122,12 +151,15 @@ function readOptions(args: string[]): Options | null {
       },
     });
     const isShort = values.short === true;
+    const watchers = Number(values.watchers ?? 0);
+    const usual = watchers > 0 ? WATCHED : { messages: isShort ? 3000 : 20_000, rounds: isShort ? 1 : 3 };
     const options: Options = {
-      messages: Number(values.messages ?? (isShort ? 3000 : 20_000)),
+      messages: Number(values.messages ?? usual.messages),
       peerMessages: Number(values["peer-messages"] ?? (isShort ? 1000 : 2000)),
       seconds: Number(values.seconds ?? 6),
-      rounds: Number(values.rounds ?? (isShort ? 1 : 3)),
+      rounds: Number(values.rounds ?? usual.rounds),
       phases: new Set(values.phases?.split(",") ?? PHASES),
+      watchers,
       only: values.only ?? "",
       isJson: values.json === true,
       isKept: values.keep === true,
@@ -135,6 +167,8 @@ function readOptions(args: string[]): Options | null {
     const { messages, peerMessages, seconds, rounds, phases } = options;
     const isUsable =
       [messages, peerMessages, seconds, rounds].every((number) => number >= 1) &&
+      watchers >= 0 &&
+      (watchers === 0 || options.only === "pombo") &&
       [...phases].every((phase) => (PHASES as readonly string[]).includes(phase));
     return isUsable && ["", "peer", "pombo"].includes(options.only) ? options : null;
   } catch {

@@ -163,9 +163,9 @@ function count(refused: LoadResult["refused"], answer: HttpAnswer): void {
   entry.count++;
 }
 
-/** The value below which that share of `values` lies, rounded to 0.1; 0 when there are none. */
-export function quantile(values: number[], share: number): number {
+/** The value below which that share of `values` lies, rounded; 0 when there are none. */
+export function quantile(values: number[], share: number, digits = 1): number {
   const sorted = Float64Array.from(values).sort();
   const value = sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-  return Math.round(value * 10) / 10;
+  return Number(value.toFixed(digits));
 }

@@ -30,7 +30,13 @@ interface Keys {
   smallDomain: string;
 }
 
-export function kindsOf(keys: Keys, ids: string[], rows: number): Kind[] {
+interface World {
+  rows: number;
+  webhook: { calls: string[]; one: string[] };
+}
+
+export function kindsOf(keys: Keys, ids: string[], world: World): Kind[] {
+  const { rows } = world;
   const first = `pages 1–${FIRST_PAGES.at(-1)} of the list`;
   const single = { key: keys.workspace, share: 1, hasBound: true };
   return [
@@ -39,14 +45,14 @@ export function kindsOf(keys: Keys, ids: string[], rows: number): Kind[] {
     { ...single, name: `${first}, with status`, paths: pages("&include=status") },
     { ...single, name: `${first}, of one domain's key`, key: keys.domain, paths: pages("") },
     { ...single, name: "an email's timeline", paths: byId(ids).map((path) => `${path}/events`), hasBound: false },
-    ...dashboardPages(keys.workspace, ids),
+    ...dashboardPages(keys.workspace, ids, world),
     ...deepPages(keys.workspace, rows),
     ...filters(keys, rows),
   ];
 }
 
 /** What the pages of the dashboard ask for; here with an API key, since there is a limit to how fast one person reads. */
-function dashboardPages(key: string, ids: string[]): Kind[] {
+function dashboardPages(key: string, ids: string[], { rows, webhook }: World): Kind[] {
   const page = (name: string, ...paths: string[]): Kind => ({
     ...{ name: `dashboard, ${name}`, key, share: 3, hasBound: true, isPage: true },
     paths: paths.map((path) => `/api/v1${path}`),
@@ -57,12 +63,59 @@ function dashboardPages(key: string, ids: string[]): Kind[] {
     page("home: domains", "/domains?limit=100"),
     page("home: emails", "/emails?limit=5&include=status"),
     page("emails", ...[1, 2, 3].map((number) => `/emails?limit=50&include=status&page=${number}`)),
+    ...searches(key, rows),
     page("email", ...one("")),
     page("email: timeline", ...one("/events")),
     page("API keys", "/auth/keys?limit=50"),
     page("members", "/workspace/members?limit=50"),
     page("invitations", "/workspace/invitations?limit=50"),
     page("audit", "/workspace/audit?limit=50"),
+    page("suppressions", "/suppressions?limit=50", "/suppressions?limit=50&reason=hard_bounce"),
+    page("suppressions: beginning", "/suppressions?limit=50&q=s0000", "/suppressions?limit=50&q=nobody"),
+    page("webhooks", "/webhooks?limit=50"),
+    ...webhook.calls.map((path) => page(`webhook: ${path.slice(path.indexOf("?"))}`, path)),
+    page("webhook: a call", ...webhook.one),
+  ];
+}
+
+/** The filters of the page of emails: what they find is everything, some or nothing, by page and by cursor. */
+function searches(key: string, rows: number): Kind[] {
+  const DAY_MS = 86_400_000;
+  const day = (ago: number) => new Date(Date.now() - ago * DAY_MS).toISOString();
+  const search = (query: string): Kind => ({
+    ...{ name: `dashboard, emails: ${query.replaceAll(/T[^&]+/g, "")}`, key, share: 30, hasBound: true, isPage: true },
+    paths: [`/api/v1/emails?limit=50&include=status&${query}`],
+  });
+  // Those that the older half, which is ended, has; and the newer one, which waits.
+  const [old, until] = [`since=${day(29)}`, `until=${day(16)}`];
+  const middle = Math.max(1, Math.floor(rows / 100));
+  return [
+    ...[
+      "status=delivered",
+      "status=delivery_delayed",
+      `to=${WAITING_ADDRESS}`,
+      `to=${WAITING_ADDRESS}&status=bounced`,
+    ].map(search),
+    ...[`page=${middle}`, `status=delivered&page=${Math.max(1, Math.floor(middle * 0.46))}`].map(search),
+    ...["cursor=start", old, until, `${old}&${until}`, `since=${day(1)}&status=sending`, `${until}&status=queued`].map(
+      search,
+    ),
+    ...[
+      `domain=${SENDER_DOMAIN}`,
+      `domain=${SENDER_DOMAIN}&${until}`,
+      `domain=shop19.${SENDER_DOMAIN}`,
+      "domain=nobody.test",
+    ].map(search),
+    ...[
+      "category=invalid_recipient",
+      "category=policy",
+      `category=expired&${old}&${until}&domain=${SENDER_DOMAIN}`,
+    ].map(search),
+    ...["subject=e", "subject=nothing", `subject=e&${until}`, `subject=nothing&${until}&status=delivered`].map(search),
+    ...["subject=nothing&cursor=start", `subject=e&cursor=start&${until}`, `subject=nothing&to=${WAITING_ADDRESS}`].map(
+      search,
+    ),
+    search(`subject=nothing&domain=${SENDER_DOMAIN}&category=policy&status=bounced&${old}&${until}`),
   ];
 }
 

@@ -25,6 +25,7 @@ import { formatReads, judgeReads, type Reading, type ReadsFigures } from "./read
 import { type Kind, kindsOf } from "./reads-kinds.ts";
 import { sampleIds, writeEmails } from "./reads-rows.ts";
 import { readSuppressions, writeSuppressions } from "./reads-suppressions.ts";
+import { writeWebhook } from "./reads-webhooks.ts";
 import { describeMachine } from "./report.ts";
 import { limitRun } from "./run-limit.ts";
 import { isHeld, whole } from "./table.ts";
@@ -96,6 +97,7 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
     options.rows,
     Math.min(2 * options.requests, options.rows),
   );
+  const webhook = writeWebhook(stopped.dataFolder, Math.ceil(options.rows / 10));
   say(`${filled.rows} in ${filled.seconds.toFixed(0)} s; starting again …`);
   const startedAt = performance.now();
   const app = await servePombo(stopped, cleanup);
@@ -103,7 +105,7 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
 
   const ask = (kind: Pick<Kind, "key" | "paths">, connections: number, requests: number): Promise<ReadResult> =>
     read(folder, { port: app.port, apiKey: kind.key, method: "GET", connections, paths: kind.paths, requests });
-  const kinds = kindsOf(keys, ids, options.rows);
+  const kinds = kindsOf(keys, ids, { rows: options.rows, webhook });
   await Promise.all(kinds.slice(0, 2).map((kind) => ask(kind, 1, WARM_UP_REQUESTS)));
   const readings: Reading[] = [];
   for (const kind of kinds) {

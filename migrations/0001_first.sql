@@ -38,6 +38,7 @@ CREATE TABLE sms_credit (
   workspace_id INTEGER NOT NULL,
   kind         TEXT NOT NULL CHECK (kind IN ('grant', 'reservation', 'refund', 'writeoff')),
   amount       INTEGER NOT NULL,              -- added to the balance; a reservation is negative, a write-off 0
+  balance      INTEGER NOT NULL,              -- then
   message_id   INTEGER,                       -- sms_message.id; null: a grant
   segments     INTEGER,                       -- of that message, that it is about; null: a grant
   note         TEXT,
@@ -87,6 +88,13 @@ CREATE TABLE dkim_key (
   PRIMARY KEY (domain_id, selector)
 ) STRICT, WITHOUT ROWID;
 
+-- The link to a domain's records that was last shared.
+CREATE TABLE domain_share (
+  domain_id  INTEGER PRIMARY KEY REFERENCES domain (id),
+  hash       TEXT NOT NULL UNIQUE,                 -- SHA-256 of its token, hex
+  expires_at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE api_key (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
   uid          TEXT NOT NULL UNIQUE,
@@ -129,7 +137,9 @@ CREATE TABLE email (
   bounce             TEXT,                      -- JSON, see src/modules/emails/api/schema.ts
   attempts           INTEGER NOT NULL DEFAULT 0, -- once final; before that see email_queue
   possible_duplicate INTEGER NOT NULL DEFAULT 0 CHECK (possible_duplicate IN (0, 1)),
-  is_erased          INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1))  -- its recipient was: see src/modules/recipients/erase.ts
+  is_erased          INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1)), -- its recipient was: see src/modules/recipients/erase.ts
+  key_id             INTEGER,                   -- api_key.id or user.id of who sent it, which may be gone; both null: pombo itself
+  user_id            INTEGER
 ) STRICT;
 CREATE INDEX email_newest ON email (workspace_id, created_at, id);
 CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id, status);
@@ -156,7 +166,8 @@ CREATE TABLE email_extra (
   headers     TEXT,                             -- JSON: [name, value] as they were given
   metadata    TEXT,                             -- JSON object of strings
   unsubscribe TEXT,                             -- JSON: {"list"} or {"url", "mailto"}
-  attachment_bytes INTEGER                      -- of its attachments' contents together; null: it has none
+  attachment_bytes INTEGER,                     -- of its attachments' contents together; null: it has none
+  keeps_dialogue INTEGER                        -- 1: the dialogue of its attempts is kept although one delivers; null: as most
 ) STRICT;
 
 -- Files of a workspace, each once.
@@ -457,7 +468,9 @@ CREATE TABLE sms_message (
   last_event_at       INTEGER,
   is_final            INTEGER NOT NULL DEFAULT 0 CHECK (is_final IN (0, 1)), -- 0: to be sent, or receipts are awaited
   is_help             INTEGER NOT NULL DEFAULT 0 CHECK (is_help IN (0, 1)),  -- answers HELP: goes in spite of suppressions
-  is_erased           INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1)) -- its recipient was: see src/modules/recipients/erase.ts
+  is_erased           INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1)), -- its recipient was: see src/modules/recipients/erase.ts
+  key_id              INTEGER,                  -- as in email
+  user_id             INTEGER
 ) STRICT;
 CREATE INDEX sms_message_newest ON sms_message (workspace_id, created_at, id);
 CREATE INDEX sms_message_by_status ON sms_message (workspace_id, status, created_at, id);
@@ -702,3 +715,19 @@ CREATE TABLE audit (
   created_at   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX audit_newest ON audit (workspace_id, created_at, id);
+
+-- What programs asked of the API lately, without bodies and addresses: see src/modules/requests/record.ts.
+CREATE TABLE api_request (
+  id           INTEGER PRIMARY KEY,
+  uid          TEXT NOT NULL,                      -- X-Request-Id of the answer
+  workspace_id INTEGER NOT NULL,
+  key_id       INTEGER NOT NULL,                   -- api_key.id, which may be gone
+  method       TEXT NOT NULL,
+  path         TEXT NOT NULL,                      -- addresses as *, of the query the names
+  status       INTEGER NOT NULL,
+  ms           INTEGER NOT NULL,
+  error        TEXT,                               -- JSON: the first error of the answer; null: it succeeded
+  created_at   INTEGER NOT NULL,
+  is_failed    INTEGER NOT NULL GENERATED ALWAYS AS (status >= 400) VIRTUAL
+) STRICT;
+CREATE INDEX api_request_newest ON api_request (workspace_id, is_failed, created_at, id);

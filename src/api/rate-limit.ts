@@ -77,7 +77,8 @@ export function createRateLimiter(
   const creating = new WeakMap<Request, string>();
 
   const countPerson = (caller: PersonCaller, { request, path, headers }: LimitedRequest) => {
-    const isRead = READ_METHODS.has(request.method);
+    // A preview changes nothing; a page that shows one must take nothing from the workspace's programs.
+    const isRead = READ_METHODS.has(request.method) || path.endsWith("/preview");
     if (!isRead && caller.kind === "member") {
       const limit = isSend(request.method, path) ? sends : writes;
       if (limit !== null) take(limit, caller.workspaceId, clock.now(), headers);

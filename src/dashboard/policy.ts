@@ -1,5 +1,7 @@
 // The headers under which the dashboard's pages and files are served.
 
+import { MESSAGE_POLICY } from "../modules/emails/preview/page.ts";
+
 /** Nothing inline, nothing from elsewhere, no text that becomes markup or script. */
 const POLICY = [
   "default-src 'none'",
@@ -39,3 +41,13 @@ export function buildHeaders(isHttps: boolean): Record<string, string> {
     ...(isHttps ? { "strict-transport-security": `max-age=${TWO_YEARS_S}` } : {}),
   };
 }
+
+/** Of a message's html in its frame. */
+export const PREVIEW_HEADERS = {
+  "content-security-policy": MESSAGE_POLICY,
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-dns-prefetch-control": "off",
+};

@@ -2,19 +2,19 @@
 
 import { createHash } from "node:crypto";
 import { Elysia } from "elysia";
+import type { Previews } from "../modules/emails/preview/index.ts";
 import { AppError, ERROR_STATUS } from "../platform/errors.ts";
 import { type DashboardSite, requireOwnArrival } from "../platform/http/browser-request.ts";
-import { notFound } from "../platform/http/errors.ts";
 import type { Asset, Assets } from "./asset.ts";
 import { openAssets } from "./assets.ts";
 import { buildRefusal, buildShell, type ShellOptions } from "./pages.ts";
-import { buildHeaders } from "./policy.ts";
+import { buildHeaders, PREVIEW_HEADERS } from "./policy.ts";
 
 const HTML = "text/html; charset=utf-8";
 const FOREVER = "public, max-age=31536000, immutable";
 
 /** Mounted where [dashboard] enabled says so. */
-export function dashboardRoutes(site: DashboardSite, options: ShellOptions) {
+export function dashboardRoutes(site: DashboardSite, previews: Pick<Previews, "use">, options: ShellOptions) {
   const findAssets = openAssets();
   const sendPage = async (request: Request) => {
     const { version } = await findAssets();
@@ -33,8 +33,21 @@ export function dashboardRoutes(site: DashboardSite, options: ShellOptions) {
   };
   return new Elysia({ name: "dashboard", prefix: "/dashboard", detail: { hide: true } })
     .get("/assets/:version/:name", async ({ request, params }) => sendFile(request, await findAssets(), params))
+    .get("/preview/:ticket", async ({ request, params }) =>
+      sendPreview(await previews.use(params.ticket, request, site)),
+    )
     .get("", ({ request }) => sendPage(request))
     .get("/*", ({ request }) => sendPage(request));
+}
+
+/** Html of a message, of which the browser runs and loads nothing; null: the ticket was used, is too old, or is another person's. */
+function sendPreview(html: string | null): Response {
+  const gone =
+    "<!doctype html><title>Preview</title><p>This preview was shown already, or is too old. Open it again from its page.";
+  return new Response(html ?? gone, {
+    status: html === null ? 404 : 200,
+    headers: { ...PREVIEW_HEADERS, "content-type": HTML },
+  });
 }
 
 function sendShell(request: Request, page: string, isHttps: boolean): Response {
@@ -48,7 +61,8 @@ function sendShell(request: Request, page: string, isHttps: boolean): Response {
 /** They hold nothing of anybody's, so that everybody gets them, also the page that says how to get https. */
 function sendFile(request: Request, assets: Assets, params: { version: string; name: string }): Response {
   const file = assets.files.find(({ name }) => name === params.name);
-  if (file === undefined || params.version !== assets.version) throw notFound("There is nothing at this path");
+  if (file === undefined || params.version !== assets.version)
+    return new Response(null, { status: 404, headers: buildHeaders(false) });
   const { encoding, bytes } = chooseEncoding(request.headers.get("accept-encoding") ?? "", file);
   const headers = new Headers({
     ...buildHeaders(false),

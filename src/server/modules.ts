@@ -8,6 +8,7 @@ import { createAudit } from "../modules/audit/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
+import { createPreviews } from "../modules/emails/preview/index.ts";
 import { createEvents } from "../modules/events/index.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
@@ -18,6 +19,7 @@ import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
+import { createRequests } from "../modules/requests/index.ts";
 import { createSms } from "../modules/sms/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createUnsubscribe } from "../modules/unsubscribe/index.ts";
@@ -26,6 +28,7 @@ import { createWorkspaces } from "../modules/workspaces/index.ts";
 import { createContentRule } from "../modules/workspaces/read-content.ts";
 import { BUILD } from "../platform/build-info.ts";
 import type { Context } from "../platform/context.ts";
+import { requireStillValid } from "../platform/http/auth.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import { AfterCommit } from "../platform/db/after-commit.ts";
@@ -141,6 +144,7 @@ export function createModules(
     keychain,
     record,
     resolver: resolvers.checkResolver,
+    dashboard: config.dashboard.enabled ? { url: config.dashboard.url, findPlace } : null,
     makeKeys: options.makeKeys ?? generateKeyPairs,
     deleted: () => emails.domainDeleted(),
     lifted: (domain) => void emails.retryDomain(domain),
@@ -149,6 +153,7 @@ export function createModules(
     ...shared,
     findNamedPlan: plans.findNamedPlan,
     buildUsage: plans.buildUsage,
+    smsNetwork: { isConnected: config.sms.routes.length > 0, example: sms.numbering.example },
     forgetLanes: (laneIds) => emails.worker.forgetLanes(laneIds),
     deleted(domainIds) {
       for (const id of domainIds) keychain.forget(id);
@@ -172,8 +177,16 @@ export function createModules(
   });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
-  const live = createLive(context, stores.emails, db.changes);
+  const previews = createPreviews(context, stores, shared);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
+  const requests = createRequests(context, stores, shared);
+  const live = createLive(context, stores, {
+    changes: db.changes,
+    attempts: emails.attempts,
+    verifyKey: apiKeys.verifyKey,
+    openShare: (request) => domains.openShare(request),
+    watchDomain: (domainId) => domains.watch(domainId),
+  });
   const { retentionMs } = config.idempotency;
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   const fileShrink = createFileShrink(context, core.db);
@@ -194,21 +207,26 @@ export function createModules(
     unsubscribing,
     recipients,
     apiKeys,
+    requests,
     live,
+    previews,
     idempotency,
     fileShrink,
     growth,
     /** In the order of the API docs. */
     routes: (operator: OperatorDeps): AnyElysia[] => [
-      ...[emails, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].map((each) => each.routes()),
+      ...[emails, previews, sms, domains, workspaces, plans, apiKeys, suppressions, recipients].flatMap((each) =>
+        each.routes((request) => requireStillValid(request, apiKeys.verifyKey)),
+      ),
       ...accounts.routes(),
       ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
-      workspaces.ownRoutes(),
+      ...workspaces.ownRoutes(),
       audit.routes(shared),
+      requests.routes(),
       ...members.routes({ ...shared, findPlan, sendSystemMail: emails.sendSystemMail }),
       webhooks.createRoutes({ findPlan, ...shared }),
       events.createRoutes(apiKeys.verifyKey),
-      live.routes(),
+      ...live.routes(),
     ],
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [

@@ -25,7 +25,7 @@ import { getLastTime, watchClock } from "./clock-watch.ts";
 import { openBodies, openCore } from "./core.ts";
 import { DeferredStart } from "./deferred-start.ts";
 import { serveMetrics } from "./metrics/serve.ts";
-import { createModules } from "./modules.ts";
+import { createModules, type Modules } from "./modules.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
@@ -39,10 +39,13 @@ const STOP_BUDGET_MS = 58_000;
 const REPLICA_MIN_MS = 10_000;
 
 /** Null: nobody can sign in. */
-function openDashboard({ dashboard, http }: Pick<AppOptions["config"], "dashboard" | "http">) {
+function openDashboard(
+  { dashboard, http }: Pick<AppOptions["config"], "dashboard" | "http">,
+  previews: Modules["previews"],
+) {
   if (!dashboard.enabled) return null;
   const site = { url: dashboard.url, trustedProxies: parseRanges(http.trustedProxies) };
-  return dashboardRoutes(site, { magicLinks: dashboard.magicLinks && dashboard.from !== null });
+  return dashboardRoutes(site, previews, { magicLinks: dashboard.magicLinks && dashboard.from !== null });
 }
 
 /** Starts the instance of a data directory. Throws StartError with what a person can do about it. */
@@ -103,6 +106,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const { emails, sms, webhooks, domains, inboundMail, events, live } = modules;
     closers.push(() => emails.stop());
     closers.push(() => domains.stop());
+    closers.push(() => modules.previews.stop());
     const clockWatch = watchClock({ environment, worker: emails.worker, webhooks, sms, stores });
     closers.push(() => clockWatch.stop());
     const pages = new PageCheck({ dataDir: config.dataDir, databaseFile: file, openThread, clock, log });
@@ -148,10 +152,13 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
-      beside: [modules.unsubscribing.routes(), openDashboard(config), options.beside].filter(
+      beside: [modules.unsubscribing.routes(), openDashboard(config, modules.previews), options.beside].filter(
         (each) => each !== undefined && each !== null,
       ),
-      refused: options.refused,
+      refused(request, status, error) {
+        modules.requests.recorder.refused(request, error);
+        options.refused?.(request, status, error);
+      },
     });
     await deferred.run(() => clockWatch.start(getLastTime(stores)));
     resolvers.watch.start();
@@ -163,7 +170,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     // The port is taken before delivery starts: a start that fails there has sent nothing.
     const server = listen(api, config.http, {
       portHint: options.portHint ?? "choose another port ([http] listen)",
-      answered: core.counters.http.answered,
+      answered(response, durationMs, request) {
+        core.counters.http.answered(response.status, durationMs);
+        modules.requests.recorder.answered(response, durationMs, request);
+      },
     });
     ({ port } = server);
     closers.push(() => server.stop(0));
@@ -177,8 +187,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
-    const { accounts, members, audit, idempotency, fileShrink, growth, workspaces } = modules;
-    const purges = [audit, idempotency, fileShrink, growth, accounts, members];
+    const { accounts, members, audit, requests, idempotency, fileShrink, growth, workspaces } = modules;
+    const purges = [audit, requests, idempotency, fileShrink, growth, accounts, members];
     for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {

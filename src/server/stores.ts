@@ -5,6 +5,7 @@ import { openLinkStore } from "../modules/accounts/link-store.ts";
 import { openSessionStore } from "../modules/accounts/session-store.ts";
 import { openUserStore } from "../modules/accounts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
+import { openShareStore } from "../modules/domains/share-store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openAttachmentStore } from "../modules/emails/attachments/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
@@ -20,6 +21,7 @@ import { openInvitationStore } from "../modules/members/invitation-store.ts";
 import { openMemberStore } from "../modules/members/store.ts";
 import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
+import { openRequestStore } from "../modules/requests/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../modules/suppressions/store.ts";
 import { openSubscriptionStore } from "../modules/unsubscribe/store.ts";
@@ -57,7 +59,9 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     members: openMemberStore(db),
     invitations: openInvitationStore(db),
     audit: openAuditStore(db),
+    requests: openRequestStore(db),
     domains: openDomainStore(db),
+    domainShares: openShareStore(db),
     emails,
     attachments,
     contents: openContentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes)),

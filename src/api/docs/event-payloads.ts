@@ -2,7 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import type { EventPayload, EventShape } from "./events.ts";
-import { DomainInList } from "../../modules/domains/schema.ts";
+import { DomainState } from "../../modules/domains/schema.ts";
 import { EmailInEvent } from "../../modules/emails/api/schema.ts";
 import type { EventType } from "../../modules/events/schema.ts";
 import { namedObject } from "../../platform/http/openapi.ts";
@@ -31,7 +31,7 @@ const SendingNotice = namedObject("SendingNotice", {
 const EMAIL: EventShape = { name: "EmailEvent", data: namedObject("EmailInEvent", EmailInEvent.properties) };
 const SMS: EventShape = { name: "SmsEvent", data: namedObject("SmsInEvent", smsMembers) };
 const SMS_RECEIVED: EventShape = { name: "SmsReceivedEvent", data: InboundSms };
-const DOMAIN: EventShape = { name: "DomainEvent", data: DomainInList };
+const DOMAIN: EventShape = { name: "DomainEvent", data: DomainState };
 const SUPPRESSION: EventShape = { name: "SuppressionEvent", data: Suppression };
 const QUOTA: EventShape = { name: "QuotaEvent", data: QuotaWarning };
 const SENDING: EventShape = { name: "SendingEvent", data: SendingNotice };

@@ -1,6 +1,7 @@
 // `pombo credits …`: the SMS credits of a workspace.
 
-import type { CreditEntry, GrantedCredits } from "../../modules/workspaces/operator/schema.ts";
+import type { GrantedCredits } from "../../modules/workspaces/operator/schema.ts";
+import type { CreditEntry } from "../../modules/workspaces/schema.ts";
 import { UsageError } from "../framework/definition.ts";
 import { findWorkspace } from "../client/find.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";

@@ -22,6 +22,8 @@ import { EmptyState, Loading, Page } from "./ui/page.tsx";
 
 const account = createLaterPage(async () => (await import("./pages/account/index.tsx")).Account, "account");
 
+const sharedDns = createLaterPage(async () => (await import("./pages/dns/index.tsx")).SharedDns, "domains");
+
 const ACCOUNT = "/dashboard/account";
 
 /** Pages for those who are not signed in. */
@@ -53,6 +55,7 @@ function Pages() {
   // Before the pages are drawn: their calls are about it. Elsewhere the last one stays at the side.
   const named = /^\/dashboard\/w\/([^/]+)/.exec(path)?.[1];
   workspaceId.value = named ?? workspaceId.value ?? me.value?.workspaces[0]?.id ?? null;
+  if (path === "/dashboard/dns") return <sharedDns.Page />;
   if (ENTRANCE.test(path)) return <Entrance />;
   if (me.value === undefined) return <Loading />;
   if (me.value === null) return <Redirect to={`/dashboard/signin?next=${encodeURIComponent(url)}`} />;

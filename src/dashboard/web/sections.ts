@@ -3,6 +3,10 @@
 import { createLaterPage } from "./shell/later.tsx";
 
 const SECTIONS = {
+  "emails/new": createLaterPage(async () => (await import("./pages/workspace/compose/index.tsx")).Compose, "compose"),
+  domains: createLaterPage(async () => (await import("./pages/workspace/domains/index.tsx")).DomainPages, "domains"),
+  requests: createLaterPage(async () => (await import("./pages/workspace/requests/index.tsx")).Requests, "requests"),
+  settings: createLaterPage(async () => (await import("./pages/workspace/settings/index.tsx")).Settings, "settings"),
   suppressions: createLaterPage(
     async () => (await import("./pages/workspace/suppressions/index.tsx")).Suppressions,
     "suppressions",
@@ -18,6 +22,6 @@ const others = createLaterPage(async () => (await import("./pages/workspace/inde
 
 /** `path`: of the address, /dashboard/w/:workspace/SECTION/… */
 export function findSection(path: string) {
-  const name = path.split("/")[4] ?? "";
-  return Object.entries(SECTIONS).find(([section]) => section === name)?.[1] ?? others;
+  const [, , , , name = "", id] = path.split("/");
+  return Object.entries(SECTIONS).find(([section]) => section === name || section === `${name}/${id}`)?.[1] ?? others;
 }

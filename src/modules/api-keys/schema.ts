@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { checkName, nullable, text, uuid } from "../../platform/http/request-schemas.ts";
 import { bodyObject, namedObject } from "../../platform/http/openapi.ts";
-import { dateTime, identifier, orNull } from "../../platform/http/answer-schemas.ts";
+import { dateTime, identifier, oneOf, orNull } from "../../platform/http/answer-schemas.ts";
 
 export const KeyCreate = bodyObject("ApiKeyCreate", {
   name: text({ minLength: 1, maxLength: 100, description: "The purpose of the key.", examples: ["shop"] }, checkName),
@@ -39,3 +39,17 @@ export const KeyInList = namedObject("ApiKey", {
   prefix: Type.String({ description: "The first 8 characters after `svc_`.", examples: ["Zm9vYmFy"] }),
   ...Times,
 });
+
+/** Of a message. */
+export const SentBy = orNull(
+  namedObject("SentBy", {
+    kind: oneOf(["api_key", "user"] as const, "A program with an API key, or a person."),
+    id: orNull(identifier(), "Of the key or the person; null: it is gone."),
+    name: orNull(
+      Type.String(),
+      "The key's name and first characters, or the person's address; null: it is gone.",
+      "shop (svc_Zm9vYmFy…)",
+    ),
+  }),
+  "Who sent it; null: pombo itself.",
+);

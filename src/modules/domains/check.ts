@@ -5,7 +5,8 @@
  */
 import type { Resolver } from "../../protocols/dns/client.ts";
 import { compareDkim, compareDmarc } from "./compare.ts";
-import type { Comparison } from "./compare.ts";
+import type { Comparison, Mistake } from "./compare.ts";
+import { namesUpwards } from "./dns-host/zone-cut.ts";
 import type { DnsRecord, DomainRecords } from "./records.ts";
 
 /** Records shown of what DNS holds, and characters of each. */
@@ -19,6 +20,9 @@ export interface RecordCheck extends DnsRecord {
   status: Comparison["status"] | "unknown";
   /** The records in DNS under that name, control characters removed; at most 10 entries of 1,000 characters. */
   found: string[];
+  mistake?: Mistake;
+  /** The name under which it was published by mistake. */
+  foundAt?: string;
   hint?: string;
 }
 
@@ -81,11 +85,40 @@ async function checkTxt(record: DnsRecord, { domain, resolver, compare }: TxtOpt
   if (alias.kind === "found") {
     const [target = ""] = alias.records;
     const hint = `The name leads to ${clean(target)}, which has no TXT record: publish the TXT record itself.`;
-    return { ...record, status: "mismatch", found: show([`CNAME ${target}`]), hint };
+    return { ...record, status: "mismatch", mistake: "other_value", found: show([`CNAME ${target}`]), hint };
   }
-  const doubled = await resolver.txt(`${record.name}.${domain}`);
-  const isDoubled = doubled.kind === "found" && compare(doubled.records).status === "found";
-  return missing(record, isDoubled ? domain : null);
+  return missing(record, await findElsewhere(record.name, { domain, resolver, compare }));
+}
+
+/** A name under which the record was published by mistake. */
+interface Elsewhere {
+  mistake: "zone_doubled" | "wrong_level";
+  name: string;
+}
+
+/** Looks for the TXT record under the names that it gets by mistake: with the zone once more, or beside its own. */
+async function findElsewhere(name: string, { domain, resolver, compare }: TxtOptions): Promise<Elsewhere | null> {
+  const zones = namesUpwards(domain);
+  const prefix = name.slice(0, -domain.length - 1);
+  const [selector = ""] = prefix.split(".");
+  const doubled = zones.map((zone) => `${name}.${zone}`);
+  // A policy at the domain above is no mistake: it holds for those below.
+  const above = selector.startsWith("_") ? [] : zones.slice(1).map((zone) => `${prefix}.${zone}`);
+  const beside =
+    selector === prefix
+      ? [domain]
+      : [domain, `${selector}.${domain}`, `${prefix.slice(selector.length + 1)}.${domain}`];
+  const candidates: Elsewhere[] = [
+    ...doubled.map((each) => ({ mistake: "zone_doubled" as const, name: each })),
+    ...[...above, ...beside].map((each) => ({ mistake: "wrong_level" as const, name: each })),
+  ];
+  const lookups = await Promise.all(candidates.map((each) => resolver.txt(each.name)));
+  const isThere = (index: number) => {
+    const lookup = lookups[index];
+    // Other records may stand beside it there.
+    return lookup?.kind === "found" && lookup.records.some((value) => compare([value]).status === "found");
+  };
+  return candidates.find((_, index) => isThere(index)) ?? null;
 }
 
 interface BounceCheck {
@@ -118,7 +151,7 @@ async function checkAlias(
   const [target = ""] = targets;
   if (targets.length > 1) {
     const hint = `There are several CNAMEs at this name: keep the one to ${wanted} and remove the others.`;
-    return { check: { ...check, status: "mismatch", hint }, verdict: "no" };
+    return { check: { ...check, status: "mismatch", mistake: "several", hint }, verdict: "no" };
   }
   const reached = bare(target) === wanted ? "yes" : await leadsTo(wanted, target, resolver);
   if (reached === "unknown") {
@@ -132,7 +165,8 @@ async function checkAlias(
     const hint = isDoubled
       ? `Your DNS provider added your domain to the target: write ${wanted}. with a dot at its end.`
       : `Point the CNAME to ${wanted}.`;
-    return { check: { ...check, status: "mismatch", hint }, verdict: "no" };
+    const mistake = isDoubled ? "zone_doubled" : "other_value";
+    return { check: { ...check, status: "mismatch", mistake, hint }, verdict: "no" };
   }
   const verdict = await resolves(record.name, resolver);
   if (verdict === "yes") return { check, verdict };
@@ -163,12 +197,13 @@ async function resolves(name: string, resolver: Resolver): Promise<Verdict> {
 
 /** No CNAME there: other records in its place, the name doubled by the provider, or nothing. */
 async function explainNoAlias(record: DnsRecord, domain: string, resolver: Resolver): Promise<RecordCheck> {
-  const [mx, txt, a, aaaa, doubled] = await Promise.all([
+  const doubledNames = namesUpwards(domain).map((zone) => `${record.name}.${zone}`);
+  const [mx, txt, a, aaaa, ...doubled] = await Promise.all([
     resolver.mx(record.name),
     resolver.txt(record.name),
     resolver.a(record.name),
     resolver.aaaa(record.name),
-    resolver.cname(`${record.name}.${domain}`),
+    ...doubledNames.map((name) => resolver.cname(name)),
   ]);
   const found = [
     ...(mx.kind === "found" ? mx.records.map(({ preference, exchange }) => `MX ${preference} ${exchange}`) : []),
@@ -178,18 +213,27 @@ async function explainNoAlias(record: DnsRecord, domain: string, resolver: Resol
   ];
   if (found.length > 0) {
     const hint = `Replace these records by one CNAME to ${bare(record.value)}, with any proxy or flattening of your DNS provider switched off.`;
-    return { ...record, status: "mismatch", found: show(found), hint };
+    const isProxied = a.kind === "found" || aaaa.kind === "found";
+    return { ...record, status: "mismatch", mistake: isProxied ? "proxied" : "other_value", found: show(found), hint };
   }
-  const isDoubled = doubled.kind === "found" && doubled.records.some((target) => bare(target) === bare(record.value));
-  return missing(record, isDoubled ? domain : null);
+  const isRight = (lookup: (typeof doubled)[number] | undefined) =>
+    lookup?.kind === "found" && lookup.records.some((target) => bare(target) === bare(record.value));
+  const name = doubledNames.find((_, index) => isRight(doubled[index]));
+  return missing(record, name === undefined ? null : { mistake: "zone_doubled", name });
 }
 
-function missing(record: DnsRecord, doubledDomain: string | null): RecordCheck {
-  const hint =
-    doubledDomain === null
-      ? `Publish this ${record.type} record at your DNS provider; it may take some minutes until it is seen.`
-      : `The record was published as ${record.name}.${doubledDomain}: leave .${doubledDomain} out of the name field.`;
-  return { ...record, status: "missing", found: [], hint };
+function missing(record: DnsRecord, elsewhere: Elsewhere | null): RecordCheck {
+  const nothing = { ...record, status: "missing" as const, found: [] };
+  if (elsewhere === null) {
+    const hint = `Publish this ${record.type} record at your DNS provider; it may take some minutes until it is seen.`;
+    return { ...nothing, hint };
+  }
+  const { mistake, name } = elsewhere;
+  const remedy =
+    mistake === "zone_doubled"
+      ? `leave ${name.slice(record.name.length)} out of the name field`
+      : `publish it as ${record.name}`;
+  return { ...nothing, mistake, foundAt: name, hint: `The record was published as ${name}: ${remedy}.` };
 }
 
 function unknown(record: DnsRecord, reason: string): RecordCheck {

@@ -5,9 +5,24 @@
  */
 import { colonList, parseTags } from "../../protocols/dkim/signature.ts";
 
+/** What usually goes wrong. */
+export const MISTAKES = [
+  "zone_doubled",
+  "quotes",
+  "cut",
+  "split",
+  "proxied",
+  "wrong_level",
+  "several",
+  "other_value",
+] as const;
+
+export type Mistake = (typeof MISTAKES)[number];
+
 /** `hint` says what to do; with `found` it is advice. */
 export interface Comparison {
   status: "found" | "missing" | "mismatch";
+  mistake?: Mistake;
   hint?: string;
 }
 
@@ -25,19 +40,37 @@ export function compareDkim(expected: string, found: string[]): Comparison {
   if (!fault) return match ?? { status: "missing" };
   // RFC 6376 §3.6.2.2: with two records at one name the result is undefined, so a verifier may
   // take the wrong one and the mail fails there.
-  if (match) {
-    return {
-      status: "mismatch",
-      hint: "There is more than one TXT record at this name: keep the one shown and remove the others.",
-    };
-  }
+  if (match)
+    return mismatch(
+      "There is more than one TXT record at this name: keep the one shown and remove the others.",
+      "several",
+    );
+  if (found.length > 1 && isSplit(expected, found))
+    return mismatch(
+      "The value is spread over several records: publish it as one record, of several strings of at most 255 characters.",
+      "split",
+    );
   const keys = comparisons.filter((comparison) => comparison.hint !== NO_KEY_RECORD);
   return keys[0] ?? fault;
 }
 
+/** Whether the records are the pieces of one value, as when somebody publishes each of its strings by itself. */
+function isSplit(expected: string, found: string[]): boolean {
+  const strip = (value: string) => value.replaceAll(/[\s"\\]/g, "");
+  const pieces = new Set(found.map(strip).filter((piece) => piece !== ""));
+  let rest = strip(expected);
+  while (rest !== "") {
+    const next = [...pieces].find((piece) => rest.startsWith(piece));
+    if (next === undefined) return false;
+    pieces.delete(next);
+    rest = rest.slice(next.length);
+  }
+  return true;
+}
+
 function compareKey(expected: string, value: string): Comparison {
   const escape = escapeFault(value);
-  if (escape !== null) return mismatch(escape);
+  if (escape !== null) return mismatch(escape, "quotes");
   const wanted = readTags(expected);
   const tags = readTags(value);
   const key = tags?.get("p")?.replace(/\s/g, "");
@@ -48,10 +81,10 @@ function compareKey(expected: string, value: string): Comparison {
   const wantedKey = wanted.get("p")?.replace(/\s/g, "") ?? "";
   if (key !== wantedKey) {
     const isCut = key.length >= CUT_KEY_LENGTH && wantedKey.startsWith(key);
+    if (!isCut) return mismatch(DIFFERENT_KEY);
     return mismatch(
-      isCut
-        ? "The key is cut off: publish the whole value, as several strings of at most 255 characters."
-        : DIFFERENT_KEY,
+      "The key is cut off: publish the whole value, as several strings of at most 255 characters.",
+      "cut",
     );
   }
   return compareSettings(value, tags, readKeyType(wanted));
@@ -119,12 +152,13 @@ export function compareDmarc(found: string[]): Comparison {
   const [policy] = policies;
   if (policy === undefined) {
     const escape = found.map(escapeFault).find((fault) => fault !== null);
-    return mismatch(escape ?? "The record is not a DMARC policy: it must begin with v=DMARC1.");
+    if (escape !== undefined) return mismatch(escape, "quotes");
+    return mismatch("The record is not a DMARC policy: it must begin with v=DMARC1.");
   }
   if (policies.length > 1)
-    return mismatch("There is more than one DMARC record, which counts as none: keep one of them.");
+    return mismatch("There is more than one DMARC record, which counts as none: keep one of them.", "several");
   const escape = escapeFault(policy);
-  if (escape !== null) return mismatch(escape);
+  if (escape !== null) return mismatch(escape, "quotes");
   const action = readTags(policy)?.get("p")?.toLowerCase();
   if (action === undefined || !POLICIES.includes(action)) {
     return mismatch("The DMARC record has no valid policy: add p=none, p=quarantine or p=reject.");
@@ -132,6 +166,6 @@ export function compareDmarc(found: string[]): Comparison {
   return { status: "found" };
 }
 
-function mismatch(hint: string): Comparison {
-  return { status: "mismatch", hint };
+function mismatch(hint: string, mistake: Mistake = "other_value"): Comparison {
+  return { status: "mismatch", mistake, hint };
 }

@@ -13,8 +13,9 @@ import { auditDomain, createDomain, type CreateDeps } from "./create.ts";
 import type { Keychain } from "./signing-keys.ts";
 import { buildRecords } from "./records.ts";
 import { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
-import { hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./serialize.ts";
-import type { DomainRow } from "./store.ts";
+import { countFound, hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./serialize.ts";
+import type { Shares } from "./share.ts";
+import type { DomainRow, DomainStore } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 
 const TAG = "Domains";
@@ -28,6 +29,7 @@ export interface DomainDeps extends CreateDeps {
   keys: { deleteOfDomain(domainId: number): void };
   /** Called after a domain is gone: its mail is still there. */
   deleted: () => void;
+  shares: Pick<Shares, "endsAt">;
 }
 
 export function domainRoutes(deps: DomainDeps) {
@@ -58,7 +60,15 @@ export function domainRoutes(deps: DomainDeps) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        return deps.pages.list(query, LIST, (before, limit) => deps.domains.list(workspaceId, before, limit), inList);
+        return deps.pages.list(
+          query,
+          LIST,
+          (before, limit) => deps.domains.list(workspaceId, before, limit),
+          (domain) => ({
+            ...inList(domain),
+            recordsFound: countFound(parseDns(deps.domains.findLastCheck(domain.id))),
+          }),
+        );
       },
       {
         query: CursorQuery,
@@ -80,7 +90,8 @@ export function domainRoutes(deps: DomainDeps) {
         const isTaken = dns.dkim[0]?.status === "found" && deps.domains.isTakenElsewhere(domain);
         const { checkedAt, nextCheckAt } = domain;
         const times = { lastCheckedAt: toIsoTimeOrNull(checkedAt), nextCheckAt: toIsoTimeOrNull(nextCheckAt) };
-        return { data: { ...inList(domain), ...times, dns, ...hinted(hintFor(domain, dns, isTaken)) } };
+        const sharedUntil = toIsoTimeOrNull(deps.shares.endsAt(domain.id));
+        return { data: { ...inList(domain), ...times, sharedUntil, dns, ...hinted(hintFor(domain, dns, isTaken)) } };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -150,7 +161,8 @@ function refuseSuspended(id: number, { domains }: DomainDeps): void {
   });
 }
 
-function ownDomain(request: Request, id: string, deps: DomainDeps): DomainRow {
+/** The caller's domain of this id. Throws 404. */
+export function ownDomain(request: Request, id: string, deps: { domains: Pick<DomainStore, "byUid"> }): DomainRow {
   const { workspaceId } = wholeWorkspaceCaller(request);
   const domain = deps.domains.byUid(workspaceId, id.toLowerCase());
   if (domain === undefined) throw noSuchDomain();

@@ -3,13 +3,15 @@
 import { toIsoTime, toIsoTimeOrNull } from "../../platform/http/times.ts";
 import type { DomainCheck, RecordCheck } from "./check.ts";
 import type { DomainRecords } from "./records.ts";
-import type { Dns, DomainInList, DomainWithDns } from "./schema.ts";
+import { nameAtHost } from "./dns-host/hosts.ts";
+import type { HostView } from "./dns-host/host-views.ts";
+import type { Dns, DomainDnsHost, DomainState, DomainWithDns } from "./schema.ts";
 import { givenUpAt } from "./status.ts";
 import { type DomainRow, isSending } from "./store.ts";
 
 type DnsRecord = typeof Dns.static.spf;
 
-export function inList({ uid, name, status, createdAt, verifiedAt }: DomainRow): typeof DomainInList.static {
+export function inList({ uid, name, status, createdAt, verifiedAt }: DomainRow): typeof DomainState.static {
   return { id: uid, domain: name, status, createdAt: toIsoTime(createdAt), verifiedAt: toIsoTimeOrNull(verifiedAt) };
 }
 
@@ -21,6 +23,31 @@ export function withDns(domain: DomainRow, dns: typeof Dns.static): typeof Domai
 /** The member `hint`, or nothing. */
 export function hinted(hint: string | null): { hint?: string } {
   return hint === null ? {} : { hint };
+}
+
+/** What the zone's own name servers have beside what the world saw last. */
+export function showHost(view: HostView, seen: typeof Dns.static): typeof DomainDnsHost.static {
+  const { zone, nameServers, host, negativeTtlS } = view;
+  const world = [...seen.dkim, seen.spf, seen.dmarc];
+  const records = view.records.map(({ status: published, ...atHost }, index) => {
+    const { status } = world[index] ?? {};
+    const { type, name, value } = atHost;
+    // The zone's own servers know first what was mended.
+    const { found = [], mistake, foundAt, hint } = published === "unknown" ? (world[index] ?? {}) : atHost;
+    return {
+      type,
+      name,
+      value,
+      nameAtHost: nameAtHost(name, zone, host),
+      found,
+      ...(status === undefined ? {} : { status }),
+      ...(published === "unknown" ? {} : { published }),
+      ...(mistake === undefined ? {} : { mistake }),
+      ...(foundAt === undefined ? {} : { foundAt }),
+      ...(hint === undefined ? {} : { hint }),
+    };
+  });
+  return { zone, nameServers, host, negativeTtl: negativeTtlS, records };
 }
 
 export function dnsAfterCheck(check: DomainCheck): typeof Dns.static {
@@ -35,6 +62,12 @@ function shown({ status, ...record }: RecordCheck): DnsRecord {
 /** Parses the JSON of what dnsAfterCheck returned. */
 export function parseDns(stored: string | null): typeof Dns.static | null {
   return stored === null ? null : (JSON.parse(stored) as typeof Dns.static);
+}
+
+/** Null: there was no check. */
+export function countFound(last: typeof Dns.static | null): number | null {
+  if (last === null) return null;
+  return [...last.dkim, last.spf, last.dmarc].filter(({ status }) => status === "found").length;
 }
 
 /** The records to publish, each with what the last check saw; one that is another by now was never looked for. */

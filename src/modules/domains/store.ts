@@ -3,7 +3,7 @@ import type { Db } from "../../platform/db/open.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import { prepare } from "../../platform/db/statement.ts";
-import { dkimKeys, domains } from "../../platform/db/schema/schema.ts";
+import { dkimKeys, domains, domainShares } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
 /** The result of the last check is long, and each send reads its domain: it is read separately. */
@@ -138,9 +138,13 @@ function domainRows(
     findLastCheck: (id: number): string | null =>
       orm.select({ lastCheck }).from(domains).where(eq(domains.id, id)).get()?.lastCheck ?? null,
 
-    /** Destroys the signing keys and the domain; keys of the API restricted to it must be gone before. */
+    /** The views of the domain's DNS host changed, of which no row tells. Inside a closure given to commit(). */
+    noteChange: changed,
+
+    /** Destroys the signing keys and the domain, and ends its link; keys of the API restricted to it must be gone before. */
     delete(id: number): void {
       orm.delete(dkimKeys).where(eq(dkimKeys.domainId, id)).run();
+      orm.delete(domainShares).where(eq(domainShares.domainId, id)).run();
       const owner = { workspaceId: domains.workspaceId };
       for (const { workspaceId } of orm.delete(domains).where(eq(domains.id, id)).returning(owner).all())
         changed(workspaceId);
@@ -151,6 +155,7 @@ function domainRows(
       changed(workspaceId);
       const own = orm.select({ id: domains.id }).from(domains).where(eq(domains.workspaceId, workspaceId));
       orm.delete(dkimKeys).where(inArray(dkimKeys.domainId, own)).run();
+      orm.delete(domainShares).where(inArray(domainShares.domainId, own)).run();
       const gone = orm.delete(domains).where(eq(domains.workspaceId, workspaceId)).returning({ id: domains.id }).all();
       return gone.map(({ id }) => id);
     },

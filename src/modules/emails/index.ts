@@ -1,9 +1,10 @@
 // The emails: accepted over HTTP, queued, delivered, and ended by what comes back about them.
 
-import type { AnyElysia } from "elysia";
+import { type AnyElysia, Elysia } from "elysia";
 import type { Config, Plan } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
+import type { ListPages } from "../../platform/http/pagination.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import type { Log } from "../../platform/log.ts";
 import { createWalkingPurge, type WalkingPurgeDeps } from "../../platform/db/purge.ts";
@@ -19,7 +20,7 @@ import type { SuppressionStore } from "../suppressions/store.ts";
 import type { UnsubscribeLinks } from "../unsubscribe/links.ts";
 import type { MayReadContent } from "../workspaces/read-content.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { type EmailDeps, emailRoutes } from "./api/routes.ts";
+import { type EmailDeps, emailFileRoutes, emailRoutes } from "./api/routes.ts";
 import type { GivenContent, StoredBody } from "./content/body.ts";
 import { type Composed, type ComposeInput, createComposer, findLargeBuffers } from "./content/compose.ts";
 import { createPreparer } from "./content/prepare-thread.ts";
@@ -63,6 +64,7 @@ export interface EmailModuleDeps extends Pick<
 > {
   recorder: Recorder;
   keyring: Keyring;
+  pages: ListPages;
   rates: SendingRates;
   findPlan: (workspaceId: number) => Plan;
   /** Inside a transaction: calls `notify` after its commit. */
@@ -72,8 +74,9 @@ export interface EmailModuleDeps extends Pick<
   openThread: OpenThread;
 }
 
-export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker" | "sites" | "sessions"> {
-  routes(): AnyElysia;
+export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker" | "sites" | "sessions" | "attempts"> {
+  /** `requireReader` throws once the caller of a request may not read any more. */
+  routes(requireReader: (request: Request) => void): AnyElysia;
   recordEvent: RecordEmailEvent;
   /** Inside a transaction: writes all that follows from a report about the email `uid`. */
   processReport(uid: string, reported: Reported): ReportTaken;
@@ -106,7 +109,7 @@ export function createEmails(
     health: new DeliveryHealth(clock),
   };
   const delivery = createEmailDelivery(config, deps);
-  const { worker, sites, findTransport } = delivery;
+  const { worker, findTransport } = delivery;
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const settings = toAcceptSettings(config, module.keyring);
   const takeRoom = (workspaceId: number, bytes: number) =>
@@ -117,15 +120,14 @@ export function createEmails(
   const purges = createPurges({ ...context, skipped }, stores, config);
   const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
   return {
-    worker,
-    sites,
-    sessions: () => delivery.sessions(),
+    ...delivery,
     recordEvent: deps.recordEvent,
-    routes() {
+    routes(requireReader) {
       const { record } = module.recorder;
       const stage = createStaging({ ...deps, packing: threads.packing, takeStorage: takeRoom });
       const preparer = createPreparer(threads.preparing);
-      return emailRoutes({ ...deps, findTransport, nudge, record, settings, preparer, stage });
+      const own = emailRoutes({ ...deps, findTransport, nudge, record, settings, preparer, stage });
+      return new Elysia({ name: "own emails" }).use(own).use(emailFileRoutes(deps, requireReader));
     },
     processReport: (uid, reported) => processReport(uid, reported, { ...deps, findTransport }),
     sendSystemMail: createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from }),

@@ -1,11 +1,10 @@
-// The live streams of open dashboards: what changed in their workspace, once a second.
+// Open live streams, whatever they tell of: how many there may be, how slow a reader may be, and when each ends.
 
 import type { Clock } from "../../platform/clock.ts";
-import type { ChangeKind, Changes } from "../../platform/db/changes.ts";
 import { AppError } from "../../platform/errors.ts";
 
 const MAX_STREAMS = 200;
-const MAX_OF_USER = 4;
+const MAX_OF_OWNER = 4;
 /** What changes is told once in so long, and whether a reader may still read is asked. */
 const TICK_MS = 1_000;
 /** Proxies, and Bun itself, end connections that are silent for a minute. */
@@ -14,41 +13,38 @@ const COMMENT_TICKS = 20;
 const MAX_UNREAD_BYTES = 64 * 1024;
 
 export interface Reader {
-  userId: number;
-  workspaceId: number;
-  /** Emails on its screen whose status it is told: the key inside by the public id. */
-  emails: Map<number, string>;
-  /** Whether its session and membership are as they were. */
+  /** A person, or a key: each may have so many streams. */
+  owner: string;
+  /** Whether its session and membership, or its key, are as they were. */
   mayRead(): boolean;
 }
 
-export interface StreamDeps {
-  changes: Pick<Changes, "watch">;
-  clock: Pick<Clock, "after">;
-  /** The status of an email by its key inside; null: it is gone. */
-  findStatus: (id: number) => string | null;
+/** What a stream tells, as server-sent events. */
+export interface Source {
+  /** What there is to say at once. What comes between two ticks goes to `tell`. */
+  open(tell: (words: string) => void): string;
+  /** What there is to say once a second; "": nothing. */
+  tick(): string;
+  close(): void;
 }
 
 interface Stream {
   reader: Reader;
+  source: Source;
   controller: ReadableStreamDefaultController<Uint8Array>;
-  unwatch: () => void;
-  /** Changed rows since the last tick. */
-  changed: Partial<Record<ChangeKind, number>>;
-  changedEmails: Set<number>;
   silentTicks: number;
 }
 
 const encoder = new TextEncoder();
 
 export class LiveStreams {
-  readonly #deps: StreamDeps;
+  readonly #clock: Pick<Clock, "after">;
   readonly #open = new Set<Stream>();
   #cancelTick: (() => void) | null = null;
   #isClosed = false;
 
-  constructor(deps: StreamDeps) {
-    this.#deps = deps;
+  constructor(clock: Pick<Clock, "after">) {
+    this.#clock = clock;
   }
 
   get count(): number {
@@ -56,13 +52,14 @@ export class LiveStreams {
   }
 
   /** The bytes of a new stream. Throws RATE_LIMITED or UNAVAILABLE where there are too many. */
-  open(reader: Reader): ReadableStream<Uint8Array> {
-    this.#requireRoom(reader.userId);
+  open(reader: Reader, source: Source): ReadableStream<Uint8Array> {
+    this.#requireRoom(reader.owner);
     let stream: Stream | null = null;
     return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
-          stream = this.#add(reader, controller);
+          stream = { reader, source, controller, silentTicks: 0 };
+          this.#add(stream);
         },
         cancel: () => {
           if (stream !== null) this.#remove(stream);
@@ -78,42 +75,29 @@ export class LiveStreams {
     for (const stream of Array.from(this.#open)) this.#end(stream);
   }
 
-  #requireRoom(userId: number): void {
+  #requireRoom(owner: string): void {
     if (this.#isClosed || this.#open.size >= MAX_STREAMS)
       throw new AppError("UNAVAILABLE", `${MAX_STREAMS} live streams are open on this instance, and no more`, {
         retryAfterS: 30,
         hint: "Everything else works: pages show changes when they are loaded again.",
       });
-    const own = Array.from(this.#open).filter(({ reader }) => reader.userId === userId).length;
-    if (own < MAX_OF_USER) return;
-    throw new AppError("RATE_LIMITED", `A person may have ${MAX_OF_USER} live streams, and these are open`, {
+    const own = Array.from(this.#open).filter(({ reader }) => reader.owner === owner).length;
+    if (own < MAX_OF_OWNER) return;
+    throw new AppError("RATE_LIMITED", `A person or a key may have ${MAX_OF_OWNER} live streams, and these are open`, {
       retryAfterS: 30,
       hint: "Close a tab.",
     });
   }
 
-  #add(reader: Reader, controller: Stream["controller"]): Stream {
-    const stream: Stream = {
-      reader,
-      controller,
-      unwatch: this.#deps.changes.watch(reader.workspaceId, (kind, id) => {
-        stream.changed[kind] = (stream.changed[kind] ?? 0) + 1;
-        if (kind === "emails" && id !== null && reader.emails.has(id)) stream.changedEmails.add(id);
-      }),
-      changed: {},
-      // What changed between the page's reading and now is told at once.
-      changedEmails: new Set(reader.emails.keys()),
-      silentTicks: 0,
-    };
+  #add(stream: Stream): void {
     this.#open.add(stream);
-    this.#send(stream, `: open\n\n${this.#writeEmails(stream)}`);
+    this.#send(stream, `: open\n\n${stream.source.open((words) => this.#send(stream, words))}`);
     this.#schedule();
-    return stream;
   }
 
   #schedule(): void {
     if (this.#cancelTick !== null || this.#open.size === 0) return;
-    this.#cancelTick = this.#deps.clock.after(TICK_MS, () => {
+    this.#cancelTick = this.#clock.after(TICK_MS, () => {
       this.#cancelTick = null;
       for (const stream of Array.from(this.#open)) this.#tick(stream);
       this.#schedule();
@@ -125,23 +109,14 @@ export class LiveStreams {
       this.#send(stream, "event: ended\ndata: {}\n\n");
       return this.#end(stream);
     }
-    const words = this.#writeEmails(stream) + writeChanged(stream);
+    const words = stream.source.tick();
     stream.silentTicks += 1;
     if (words !== "") this.#send(stream, words);
     else if (stream.silentTicks >= COMMENT_TICKS) this.#send(stream, ":\n\n");
   }
 
-  #writeEmails(stream: Stream): string {
-    const events = Array.from(stream.changedEmails, (key) => {
-      const status = this.#deps.findStatus(key);
-      const data = JSON.stringify({ id: stream.reader.emails.get(key), status });
-      return status === null ? "" : `event: email\ndata: ${data}\n\n`;
-    });
-    stream.changedEmails.clear();
-    return events.join("");
-  }
-
   #send(stream: Stream, words: string): void {
+    if (!this.#open.has(stream)) return;
     stream.silentTicks = 0;
     stream.controller.enqueue(encoder.encode(words));
     if ((stream.controller.desiredSize ?? 0) <= 0) this.#end(stream);
@@ -153,8 +128,8 @@ export class LiveStreams {
 
   /** False: it was gone before. */
   #remove(stream: Stream): boolean {
-    stream.unwatch();
     const wasOpen = this.#open.delete(stream);
+    if (wasOpen) stream.source.close();
     if (this.#open.size > 0) return wasOpen;
     this.#cancelTick?.();
     this.#cancelTick = null;
@@ -162,8 +137,7 @@ export class LiveStreams {
   }
 }
 
-function writeChanged(stream: Stream): string {
-  const data = JSON.stringify(stream.changed);
-  stream.changed = {};
-  return data === "{}" ? "" : `event: changed\ndata: ${data}\n\n`;
+/** One server-sent event. */
+export function writeEvent(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -105,8 +105,8 @@ function emailSource({ workspaceId, address }: WorkspaceRecipient, deps: ExportD
             ...NO_MEMBERS,
             kind: "email",
             at: toIsoTime(createdAt),
-            // The addresses of others are theirs.
-            email: showRecord({ ...found, group: null }),
+            // The addresses of others are theirs, and so is that of who sent it.
+            email: showRecord({ ...found, group: null, sentBy: null }),
             emailTimeline,
             events,
           };

@@ -2,6 +2,7 @@
 
 import { AfterCommit } from "../../platform/db/after-commit.ts";
 import type { Db } from "../../platform/db/open.ts";
+import { openSenders } from "../api-keys/sender-store.ts";
 import { openLinkStore } from "./gateway/link-store.ts";
 import { openDuplicateStore, openInboundStore } from "./inbound/store.ts";
 import { openMessageStore, openReferenceStore } from "./queue/message-store.ts";
@@ -42,6 +43,7 @@ export function openSmsStores(db: Db, ledger: Pick<SettleDeps, "workspaces" | "c
     inbound: openInboundStore(db),
     duplicates: openDuplicateStore(db),
     links: openLinkStore(db),
+    findSender: openSenders(db),
     /** Since the start. */
     counted,
   };

@@ -5,9 +5,6 @@ import type { Suppression } from "./schema.ts";
 
 export const CSV_HEADER = ["address", "channel", "reason", "suppressedAt", "list"] as const;
 
-/** RFC 4180: a line ends with CRLF. */
-export const CSV_LINE_END = "\r\n";
-
 /** Without their line's end. */
 export const CSV_HEADER_LINE = csvLine(CSV_HEADER);
 

@@ -13,8 +13,10 @@ export function createSuppressions(
 ) {
   const deps = { ...context, ...stores, ...module };
   return {
-    routes: () =>
-      new Elysia({ name: "own suppressions" }).use(suppressionRoutes(deps)).use(suppressionFileRoutes(deps)),
+    routes: (requireReader: (request: Request) => void) =>
+      new Elysia({ name: "own suppressions" })
+        .use(suppressionRoutes(deps))
+        .use(suppressionFileRoutes(deps, requireReader)),
     operatorRoutes: () => [operatorSuppressionRoutes(deps)],
   };
 }

@@ -18,7 +18,7 @@ import {
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { jsonBody } from "../../platform/http/body/validate.ts";
 import { type Channel, readAddress, requireAddress } from "./address.ts";
-import { nameCsv, streamCsv } from "./export.ts";
+import { exportSuppressions } from "./export.ts";
 import { readFilter } from "./filter.ts";
 import { importSuppressions } from "./import.ts";
 import { Imported, suppressionImport } from "./operator-schema.ts";
@@ -150,20 +150,23 @@ export function suppressionRoutes(deps: SuppressionDeps) {
     );
 }
 
-/** The list as a file, beside it: its path has no slash behind `suppressions`. */
-export function suppressionFileRoutes(deps: SuppressionDeps) {
+/**
+ * The list as a file, beside it: its path has no slash behind `suppressions`. `requireReader` throws once its caller may
+ * not read any more.
+ */
+export function suppressionFileRoutes(
+  deps: Pick<SuppressionDeps, "clock" | "suppressions">,
+  requireReader: (request: Request) => void,
+) {
   return new Elysia({ name: "suppressions file", prefix: "/api/v1" }).get(
     "/suppressions.csv",
     ({ request, query }) => {
       const { workspaceId } = wholeWorkspaceCaller(request);
       const filter = readFilter(workspaceId, query, deps.suppressions);
-      return new Response(streamCsv(filter, deps.suppressions), {
-        headers: {
-          "cache-control": "no-store",
-          "x-content-type-options": "nosniff",
-          "content-type": "text/csv; charset=utf-8; header=present",
-          "content-disposition": `attachment; filename="${nameCsv(deps.clock.now())}"`,
-        },
+      return exportSuppressions(filter, {
+        ...deps,
+        now: deps.clock.now(),
+        requireReader: () => requireReader(request),
       });
     },
     {
@@ -174,7 +177,7 @@ export function suppressionFileRoutes(deps: SuppressionDeps) {
         summary: "Export suppressed addresses as CSV",
         description:
           "Newest first, with the columns `address,channel,reason,suppressedAt,list`, as `pombo suppression export` writes them: " +
-          "an apostrophe stands before a value that a spreadsheet would compute. An import takes the file back.",
+          "an apostrophe stands before a value that a spreadsheet would compute. An import takes the file back. It breaks off when its key or session ends.",
         responses: { 200: csvAnswer("The file"), ...errorAnswers([401, 403, 422]) },
       }),
     },

@@ -10,7 +10,7 @@ import type { WorkspaceStore } from "./store.ts";
 export type CreditRow = typeof smsCredits.$inferSelect;
 
 /** An entry to be written; of what is no message's without one. */
-export type NewCredit = Omit<CreditRow, "id" | "messageId" | "segments"> &
+export type NewCredit = Omit<CreditRow, "id" | "balance" | "messageId" | "segments"> &
   Partial<Pick<CreditRow, "messageId" | "segments">>;
 
 /** `smsUid` null: it is about no SMS. */
@@ -19,10 +19,12 @@ export type ListedCredit = CreditRow & { smsUid: string | null };
 export type CreditStore = ReturnType<typeof openCreditStore>;
 
 /** The entries that explain balances of SMS credits; changeCredits() writes them together with the balance. */
-export function openCreditStore({ orm }: Db) {
+export function openCreditStore({ orm, changes }: Db) {
   const insertRow = prepareInsert(orm, smsCredits);
   return {
-    insert(row: NewCredit): void {
+    insert(row: NewCredit & Pick<CreditRow, "balance">): void {
+      // A message notes its own changes.
+      if (row.kind === "grant") changes.note(row.workspaceId, "sms");
       insertRow({ messageId: null, segments: null, ...row });
     },
     /** A page of a workspace's entries with the ids of their SMS, newest first, and one row more when there are more. */
@@ -51,6 +53,6 @@ export function changeCredits(
   deps: { workspaces: Pick<WorkspaceStore, "addCredits">; credits: Pick<CreditStore, "insert"> },
 ): number | null {
   const balance = deps.workspaces.addCredits(entry.workspaceId, entry.amount);
-  if (balance !== null) deps.credits.insert(entry);
+  if (balance !== null) deps.credits.insert({ ...entry, balance });
   return balance;
 }

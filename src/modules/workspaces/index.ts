@@ -7,6 +7,7 @@ import type { ListPages } from "../../platform/http/pagination.ts";
 import type { QueueStore } from "../emails/queue/store.ts";
 import type { OperatorWorkspaceDeps } from "./operator/deps.ts";
 import { operatorWorkspaceRoutes } from "./operator/routes.ts";
+import { ownCreditRoutes } from "./own-credit-routes.ts";
 import { type OwnWorkspaceDeps, ownWorkspaceRoutes } from "./own-routes.ts";
 import { createWorkspacePurge, type WorkspacePurgeDeps } from "./purge.ts";
 import { type WorkspaceDeps, workspaceRoutes } from "./routes.ts";
@@ -23,7 +24,7 @@ interface WorkspaceStores
 interface WorkspaceModuleDeps
   extends
     Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged" | "recordAudit">,
-    Pick<OwnWorkspaceDeps, "findNamedPlan" | "buildUsage"> {
+    Pick<OwnWorkspaceDeps, "findNamedPlan" | "buildUsage" | "smsNetwork"> {
   pages: ListPages;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;
@@ -34,7 +35,7 @@ interface WorkspaceModuleDeps
 interface Workspaces extends Required<Pick<Component, "start" | "stop">> {
   routes(): AnyElysia;
   /** For the workspace itself. */
-  ownRoutes(): AnyElysia;
+  ownRoutes(): AnyElysia[];
   operatorRoutes(): AnyElysia[];
 }
 
@@ -59,7 +60,7 @@ export function createWorkspaces(
   };
   return {
     routes: () => workspaceRoutes(deps),
-    ownRoutes: () => ownWorkspaceRoutes(deps),
+    ownRoutes: () => [ownWorkspaceRoutes(deps), ownCreditRoutes(deps)],
     operatorRoutes: () => operatorWorkspaceRoutes({ ...deps, deleted }),
     start: () => purge.start(),
     stop: () => purge.stop(),

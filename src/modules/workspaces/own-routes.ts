@@ -26,6 +26,7 @@ export interface OwnWorkspaceDeps extends Pick<Context, "commit" | "clock"> {
   emails: Pick<EmailStore, "countWaitingAgain">;
   findNamedPlan: (workspaceId: number) => NamedPlan;
   buildUsage: BuildUsage;
+  smsNetwork: Pick<typeof OwnWorkspace.static.sms, "isConnected" | "example">;
   recordAudit: RecordAudit;
 }
 
@@ -87,10 +88,11 @@ function find(workspaceId: number, { workspaces }: OwnWorkspaceDeps): WorkspaceR
 function show(workspace: WorkspaceRow, deps: OwnWorkspaceDeps): typeof OwnWorkspace.static {
   const { id, uid, name, createdAt, viewersSeeContent, operatorsSeeContent } = workspace;
   const { first, last } = windowAt(deps.clock.now());
+  const plan = deps.findNamedPlan(id);
   return {
     id: uid,
     name,
-    plan: deps.findNamedPlan(id).name,
+    plan: plan.name,
     createdAt: toIsoTime(createdAt),
     viewersSeeContent,
     operatorsSeeContent,
@@ -100,6 +102,7 @@ function show(workspace: WorkspaceRow, deps: OwnWorkspaceDeps): typeof OwnWorksp
       isDefault: sender.isDefault,
       priority: sender.priority,
     })),
+    sms: { isInPlan: plan.plan.sms, ...deps.smsNetwork },
     emailsDelayed: deps.emails.countWaitingAgain(id),
     rates: { since: first, ...describeRates(deps.usage.rates(id, first, last)) },
   };

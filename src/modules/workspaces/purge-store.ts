@@ -22,7 +22,7 @@ import {
   usageReported,
   webhooks,
 } from "../../platform/db/schema/schema.ts";
-import { audit, invitations, memberships } from "../../platform/db/schema/people.ts";
+import { apiRequests, audit, invitations, memberships } from "../../platform/db/schema/people.ts";
 import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
 import { prepare } from "../../platform/db/statement.ts";
 
@@ -49,6 +49,7 @@ const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteCol
   [memberships, [memberships.workspaceId, memberships.userId]],
   [invitations, [invitations.id]],
   [audit, [audit.id]],
+  [apiRequests, [apiRequests.id]],
 ];
 
 export type WorkspacePurgeStore = ReturnType<typeof openWorkspacePurgeStore>;

@@ -1,6 +1,7 @@
 // Decides whose requests see what messages say: members always do, viewers and operators as the workspace has set it.
 
 import type { Context } from "../../platform/context.ts";
+import { AppError } from "../../platform/errors.ts";
 import { getCaller } from "../../platform/http/auth.ts";
 import { getPath } from "../../platform/http/path.ts";
 import type { RecordAudit } from "../audit/record.ts";
@@ -41,4 +42,11 @@ export function createContentRule({ commit, clock, workspaces, recordAudit }: Co
     if (isNoted) noted.set(reading, now);
     return isNoted;
   };
+}
+
+/** For those whose request has nothing else to give. */
+export function contentHidden(): AppError {
+  return new AppError("ROLE_REQUIRED", "Your role does not see what messages say", {
+    hint: "An owner of the workspace can change that.",
+  });
 }

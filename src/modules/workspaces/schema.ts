@@ -35,6 +35,25 @@ const rate = (of: string, name: string) =>
     limitCount: Type.Integer({ description: "With fewer of them it is not, whatever the percentage.", examples: [20] }),
   });
 
+/** An entry of the ledger, without the operator's note. */
+const ENTRY = {
+  kind: oneOf(
+    ["grant", "reservation", "refund", "writeoff"],
+    "`grant`: by the operator, negative where some were deducted. A write-off does not change the balance: a refunded segment reached the network after all.",
+  ),
+  amount: Type.Integer({ description: "The change of the balance." }),
+  balance: Type.Integer({ minimum: 0, description: "The balance then." }),
+  smsId: orNull(identifier(), "The SMS it is for."),
+  segments: orNull(Type.Integer(), "Its segments."),
+  createdAt: dateTime(),
+};
+
+/** What changed a workspace's balance of SMS credits, as the operator sees it. */
+export const CreditEntry = namedObject("CreditEntry", { ...ENTRY, note: orNull(Type.String()) });
+
+/** The same as the workspace sees it. */
+export const OwnCreditEntry = namedObject("OwnCreditEntry", ENTRY);
+
 /** A workspace as its own keys and members see it. */
 export const OwnWorkspace = namedObject("OwnWorkspace", {
   id: identifier(),
@@ -60,6 +79,11 @@ export const OwnWorkspace = namedObject("OwnWorkspace", {
     "What keeps it from sending; null: nothing.",
   ),
   senderIds: Type.Array(SenderId),
+  sms: namedObject("SmsAbility", {
+    isInPlan: Type.Boolean({ description: "Whether its plan includes SMS." }),
+    isConnected: Type.Boolean({ description: "Whether this server is connected to a mobile network." }),
+    example: Type.String({ description: "A number that could be texted, in E.164.", examples: ["+258841234567"] }),
+  }),
   emailsDelayed: Type.Integer({
     minimum: 0,
     description: "Emails that were not delivered at their first attempt and are tried again.",

@@ -104,6 +104,11 @@ export function isOlder(table: Listed, before: Place | null): SQL {
   return sql`(${table.createdAt}, ${table.id}) < (${createdAt}, ${id})`;
 }
 
+/** Of a range of time, each end of which may be null: none. */
+export function isWithin(column: SQLiteColumn, { since, until }: { since: number | null; until: number | null }) {
+  return and(since === null ? undefined : gte(column, since), until === null ? undefined : lt(column, until));
+}
+
 export function newestFirst(table: Listed): SQL[] {
   return [desc(table.createdAt), desc(table.id)];
 }

@@ -1,7 +1,16 @@
 // Notifies whoever watches a workspace of what each transaction changed in it; it writes nothing.
 
 /** Invitations count as members, and the calls of webhooks as webhooks. */
-export type ChangeKind = "emails" | "sms" | "domains" | "keys" | "webhooks" | "members" | "suppressions" | "workspace";
+export type ChangeKind =
+  | "emails"
+  | "sms"
+  | "domains"
+  | "keys"
+  | "webhooks"
+  | "members"
+  | "suppressions"
+  | "requests"
+  | "workspace";
 
 /** `id`: the key of the changed row inside; null: several, or it does not matter. Must not throw. */
 export type Watcher = (kind: ChangeKind, id: number | null) => void;

@@ -151,6 +151,12 @@ export function getCaller(request: Request): Caller {
   return caller;
 }
 
+/** The API key that a request was admitted with; null: it had none, or that of the operator. */
+export function findKeyCaller(request: Request): Extract<Caller, { kind: "key" }> | null {
+  const caller = callers.get(request);
+  return caller?.kind === "key" ? caller : null;
+}
+
 /** The owner of a request for the budget of bodies: `operator`, the workspace, or `anonymous` where no key is needed. */
 export function getOwner(request: Request): string {
   const caller = callers.get(request) ?? ANONYMOUS;
@@ -162,13 +168,16 @@ export interface WorkspaceCaller {
   workspaceId: number;
   /** The domain that a key is restricted to; null: the whole workspace. */
   domainId: number | null;
+  /** The key or the person that calls. */
+  keyId?: number;
+  userId?: number;
 }
 
 /** The workspace that calls, by any of its keys or members; 403 for the operator key. */
 export function workspaceCaller(request: Request): WorkspaceCaller {
   const caller = getCaller(request);
   if (caller.kind === "key") return caller;
-  if (caller.kind === "member") return { workspaceId: caller.workspaceId, domainId: null };
+  if (caller.kind === "member") return { workspaceId: caller.workspaceId, domainId: null, userId: caller.userId };
   throw operatorElsewhere();
 }
 

@@ -33,7 +33,8 @@ export function getArrival(request: Request): Arrival {
  * rebinding), and HTTPS_REQUIRED for plain http from elsewhere than this machine.
  */
 export function requireOwnArrival(request: Request, site: DashboardSite): Arrival {
-  const arrival = findArrival(request, site);
+  // Once it is answered nobody knows any more whom it came from.
+  const arrival = arrivals.get(request) ?? findArrival(request, site);
   arrivals.set(request, arrival);
   return arrival;
 }

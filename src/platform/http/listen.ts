@@ -25,8 +25,8 @@ export interface Listener {
 export interface ListenOptions {
   /** What the operator can do when the port is taken. */
   portHint: string;
-  /** Called after each answer. */
-  answered?: (status: number, durationMs: number) => void;
+  /** Called after each answer, with the request as the router saw it. */
+  answered?: (response: Response, durationMs: number, request: Request) => void;
 }
 
 /**
@@ -44,7 +44,7 @@ export function listen(api: AnyElysia, { listen: at }: { listen: HostPort }, opt
     const handled = forRouter(request);
     noteArrival(request, peers, handled);
     const response = await handle(handled);
-    answered?.(response.status, performance.now() - startedAt);
+    answered?.(response, performance.now() - startedAt, handled);
     return response;
   });
 }

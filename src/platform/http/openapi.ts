@@ -105,7 +105,13 @@ interface Answer {
   headers: Record<string, { $ref: string }>;
   content: Partial<
     Record<
-      "application/json" | "application/octet-stream" | "*/*" | "text/html" | "text/csv" | "text/event-stream",
+      | "application/json"
+      | "application/octet-stream"
+      | "*/*"
+      | "text/html"
+      | "text/csv"
+      | "text/dns"
+      | "text/event-stream",
       { schema: TSchema; example?: unknown }
     >
   >;
@@ -180,6 +186,12 @@ export function streamAnswer(description: string): Answer {
 export function csvAnswer(description: string): Answer {
   const { headers } = limitedAnswer(200, description, Type.String());
   return { description, headers, content: { "text/csv": { schema: Type.String() } } };
+}
+
+/** An answer that is a zone file (RFC 4027). */
+export function zoneAnswer(description: string): Answer {
+  const { headers } = limitedAnswer(200, description, Type.String());
+  return { description, headers, content: { "text/dns": { schema: Type.String() } } };
 }
 
 /** An answer that is a file; its type is that of the file. Generators of clients know the first as bytes. */

@@ -66,6 +66,13 @@ export interface Position {
   id: number;
 }
 
+/** Of a page, and one row more when there are more. */
+export interface ListedRows<Row> {
+  rows: (Row & Position)[];
+  /** Older rows were not looked at, whatever is among them; null or absent: all were. */
+  lookedUpTo?: Position | null;
+}
+
 /** Answers pages of lists; a cursor is only valid for the list of its name. */
 export type ListPages = ReturnType<typeof createListPages>;
 
@@ -81,21 +88,24 @@ export function createListPages(key: Uint8Array) {
     return { createdAt, id };
   };
   return {
+    write,
+    /** Throws for a cursor of another list. */
+    read,
     /** `readRows` reads a page and one row more, from the newest (null) or older than `before`. Throws for a cursor of another list. */
     list<Row, Shown>(
       query: { cursor?: string; limit?: string },
       name: string,
-      readRows: (before: Position | null, limit: number) => (Row & Position)[],
+      readRows: (before: Position | null, limit: number) => (Row & Position)[] | ListedRows<Row>,
       show: (row: Row) => Shown,
     ): { data: Shown[]; meta: typeof CursorMeta.static } {
       const perPage = Number(query.limit ?? DEFAULT_LIMIT);
-      const rows = readRows(query.cursor === undefined ? null : read(query.cursor, name), perPage);
+      const found = readRows(query.cursor === undefined ? null : read(query.cursor, name), perPage);
+      const { rows, lookedUpTo = null } = Array.isArray(found) ? { rows: found } : found;
       const page = rows.slice(0, perPage);
-      const last = page.at(-1);
-      const hasMore = rows.length > perPage;
+      const next = rows.length > perPage ? (page.at(-1) ?? null) : lookedUpTo;
       return {
         data: page.map((row) => show(row)),
-        meta: { has_more: hasMore, next_cursor: hasMore && last !== undefined ? write(last, name) : null },
+        meta: { has_more: next !== null, next_cursor: next === null ? null : write(next, name) },
       };
     },
   };

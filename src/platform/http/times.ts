@@ -1,5 +1,6 @@
 // Times as requests and answers have them, ISO 8601; everywhere else they are Unix ms.
 
+import { Type } from "@sinclair/typebox";
 import { text } from "./request-schemas.ts";
 
 const MAX_TIME = 40;
@@ -31,4 +32,23 @@ export function time(
     const at = DATE_TIME.test(value) && isDay(value) ? Date.parse(value) : Number.NaN;
     return at >= 0 ? check(at) : "must be a time since 1970 in ISO 8601 with its offset, like 2026-11-21T12:00:00Z";
   });
+}
+
+/** The ends of a range of time, in the query of a list. */
+export const TimeRangeQuery = Type.Object({
+  since: Type.Optional(time("Not before this time.")),
+  until: Type.Optional(time("Before this time.")),
+});
+
+/** Unix ms; null: no end there. */
+export interface TimeRange {
+  since: number | null;
+  until: number | null;
+}
+
+export function parseTimeRange({ since, until }: typeof TimeRangeQuery.static): TimeRange {
+  return {
+    since: since === undefined ? null : Date.parse(since),
+    until: until === undefined ? null : Date.parse(until),
+  };
 }

@@ -176,6 +176,8 @@ function createLookups(
     aaaa: (name, signal) => find("AAAA", name, signal) as Promise<Lookup<string>>,
     txt: (name, signal) => find("TXT", name, signal) as Promise<Lookup<string>>,
     cname: (name, signal) => find("CNAME", name, signal) as Promise<Lookup<string>>,
+    ns: (name, signal) => find("NS", name, signal) as Promise<Lookup<string>>,
+    negativeTtl: (name, signal) => find("SOA", name, signal) as Promise<Lookup<string>>,
   };
 }
 

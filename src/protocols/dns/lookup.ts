@@ -34,4 +34,8 @@ export interface Resolver {
   txt(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
   /** The direct target only, lower case without a trailing dot. */
   cname(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
+  /** The name servers of a zone, lower case without a trailing dot. Found only at a zone's own name. */
+  ns(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
+  /** At a zone's own name: for how many seconds others believe that a record is not there (RFC 2308 §5). */
+  negativeTtl(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
 }

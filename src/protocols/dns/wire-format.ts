@@ -30,7 +30,7 @@ export const CNAME_LIMIT = 16;
 /** Used when a negative answer comes without the SOA record that would say how long it holds. */
 const NEGATIVE_TTL_S = 60;
 
-export type QueryType = "A" | "AAAA" | "MX" | "TXT" | "CNAME";
+export type QueryType = "A" | "AAAA" | "MX" | "TXT" | "CNAME" | "NS" | "SOA";
 
 /** `name` is normalized (see `normalizeName`); `id` is 0 to 65,535. */
 export interface Question {
@@ -196,7 +196,11 @@ function readValue(record: Answer): string | MxRecord {
     case "MX":
       return { preference: record.data.preference ?? 0, exchange: normalizeName(record.data.exchange) };
     case "CNAME":
+    case "NS":
       return normalizeName(record.data);
+    case "SOA":
+      // RFC 2308 §5: so long holds the answer that there is no such record.
+      return String(Math.min(readTtl(record), record.data.minimum ?? 0));
     case "TXT":
       return joinStrings(record.data);
     case "A":

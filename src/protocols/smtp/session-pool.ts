@@ -11,6 +11,7 @@ import { ExpiringNames } from "./expiring-names.ts";
 import { openSession, type OpenResult, type SmtpSession } from "./session/session.ts";
 import type { Submission, TlsMode } from "./session/greeting.ts";
 import type { SessionTimeouts } from "./session/timeouts.ts";
+import type { Dialogue } from "./session/transcript.ts";
 import { tlsPolicy, type FindTlsPolicy, type TlsPolicy } from "./tls-policy.ts";
 
 export const IDLE_MS = 5_000;
@@ -75,6 +76,11 @@ export class SessionPool {
     return this.#idleCount;
   }
 
+  /** By the clock of its sessions. */
+  get steadyNow(): number {
+    return this.#options.clock.now();
+  }
+
   /** Unix ms. */
   now(): number {
     return (this.#options.wall ?? this.#options.clock).now();
@@ -92,6 +98,7 @@ export class SessionPool {
     tls: TlsMode;
     isLast: boolean;
     access?: Access | undefined;
+    begun?: ((dialogue: Dialogue) => void) | undefined;
     signal?: AbortSignal;
   }): Promise<OpenResult> {
     const { isLast, access, ...host } = target;

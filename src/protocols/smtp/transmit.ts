@@ -15,6 +15,7 @@ import type { ExpiringNames } from "./expiring-names.ts";
 import type { Access, SessionPool } from "./session-pool.ts";
 import type { PreparedContent } from "./session/content.ts";
 import type { Envelope, SendResult, SmtpSession } from "./session/session.ts";
+import type { Dialogue } from "./session/transcript.ts";
 import type { TlsMode, Unopened } from "./session/greeting.ts";
 import { explainMissingTls, type TlsFailure, type TlsPolicy, WITHOUT_TLS_MS } from "./tls-policy.ts";
 
@@ -44,6 +45,18 @@ export interface Mail {
   beforeDot: () => Promise<void>;
   /** Ends the attempt at once; a message after its dot ends as an unknown outcome. */
   signal?: AbortSignal;
+  follower?: Follower | undefined;
+  /** Its dialogue is kept although it is accepted. */
+  keepsDialogue?: boolean | undefined;
+}
+
+/** Hears of an attempt as it happens. Must not throw. */
+export interface Follower {
+  /** When the attempt began, by the clock of the pool's sessions: its dialogue is dated from then. */
+  readonly since: number;
+  connecting(target: Pick<ConnectionAttempt, "host" | "address" | "isReused">, dialogue: Dialogue): void;
+  /** The connection brought no answer to go by. */
+  broken(reason: string): void;
 }
 
 /** One connection made or tried, for the timeline. */
@@ -55,7 +68,7 @@ export interface ConnectionAttempt {
   tls: SmtpSession["tls"];
   policy: TlsPolicy;
   result: SendResult;
-  /** The transcript; null: the message was accepted. */
+  /** The transcript; null: the message was accepted, and it is not kept. */
   dialogue: string | null;
   /** Unix ms. */
   endedAt: number;
@@ -102,9 +115,12 @@ async function sendOverIdle(attempt: Attempt): Promise<boolean> {
   const policy = findPolicy(attempt, first.name);
   const session = attempt.pool.acquire(getSessionKey(attempt, policy));
   if (session === null) return false;
-  const result = await sendOver(attempt, session, policy);
   const { host, address, tls } = session;
-  const dialogue = getDialogue(result, session);
+  // Nobody hears what was said about the message before.
+  session.dialogue.beginMessage();
+  attempt.mail.follower?.connecting({ host, address, isReused: true }, session.dialogue);
+  const result = await sendOver(attempt, session, policy);
+  const dialogue = writeDialogue(attempt, result, session.dialogue);
   attempt.tries.push({ host, address, isReused: true, tls, policy, result, dialogue, endedAt: attempt.pool.now() });
   // A server may end an idle session, or one with enough messages, just as MAIL is on its way.
   // That says nothing about the site: a fresh connection gets the word.
@@ -153,10 +169,13 @@ async function tryAddress(
   const { pool, destination, mail } = attempt;
   const policy = findPolicy(attempt, target.host);
   const { access } = destination;
+  const { host, address } = target;
+  const { follower } = mail;
+  const begun = follower && ((dialogue: Dialogue) => follower.connecting({ host, address, isReused: false }, dialogue));
   const open = (tls: TlsMode) =>
-    pool.open({ ...target, tls, access, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
-  const note = (result: SendResult, tls: SmtpSession["tls"], dialogue: string | null) => {
-    const { host, address } = target;
+    pool.open({ ...target, tls, access, begun, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
+  const note = (result: SendResult, tls: SmtpSession["tls"], said: Dialogue | null) => {
+    const dialogue = writeDialogue(attempt, result, said);
     attempt.tries.push({ host, address, isReused: false, tls, policy, result, dialogue, endedAt: pool.now() });
     return result;
   };
@@ -172,7 +191,7 @@ async function tryAddress(
   if (opened.kind !== "open") return note(failure(opened), null, opened.dialogue);
   const { session } = opened;
   const result = await sendOver(attempt, session, policy);
-  return note(result, session.tls, getDialogue(result, session));
+  return note(result, session.tls, session.dialogue);
 }
 
 async function sendOver(attempt: Attempt, session: SmtpSession, policy: TlsPolicy): Promise<SendResult> {
@@ -191,13 +210,16 @@ async function sendOver(attempt: Attempt, session: SmtpSession, policy: TlsPolic
     return { kind: "broken", stage: "starttls", reason: missed, isDotSent: false };
   } finally {
     signal?.removeEventListener("abort", abort);
+    session.dialogue.unfollow();
     attempt.pool.release(getSessionKey(attempt, policy), session, attempt.destination.messagesPerSession);
   }
 }
 
-/** Accepted messages keep none: nobody asks about most of them. */
-function getDialogue(result: SendResult, session: SmtpSession): string | null {
-  return result.kind === "accepted" ? null : session.dialogue;
+/** Accepted messages keep none, unless they are asked to: nobody asks about most of them. Also says why there was no answer. */
+function writeDialogue({ mail }: Attempt, result: SendResult, said: Dialogue | null): string | null {
+  if (result.kind === "broken" || result.kind === "unfit") mail.follower?.broken(result.reason);
+  if (result.kind === "accepted" && mail.keepsDialogue !== true) return null;
+  return said?.text(mail.follower?.since) ?? "";
 }
 
 function findPolicy({ pool, destination }: Attempt, host: string): TlsPolicy {

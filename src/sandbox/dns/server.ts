@@ -26,6 +26,7 @@ const BIND_ATTEMPTS = 20;
 export type ZoneRecord = { name?: string; ttlS?: number } & (
   | { type: "A" | "AAAA" | "CNAME" | "NS" | "PTR"; value: string }
   | { type: "MX"; preference: number; exchange: string }
+  | { type: "SOA"; minimumS: number }
   /** A string beyond 255 bytes is split; a list gives the character-strings as they are to be. */
   | { type: "TXT"; value: string | string[] }
 );
@@ -83,6 +84,10 @@ function toAnswer(record: ZoneRecord, askedName: string): Answer {
       return { ...base, type: "MX", data: { preference: record.preference, exchange: record.exchange } };
     case "TXT":
       return { ...base, type: "TXT", data: toStrings(record.value) };
+    case "SOA": {
+      const data = { mname: "ns.invalid", rname: "nobody.invalid", serial: 1, minimum: record.minimumS };
+      return { ...base, type: "SOA", data };
+    }
     default:
       return { ...base, type: record.type, data: record.value };
   }

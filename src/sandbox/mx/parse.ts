@@ -6,13 +6,15 @@
  */
 import { isUtf8 } from "node:buffer";
 import { type AddressObject, type EmailAddress, simpleParser } from "mailparser";
+import { buildMessagePage } from "../../modules/emails/preview/page.ts";
 import { getErrorMessage } from "../../platform/errors.ts";
 
 /** Bytes of the header block that are read for the list; a longer one is cut. */
 const MAX_HEADER_BYTES = 64 * 1024;
 /** Characters of author and subject that are kept for the list. */
 const MAX_LISTED_CHARACTERS = 1_000;
-/** Links that are shown for one message. */
+
+/** Addresses to unsubscribe at that are shown. */
 const MAX_LINKS = 100;
 const MAX_LINK_CHARACTERS = 4_096;
 
@@ -30,9 +32,9 @@ interface ReadableMessage {
   addressees: { to: string[]; cc: string[]; replyTo: string[] };
   /** The addresses in List-Unsubscribe (RFC 2369 §3.2), in order. */
   unsubscribe: string[];
-  /** http, https and mailto links of the html, in order, each once. */
+  /** http, https, mailto and tel links of the html, in order, each once. */
   links: string[];
-  /** Images of the html that would come from the network, and are not loaded here. */
+  /** Images and styles of the html that would come from the network, and are not loaded here. */
   remoteImages: number;
   /** Why the message could not be read in full; null when it could. */
   fault: string | null;
@@ -120,39 +122,17 @@ export function sourceText(raw: Uint8Array): string {
   return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString(isUtf8(raw) ? "utf8" : "latin1");
 }
 
-/**
- * The html without `link`, `base` and `meta` refreshes: a preconnect or dns-prefetch hint makes a
- * browser speak to the network, and no Content-Security-Policy covers that. The policy remains
- * the fence; this only takes away what it does not reach, in html that browsers agree how to read.
- */
-export async function withoutHints(html: string): Promise<string> {
-  const rewriter = new HTMLRewriter().on("link, base, meta[http-equiv]", {
-    element: (element) => void element.remove(),
-  });
-  return rewriter.transform(new Response(html)).text();
-}
-
+/** For the list beside the html: each link once. */
 async function findReferences(html: string): Promise<{ links: string[]; remoteImages: number }> {
-  const links = new Set<string>();
-  let remoteImages = 0;
-  const rewriter = new HTMLRewriter()
-    .on("a[href]", {
-      element(element) {
-        const link = parseLink(element.getAttribute("href"));
-        if (link !== null && links.size < MAX_LINKS) links.add(link);
-      },
-    })
-    .on("img[src]", {
-      element(element) {
-        if (/^\s*(https?:)?\/\//i.test(element.getAttribute("src") ?? "")) remoteImages += 1;
-      },
-    });
-  await rewriter.transform(new Response(html)).text();
-  return { links: [...links], remoteImages };
+  const { links, remote } = await buildMessagePage(html, new Map());
+  return {
+    links: [...new Set(links.map(({ url }) => url))],
+    remoteImages: remote.reduce((sum, { count }) => sum + count, 0),
+  };
 }
 
-function parseLink(href: string | null): string | null {
-  const url = URL.parse((href ?? "").trim().replaceAll("&amp;", "&"));
+function parseLink(written: string): string | null {
+  const url = URL.parse(written.trim());
   if (url === null || !/^(https?|mailto):$/.test(url.protocol)) return null;
   return url.href.length > MAX_LINK_CHARACTERS ? null : url.href;
 }

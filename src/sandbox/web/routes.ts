@@ -9,7 +9,8 @@ import { DEFAULT_LIST_LIMIT } from "../mx/inbox.ts";
 import type { Inbox, StoredMessage } from "../mx/inbox.ts";
 import { buildPage, findPageFile, PAGE_POLICY } from "./assets.ts";
 import { phoneRoutes, type PhoneDeps } from "./phone-routes.ts";
-import { readAttachment, readMessage, sourceText, withoutHints } from "../mx/parse.ts";
+import { readAttachment, readMessage, sourceText } from "../mx/parse.ts";
+import { buildMessagePage, MESSAGE_POLICY } from "../../modules/emails/preview/page.ts";
 import { formatDisposition } from "../../modules/emails/api/attachment.ts";
 import { openFeed } from "./feed.ts";
 import type { SentStore } from "./sent-store.ts";
@@ -91,7 +92,7 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
       withMessage(inbox, params.id, async (_message, raw) => {
         const { html } = await readMessage(raw);
         if (html === null) return faultAnswer(404, { code: "NOT_FOUND", message: "The message has no html part." });
-        return answer(await withoutHints(html), "text/html; charset=utf-8", MESSAGE_POLICY);
+        return answer((await buildMessagePage(html, new Map())).html, "text/html; charset=utf-8", MESSAGE_POLICY);
       }),
     )
     .get("/sandbox/messages/:id/attachments/:n", ({ params }) =>
@@ -106,22 +107,6 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
     });
   return phone === null ? messages : messages.use(phoneRoutes(phone, getSent));
 }
-
-/**
- * For a message's own html. `sandbox`: no scripts, forms, pop-ups or plug-ins and an origin of its
- * own, even when the address is opened outside the page's frame. Remote images stay unloaded: what
- * a tracking pixel would tell is nobody's business in a sandbox.
- */
-const MESSAGE_POLICY = [
-  "sandbox",
-  "default-src 'none'",
-  "img-src data:",
-  "font-src data:",
-  "style-src 'unsafe-inline'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'self'",
-].join("; ");
 
 function notStarted(): Response {
   return faultAnswer(503, { code: "UNAVAILABLE", message: "The sandbox is starting." });

@@ -143,6 +143,7 @@ const SEEDS: Record<string, Seed> = {
   "PATCH /api/v1/emails/{id}": scheduledEmail,
   "GET /api/v1/emails/{id}/attachments/{n}": emailWithAttachment,
   "POST /api/v1/emails/{id}/cancel": waitingEmail,
+  "POST /api/v1/emails/{id}/preview": email,
   "POST /api/v1/emails/{id}/retry": waitingEmail,
   "GET /api/v1/sms/{id}": sms,
   "GET /api/v1/sms/{id}/events": sms,

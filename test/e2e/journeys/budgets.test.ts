@@ -119,7 +119,8 @@ async function measureLcp(visitor: Visitor, path: string, runs = RUNS): Promise<
     );
     await page.close();
   }
-  return times.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? Number.NaN;
+  // The machine's other work only ever adds to it, and least to the quickest.
+  return Math.min(...times);
 }
 
 journey(

@@ -218,6 +218,10 @@ function examplesFor(
       path: `/api/v1/operator/domains/${domain}`,
       options: { body: { suspended: "yes" }, ...key },
     },
+    { route: "GET /api/v1/domains/{id}/dns-host", status: 200, path: `/api/v1/domains/${domain}/dns-host` },
+    { route: "GET /api/v1/domains/{id}/zone", status: 200, path: `/api/v1/domains/${domain}/zone` },
+    { route: "POST /api/v1/domains/{id}/share", status: 201, path: `/api/v1/domains/${domain}/share` },
+    { route: "DELETE /api/v1/domains/{id}/share", status: 200, path: `/api/v1/domains/${domain}/share` },
     { route: "DELETE /api/v1/domains/{id}", status: 200, path: `/api/v1/domains/${domain}` },
     { route: "POST /api/v1/workspaces", status: 201, options: { body: { name: "x" }, ...key } },
     { route: "POST /api/v1/workspaces", status: 403, ...body({ name: "x" }) },
@@ -294,6 +298,8 @@ function memberExamples(pombo: Instance): Example[] {
   return [
     { route: "GET /api/v1/workspace", status: 200 },
     { route: "GET /api/v1/workspace/audit", status: 200 },
+    { route: "GET /api/v1/workspace/credits", status: 200 },
+    { route: "GET /api/v1/workspace/requests", status: 200 },
     { route: `GET ${members}`, status: 200 },
     { route: `PATCH ${members}/{id}`, status: 200, path: `${members}/${id}`, ...body({ role: "viewer" }) },
     { route: `PATCH ${members}/{id}`, status: 403, path: `${members}/${ownerId}`, ...body({ role: "viewer" }) },
@@ -381,7 +387,7 @@ test("answers of real requests are as documented, of every route", async () => {
       [],
     ]);
   }
-  expect(
-    Object.keys(ROUTES).filter((route) => !examples.some((example) => example.route === route && example.status < 300)),
-  ).toEqual([]);
+  const isTried = (route: string) => examples.some((example) => example.route === route && example.status < 300);
+  // A stream does not end: test/integration/people/watched-email.test.ts reads it.
+  expect(Object.keys(ROUTES).filter((route) => !route.endsWith("/live") && !isTried(route))).toEqual([]);
 });

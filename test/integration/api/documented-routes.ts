@@ -16,6 +16,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/emails": ["200", "403", "422"],
   "GET /api/v1/emails/{id}": ["200", "403", "404", "422", "503"],
   "GET /api/v1/emails/{id}/events": ["200", "403", "404", "422"],
+  "GET /api/v1/emails/{id}/live": ["200", "403", "404", "422", "503"],
   "PATCH /api/v1/emails/{id}": ["200", ...CHANGE_STATUSES],
   "GET /api/v1/emails/{id}/attachments/{n}": ["200", "403", "404", "422", "503"],
   "POST /api/v1/emails/{id}/cancel": ["200", ...CHANGE_STATUSES],
@@ -51,6 +52,7 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/operator/workspaces/{id}/keys": ["201", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/key/rotate": ["200", "400", "401", "403", "413", "415", "503"],
   "GET /api/v1/suppressions": ["200", "401", "403", "422"],
+  "GET /api/v1/emails.csv": ["200", "401", "403", "422"],
   "GET /api/v1/suppressions.csv": ["200", "401", "403", "422"],
   "POST /api/v1/suppressions": ["200", ...CREATE_STATUSES],
   "POST /api/v1/suppressions/import": ["200", "400", "403", "413", "415", "422", "503"],
@@ -65,6 +67,8 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/operator/held-suppressions/drop": ["200", ...OPERATOR_CHANGE_STATUSES],
   "GET /api/v1/workspace": ["200", "403", "422"],
   "GET /api/v1/workspace/audit": ["200", "403", "422"],
+  "GET /api/v1/workspace/credits": ["200", "403", "422"],
+  "GET /api/v1/workspace/requests": ["200", "403", "422"],
   "GET /api/v1/workspace/members": ["200", "403", "422"],
   "PATCH /api/v1/workspace/members/{id}": ["200", ...CHANGE_STATUSES],
   "DELETE /api/v1/workspace/members/{id}": ["200", "403", "404", "409", "422", "503"],
@@ -74,6 +78,10 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/workspace/invitations/{id}/resend": ["200", "402", ...HOOK_STATUSES],
   "GET /api/v1/workspace/usage": ["200", "401", "403", "422"],
   "GET /api/v1/domains/{id}": ["200", "401", "403", "404", "422"],
+  "GET /api/v1/domains/{id}/dns-host": ["200", "401", "403", "404", "422"],
+  "GET /api/v1/domains/{id}/zone": ["200", "401", "403", "404", "422"],
+  "POST /api/v1/domains/{id}/share": ["201", "400", "403", "404", "413", "415", "422", "503"],
+  "DELETE /api/v1/domains/{id}/share": ["200", "403", "404", "422", "503"],
   "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
   "POST /api/v1/operator/workspaces/{id}/domains": ["201", "402", "409", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/domains/{id}/verification-checks": ["200", ...OPERATOR_CHANGE_STATUSES],
@@ -113,9 +121,11 @@ export const ROUTES: Record<string, string[]> = {
   "GET /ready": ["200", "503"],
 };
 
-/** Routes for people, which no key opens: sign-in and what is asked of a session. test/integration/people has them. */
+/** Routes for people, which no key opens: sign-in, what is asked of a session, what a link shows. test/integration/people has them, and domains/. */
 export function isForPeople(route: string): boolean {
   const [, path = ""] = route.split(" ");
   const isSignIn = path.startsWith("/api/v1/auth/") && !path.startsWith("/api/v1/auth/keys");
-  return isSignIn || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
+  const isPreview = /\/(?:emails\/\{id\}|workspace)\/preview$/.test(path);
+  const isLink = path.startsWith("/api/v1/dns-share");
+  return isSignIn || isPreview || isLink || path === "/api/v1/workspace/live" || route === "PATCH /api/v1/workspace";
 }

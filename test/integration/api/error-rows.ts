@@ -80,6 +80,7 @@ export const ROWS: Record<string, Row> = {
   "GET /api/v1/emails": { isForDomainKeys: true },
   "GET /api/v1/emails/{id}": { ...ofEmail(""), isRead: true },
   "GET /api/v1/emails/{id}/events": ofEmail("/events"),
+  "GET /api/v1/emails/{id}/live": { ...ofEmail("/live"), isRead: true },
   "GET /api/v1/emails/{id}/attachments/{n}": { ...ofEmail("/attachments/0"), isRead: true },
   "PATCH /api/v1/emails/{id}": {
     path: ({ scheduledId }) => `/api/v1/emails/${scheduledId}`,
@@ -126,6 +127,8 @@ export const ROWS: Record<string, Row> = {
   "GET /api/v1/workspace/usage": {},
   "GET /api/v1/workspace": {},
   "GET /api/v1/workspace/audit": {},
+  "GET /api/v1/workspace/credits": {},
+  "GET /api/v1/workspace/requests": {},
   "GET /api/v1/workspace/members": {},
   "PATCH /api/v1/workspace/members/{id}": {
     path: ({ memberId }) => `/api/v1/workspace/members/${memberId}`,

@@ -62,7 +62,8 @@ test("the example of every operation works as it stands, and is answered as docu
   expect(operations.length).toBeGreaterThan(10);
   for (const operation of operations) {
     const { route, method, value } = operation;
-    if (isForPeople(route)) continue;
+    // A stream does not end.
+    if (isForPeople(route) || route.endsWith("/live")) continue;
     const { path, body } = await requestOf(operation, world);
     const isOpen = value.security?.length === 0;
     const client = value.security?.[0]?.operatorKey === undefined ? pombo.workspace : pombo.operator;

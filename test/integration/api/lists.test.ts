@@ -172,6 +172,7 @@ test("domains are listed newest first, and cursors lead through all of them exac
       status: "pending",
       createdAt: expect.stringMatching(TIMESTAMP),
       verifiedAt: null,
+      recordsFound: null,
     },
   });
 });

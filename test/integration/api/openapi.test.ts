@@ -71,7 +71,9 @@ const OTHER_TYPES: Record<string, string[]> = {
   "GET /docs 200": ["text/html"],
   "GET /api/v1/emails/{id}/attachments/{n} 200": ["application/octet-stream", "*/*"],
   "GET /api/v1/workspace/live 200": ["text/event-stream"],
+  "GET /api/v1/emails/{id}/live 200": ["text/event-stream"],
   "GET /api/v1/suppressions.csv 200": ["text/csv"],
+  "GET /api/v1/domains/{id}/zone 200": ["text/dns"],
 };
 
 test("every route is there with its answers, a summary and its body as JSON alone", async () => {
@@ -93,7 +95,7 @@ test("every route is there with its answers, a summary and its body as JSON alon
     }
     const hasBody =
       /^(POST|PATCH) /.test(route) &&
-      !/\/(verification-checks|cancel|(?<!queue\/)retry|unblock|resume|rotate|reset|dashboard-link|test|replay|resend)$/.test(
+      !/\/(verification-checks|cancel|(?<!queue\/)retry|unblock|resume|rotate|reset|dashboard-link|test|replay|resend|share)$/.test(
         route,
       );
     expect([route, operation["requestBody"] !== undefined]).toEqual([route, hasBody]);

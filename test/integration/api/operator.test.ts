@@ -190,12 +190,12 @@ test("credits are granted and taken back, never below 0, and every entry is list
   for (const [body, ...faults] of wrong) expectErrors(await grant(body), 422, faults);
   expect((await grant({ amount: -300 })).body.data.balance).toBe(0);
   const list = await ask(pombo, "GET", "/credits");
-  const entry = (amount: number, note: string | null = null) => ({
-    ...{ kind: "grant", amount, note, smsId: null, segments: null },
+  const entry = (amount: number, balance: number, note: string | null = null) => ({
+    ...{ kind: "grant", amount, balance, note, smsId: null, segments: null },
     createdAt: expect.stringMatching(TIMESTAMP),
   });
   expect(list.body).toEqual({
-    data: [entry(-300), entry(-200), entry(500, "Invoice 7")],
+    data: [entry(-300, 0), entry(-200, 300), entry(500, 500, "Invoice 7")],
     meta: { has_more: false, next_cursor: null },
   });
   const page = await ask(pombo, "GET", "/credits?limit=2");

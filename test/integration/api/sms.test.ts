@@ -120,6 +120,8 @@ test("a preview shows what forces UCS-2 and what folding would save, and takes n
       segments: 2,
       credits: 2,
       offending: ["ó", "ç", "ã"],
+      doubled: [],
+      without: { encoding: "gsm7", segments: 1, credits: 1 },
       folded: {
         body: "O seu codigo de verificacao é 482913. Nao partilhe este codigo com ninguém.",
         encoding: "gsm7",

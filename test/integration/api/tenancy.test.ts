@@ -76,6 +76,7 @@ const CASES: Record<string, Case> = {
   "GET /api/v1/emails": { kind: "list" },
   "GET /api/v1/emails/{id}": ofEmail(""),
   "GET /api/v1/emails/{id}/events": ofEmail("/events"),
+  "GET /api/v1/emails/{id}/live": ofEmail("/live"),
   "GET /api/v1/emails/{id}/attachments/{n}": ofEmail("/attachments/0"),
   "PATCH /api/v1/emails/{id}": ofWaiting("", { sendAt: "2026-11-22T08:00:00Z" }),
   "POST /api/v1/emails/{id}/cancel": ofWaiting("/cancel"),
@@ -92,6 +93,13 @@ const CASES: Record<string, Case> = {
     path: ({ domainId }) => `/api/v1/domains/${domainId}/verification-checks`,
     status: 404,
   },
+  ...Object.fromEntries(
+    ["GET dns-host", "GET zone", "POST share", "DELETE share"].map((route): [string, Case] => {
+      const [method = "", rest = ""] = route.split(" ");
+      const path = ({ domainId }: Scene) => `/api/v1/domains/${domainId}/${rest}`;
+      return [`${method} /api/v1/domains/{id}/${rest}`, { kind: "by_id", path, status: 404 }];
+    }),
+  ),
   "GET /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/operator/workspaces/{id}/domains": operators("workspaces/{id}/domains", { domain: "new.test" }),
   "POST /api/v1/operator/domains/{id}/verification-checks": {
@@ -116,6 +124,9 @@ const CASES: Record<string, Case> = {
   // Counts of the caller's own; usage.test.ts looks at them beside a busy neighbour.
   ...nobodysEach("GET workspace/usage", "GET workspace", "POST workspace/invitations", "POST domains"),
   "GET /api/v1/workspace/audit": { kind: "own_list", has: 2 },
+  "GET /api/v1/workspace/credits": { kind: "list" },
+  // Of the caller's own requests; test/integration/api/request-log.test.ts has a neighbour.
+  ...nobodysEach("GET workspace/requests"),
   "GET /api/v1/workspace/members": { kind: "list" },
   "PATCH /api/v1/workspace/members/{id}": {
     kind: "by_id",

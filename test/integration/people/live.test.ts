@@ -2,59 +2,25 @@ import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { fakeClock } from "../../support/fakes/clock.ts";
-import { type Instance, type Json, startInstance } from "../../support/fakes/instance.ts";
+import { type Instance, startInstance } from "../../support/fakes/instance.ts";
 import { signUpOperator } from "../../support/people/browser.ts";
+import { browserHeaders, type LiveStream, openStream, type StreamEvent } from "../../support/people/live-stream.ts";
 import { addPerson } from "../../support/people/member.ts";
 
 const LIVE = "/api/v1/workspace/live";
 
-interface Event {
-  type: string;
-  data: Json;
-}
-
 /** A browser's stream; `origin`: through a proxy. */
-async function listen(
+function listen(
   pombo: Instance,
   cookies: Map<string, string>,
   { ids = [] as string[], origin = pombo.app.url } = {},
-) {
-  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+): Promise<LiveStream> {
   const query = ids.length === 0 ? "" : `?ids=${ids.join(",")}`;
-  const response = await fetch(`${origin}${LIVE}${query}`, {
-    headers: { cookie, "pombo-workspace": pombo.workspace.id, "sec-fetch-site": "same-origin" },
-  });
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  return {
-    response,
-    /** The next event that `isWanted`; null: the stream ended, or was cut, without one. */
-    async next(isWanted: (event: Event) => boolean): Promise<Event | null> {
-      for (;;) {
-        const end = text.indexOf("\n\n");
-        if (end >= 0) {
-          const event = parseEvent(text.slice(0, end));
-          text = text.slice(end + 2);
-          if (event !== null && isWanted(event)) return event;
-          continue;
-        }
-        const chunk = await reader?.read().catch(() => null);
-        if (chunk?.value === undefined) return null;
-        text += chunk.value;
-      }
-    },
-    cancel: () => reader?.cancel(),
-  };
-}
-
-/** Null: a comment. */
-function parseEvent(lines: string): Event | null {
-  const [, type = "", data = ""] = /^event: (\w+)\ndata: (.*)$/.exec(lines) ?? [];
-  return type === "" ? null : { type, data: JSON.parse(data) };
+  return openStream(`${origin}${LIVE}${query}`, browserHeaders(pombo, cookies));
 }
 
 const isAny = () => true;
-const isOf = (type: string) => (event: Event) => event.type === type;
+const isOf = (type: string) => (event: StreamEvent) => event.type === type;
 
 describe("the live stream of a workspace", () => {
   test("tells of an email until it is delivered, of a key, a domain and a suppression, and writes nothing", async () => {
@@ -102,7 +68,8 @@ describe("the live stream of a workspace", () => {
     const sent = await other.call("POST", "/api/v1/emails", { body });
     const stream = await listen(pombo, cookies, { ids: [sent.body.data.id] });
     await pombo.workspace.call("POST", "/api/v1/auth/keys", { body: { name: "shop" } });
-    expect(await stream.next(isAny)).toEqual({ type: "changed", data: { keys: 1 } });
+    const next = await stream.next(isAny);
+    expect([next?.type, next?.data.keys, next?.data.emails]).toEqual(["changed", 1, undefined]);
     await stream.cancel();
   });
 });

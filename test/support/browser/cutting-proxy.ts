@@ -4,6 +4,8 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
 export interface CuttingProxy {
   readonly url: string;
+  /** Connections whose last request was for a live stream. */
+  streams(): number;
   /** Ends every connection whose last request was for a live stream. */
   cutStreams(): void;
   [Symbol.asyncDispose](): Promise<void>;
@@ -38,6 +40,7 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    streams: () => streams.size,
     cutStreams() {
       for (const socket of streams) socket.destroy();
     },

@@ -19,6 +19,11 @@ export interface PageCase {
 
 const fragment = (link: string) => new URL(link).hash;
 const workspace = (page: string) => (world: Populated) => `/dashboard/w/${world.workspaceId}${page}`;
+const webhook = (find: (world: Populated) => string) => (world: Populated) =>
+  workspace(`/webhooks/${find(world)}`)(world);
+
+const pendingDomain = ({ pendingWorkspaceId, pendingDomainId }: Populated) =>
+  `/dashboard/w/${pendingWorkspaceId}/domains/${pendingDomainId}`;
 
 /** The button that makes something new. */
 const CREATE = "main .page-head .primary";
@@ -47,7 +52,23 @@ function message(name: string, find: (world: Populated) => string, tab: string):
   return { name, path: (world) => `/sandbox#${find(world)}`, who: "nobody", sign: "#frame:not([hidden])", act };
 }
 
+/** By the order of their buttons, behind that of the test call. */
+const WEBHOOK_DIALOGS = ["edit", "disable", "rotate", "delete"];
+
 const DIALOGS: PageCase[] = [
+  { name: "dialog-test-send", path: workspace("/emails"), who: "owner", act: click("main .page-head .actions button") },
+  {
+    name: "dialog-test-sent",
+    path: workspace("/emails"),
+    who: "owner",
+    async act(visitor) {
+      await click("main .page-head .actions button")(visitor);
+      await visitor.page.locator("dialog[open] [name=to]").fill("maria@example.com");
+      await visitor.page.locator(SUBMIT).click();
+      await visitor.page.locator("dialog[open] .live .badge").waitFor();
+      await visitor.page.locator("dialog[open] .dialogue").waitFor();
+    },
+  },
   {
     name: "dialog-reschedule",
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
@@ -59,6 +80,16 @@ const DIALOGS: PageCase[] = [
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
     who: "owner",
     act: click("main .actions button:nth-child(2)"),
+  },
+  {
+    name: "dialog-preview",
+    path: workspace("/emails/new"),
+    who: "owner",
+    async act(visitor) {
+      await visitor.page.locator("[name=html]").fill("<h1>Obrigado, Ana!</h1><p>O seu recibo vai em anexo.</p>");
+      await visitor.page.locator("main form .actions button").first().click();
+      await visitor.page.frameLocator("dialog[open] iframe").locator("h1").waitFor();
+    },
   },
   { name: "dialog-create-key", path: workspace("/keys"), who: "owner", act: click(CREATE) },
   {
@@ -98,14 +129,46 @@ const DIALOGS: PageCase[] = [
       await visitor.page.locator("dialog[open] [name=password]").waitFor();
     },
   },
+  { name: "dialog-add-domain", path: workspace("/domains"), who: "owner", act: click(CREATE) },
+  { name: "dialog-share-domain", path: pendingDomain, who: "owner", act: click("main .actions button:nth-child(2)") },
+  { name: "dialog-delete-domain", path: pendingDomain, who: "owner", act: click("main .actions button:last-child") },
+  { name: "dialog-suppress", path: workspace("/suppressions"), who: "owner", act: click(CREATE) },
   {
-    name: "dialog-domain",
-    path: ({ pendingWorkspaceId }) => `/dashboard/w/${pendingWorkspaceId}`,
+    name: "dialog-lift",
+    path: workspace("/suppressions?reason=complaint"),
+    who: "owner",
+    act: click("main tbody .row-actions button"),
+  },
+  {
+    name: "dialog-import",
+    path: workspace("/suppressions"),
+    who: "owner",
+    act: click("main .page-head .actions button:nth-last-child(2)"),
+  },
+  {
+    name: "dialog-import-report",
+    path: workspace("/suppressions"),
     who: "owner",
     async act(visitor) {
-      await click("main .steps .primary")(visitor);
-      await visitor.page.locator("dialog[open] .dns-records").waitFor();
+      visitor.allow(/^answer: POST \/api\/v1\/suppressions\/import 422$/);
+      await click("main .page-head .actions button:nth-last-child(2)")(visitor);
+      await visitor.page.locator("dialog[open] textarea").fill("rui@example.com\nrui.example.com\n+258,84");
+      await visitor.page.locator(SUBMIT).click();
+      await visitor.page.locator("dialog[open] [role=status] ul").waitFor();
     },
+  },
+  { name: "dialog-create-webhook", path: workspace("/webhooks"), who: "owner", act: click(CREATE) },
+  ...WEBHOOK_DIALOGS.map((name, nth): PageCase => ({
+    name: `dialog-webhook-${name}`,
+    path: webhook(({ webhookId }) => webhookId),
+    who: "owner",
+    act: click(`main .card:first-of-type .actions button:nth-child(${nth + 2})`),
+  })),
+  {
+    name: "dialog-request",
+    path: workspace("/requests?status=failed"),
+    who: "owner",
+    act: click("main tbody th button"),
   },
   { name: "dialog-palette", path: workspace(""), who: "owner", act: press("ControlOrMeta+K") },
   { name: "dialog-keys", path: workspace(""), who: "owner", act: press("?") },
@@ -123,11 +186,28 @@ export const PAGES: PageCase[] = [
   { name: "emails-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/emails`, who: "owner" },
   { name: "email-delivered", path: (world) => workspace(`/emails/${world.deliveredId}`)(world), who: "owner" },
   { name: "email-bounced", path: (world) => workspace(`/emails/${world.bouncedId}`)(world), who: "owner" },
+  {
+    name: "emails-filtered",
+    path: workspace("/emails?status=bounced&subject=e&from_day=2026-01-01&category=invalid_recipient"),
+    who: "owner",
+  },
+  {
+    name: "email-dialogue",
+    path: (world) => workspace(`/emails/${world.bouncedId}`)(world),
+    who: "owner",
+    act: ({ page }) => page.locator("main .timeline summary").click(),
+  },
   { name: "emails-tagged", path: workspace("/emails?tag=receipt"), who: "owner" },
   { name: "email-group", path: (world) => workspace(`/emails/${world.group.to}`)(world), who: "owner" },
   { name: "email-blind", path: (world) => workspace(`/emails/${world.group.bcc}`)(world), who: "owner" },
   { name: "email-scheduled", path: (world) => workspace(`/emails/${world.scheduledId}`)(world), who: "owner" },
+  { name: "compose", path: workspace("/emails/new"), who: "owner" },
   { name: "keys", path: workspace("/keys"), who: "owner" },
+  { name: "domains", path: workspace("/domains"), who: "owner" },
+  { name: "domains-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/domains`, who: "owner" },
+  { name: "domain-verified", path: (world) => workspace(`/domains/${world.verifiedDomainId}`)(world), who: "owner" },
+  { name: "domain-pending", path: pendingDomain, who: "owner" },
+  { name: "dns-link", path: ({ dnsLink }) => `/dashboard/dns${fragment(dnsLink)}`, who: "nobody" },
   { name: "members", path: workspace("/members"), who: "owner" },
   { name: "suppressions", path: workspace("/suppressions"), who: "owner" },
   {
@@ -135,6 +215,26 @@ export const PAGES: PageCase[] = [
     path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/suppressions`,
     who: "owner",
   },
+  { name: "suppressions-filtered", path: workspace("/suppressions?reason=complaint&q=nobody"), who: "owner" },
+  { name: "webhooks", path: workspace("/webhooks"), who: "owner" },
+  { name: "webhooks-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/webhooks`, who: "owner" },
+  { name: "webhook", path: webhook(({ webhookId }) => webhookId), who: "owner" },
+  { name: "webhook-failed", path: webhook(({ webhookId }) => `${webhookId}?status=failed`), who: "owner" },
+  { name: "webhook-disabled", path: webhook(({ goneWebhookId }) => goneWebhookId), who: "owner" },
+  {
+    name: "webhook-call-delivered",
+    path: webhook(({ webhookId, deliveredCallId }) => `${webhookId}/${deliveredCallId}`),
+    who: "owner",
+  },
+  {
+    name: "webhook-call-failed",
+    path: webhook(({ webhookId, failedCallId }) => `${webhookId}/${failedCallId}`),
+    who: "owner",
+  },
+  { name: "requests", path: workspace("/requests"), who: "owner" },
+  { name: "requests-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/requests`, who: "owner" },
+  { name: "requests-failed", path: workspace("/requests?status=failed"), who: "owner" },
+  { name: "settings", path: workspace("/settings"), who: "owner" },
   { name: "audit", path: workspace("/audit"), who: "owner" },
   { name: "account", path: () => "/dashboard/account", who: "owner" },
   { name: "unsubscribe", path: ({ unsubscribeLinks }) => unsubscribeLinks.open, who: "nobody" },

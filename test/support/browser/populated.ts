@@ -2,6 +2,7 @@
 
 import { waitUntil } from "../peers/process.ts";
 import type { Sandbox } from "../peers/sandbox.ts";
+import { addWebhooks, type Called } from "./called.ts";
 import { sendEverything } from "./everything.ts";
 import type { Viewer } from "./pages.ts";
 import { createWorkspace, join, makeSetupLink, mustAsk, signInLongAgo, signInToSandbox } from "./people.ts";
@@ -19,13 +20,28 @@ const MAILS = [
   { to: "defer@example.com", subject: "Código de confirmação 204 118" },
 ];
 
-export interface Populated {
+const SUPPRESSED = [
+  { address: "promocoes@example.com", reason: "unsubscribe", list: "novidades" },
+  { address: "caixa.cheia@example.com", reason: "hard_bounce" },
+  { address: "carlos.machava@example.com", reason: "complaint" },
+  { address: "um.endereco.bastante.comprido.de.alguem.que.saiu@departamento.example.com", reason: "hard_bounce" },
+  { address: "+258841112233", channel: "sms", reason: "opt_out" },
+  { address: "+351912345678", channel: "sms", reason: "invalid_number" },
+  { address: "antigo.cliente@example.com" },
+];
+
+export interface Populated extends Called {
   url: string;
   workspaceId: string;
   /** A workspace in which nothing has happened. */
   emptyWorkspaceId: string;
   /** One whose domain has no DNS records yet. */
   pendingWorkspaceId: string;
+  pendingDomainId: string;
+  /** A link to its records. */
+  dnsLink: string;
+  /** That of the sandbox, whose records are there. */
+  verifiedDomainId: string;
   /** Of an email that was delivered, and of one that bounced. */
   deliveredId: string;
   bouncedId: string;
@@ -57,8 +73,15 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
   const emptyWorkspaceId = await createWorkspace(owner, "Padaria Nova");
   const pendingWorkspaceId = await createWorkspace(owner, "Capulanas da Beira");
   const domain = { workspaceId: pendingWorkspaceId, body: { domain: "capulanas.invalid" } };
-  await mustAsk(owner, "POST /api/v1/domains", domain);
+  const pending = await mustAsk(owner, "POST /api/v1/domains", domain);
+  const pendingDomainId = pending.id as string;
+  const share = await mustAsk(owner, `POST /api/v1/domains/${pendingDomainId}/share`, {
+    workspaceId: pendingWorkspaceId,
+  });
   const asked = { workspaceId };
+  const [verified] = await mustAsk(owner, "GET /api/v1/domains", asked);
+  const verifiedDomainId = verified.id as string;
+  await mustAsk(owner, `POST /api/v1/domains/${verifiedDomainId}/verification-checks`, asked);
   for (const person of [...PEOPLE, LATE]) await join(owner, workspaceId, { visitor: await open(), ...person });
   const late = await open();
   await signInLongAgo(late, sandbox, LATE.email);
@@ -67,27 +90,42 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
   const { url } = await mustAsk(owner, "POST /api/v1/workspace/invitations", { ...asked, body: invitation });
 
   const ids: string[] = [];
+  const webhooks = await addWebhooks({ owner, workspaceId });
   for (const mail of MAILS) {
     const body = { from: "Loja da Maria <loja@sandbox.test>", html: `<h1>${mail.subject}</h1>`, ...mail };
     const headers = { "x-api-key": apiKey, "content-type": "application/json" };
-    const answer = await fetch(`${sandbox.url}/api/v1/emails`, { method: "POST", headers, body: JSON.stringify(body) });
+    const answer = await fetch(`${sandbox.url}/api/v1/emails`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
     ids.push(((await answer.json()) as { data: { id: string } }).data.id);
   }
-  const [deliveredId = "", bouncedId = ""] = ids;
+  // The log of requests has one that failed, too.
+  const headers = { "x-api-key": apiKey };
+  await fetch(`${sandbox.url}/api/v1/suppressions/rui%40example.com`, { method: "DELETE", headers });
   await waitUntil("mail has its ends", SETTLE_TIMEOUT_MS, async () => {
     const statuses = await Promise.all(
-      [deliveredId, bouncedId].map(async (id) => (await mustAsk(owner, `GET /api/v1/emails/${id}`, asked)).status),
+      ids.slice(0, 2).map(async (id) => (await mustAsk(owner, `GET /api/v1/emails/${id}`, asked)).status),
     );
     return statuses.join() === "delivered,bounced";
   });
+  const [deliveredId = "", bouncedId = ""] = ids;
+  const suppressions = SUPPRESSED.map((each, nth) => ({
+    ...each,
+    suppressedAt: new Date(Date.now() - nth * DAY_MS).toISOString(),
+  }));
+  await mustAsk(owner, "POST /api/v1/suppressions/import", { ...asked, body: { suppressions } });
   const carrying = await sendCarrying(sandbox);
+  const called = await webhooks.until();
   const setupLink = await makeSetupLink(place);
   const [ofNobody, ofOwner, ofLate] = await Promise.all(
     [nobody, owner.context, late.context].map((context) => context.storageState()),
   );
   return {
+    ...{ pendingDomainId, dnsLink: share.url as string, verifiedDomainId },
     ...{ url: place.url, workspaceId, emptyWorkspaceId, pendingWorkspaceId },
-    ...{ deliveredId, bouncedId, setupLink, invitationLink: url, ...carrying },
+    ...{ deliveredId, bouncedId, setupLink, invitationLink: url, ...carrying, ...called },
     cookies: { nobody: ofNobody, owner: ofOwner, late: ofLate } as Record<Viewer, StorageState>,
   };
 }

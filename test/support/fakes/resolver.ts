@@ -48,6 +48,8 @@ export function createFakeResolver(zone: Zone = {}, failures: Record<string, str
     a: (name) => lookUp("A", name, asString),
     aaaa: (name) => lookUp("AAAA", name, asString),
     txt: (name) => lookUp("TXT", name, asString),
+    ns: (name) => lookUp("NS", name, (record) => bare(asString(record))),
+    negativeTtl: (name) => lookUp("SOA", name, (record) => String((record as { minimumS: number }).minimumS)),
     cname: (name) => lookUp("CNAME", name, (record) => bare(asString(record))),
   };
   const fake: FakeResolver = { ...resolver, zone, failures, lookups, fresh: () => resolver };

@@ -7,6 +7,9 @@ export interface ZoneNode {
   CNAME?: string;
   MX?: [preference: number, exchange: string][];
   TXT?: (string | string[])[];
+  NS?: string[];
+  /** The minimum of its SOA record, in seconds. */
+  SOA?: number;
   ttlS?: number;
 }
 
@@ -39,6 +42,10 @@ function recordsOf(node: ZoneNode, name: string, type: string): ZoneRecord[] {
     case "A":
     case "AAAA":
       return (node[type] ?? []).map((value) => ({ ...base, type, value }));
+    case "NS":
+      return (node.NS ?? []).map((value) => ({ ...base, type, value }));
+    case "SOA":
+      return node.SOA === undefined ? [] : [{ ...base, type, minimumS: node.SOA }];
     case "CNAME":
       return node.CNAME === undefined ? [] : [{ ...base, type, value: node.CNAME }];
     case "MX":

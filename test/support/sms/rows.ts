@@ -50,6 +50,8 @@ export function addMessage(
     expiresAt: 86_400_000,
     createdAt: 0,
     isHelp: false,
+    keyId: null,
+    userId: null,
     ...rest.message,
   });
   for (let seq = 1; seq <= parts; seq++) {

@@ -1,13 +1,14 @@
 // `pombo domain …`: the sending domains of all workspaces.
 
 import type { OperatorDomain, OperatorDomainWithDns } from "../../../modules/domains/schema.ts";
+import { formatZone } from "../../../modules/domains/zone.ts";
 import { type Option, UsageError } from "../../framework/definition.ts";
 import { findDomain, findOnlyWorkspace, findWorkspace } from "../../client/find.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
 import type { Column } from "../../framework/table.ts";
 import { paintStatus } from "../../framework/screen.ts";
 import { plain, say } from "../../framework/text.ts";
-import { formatZone, printRecords, recordLines } from "./records.ts";
+import { printRecords, recordLines } from "./records.ts";
 
 type Domain = typeof OperatorDomain.static;
 type DomainWithDns = typeof OperatorDomainWithDns.static;

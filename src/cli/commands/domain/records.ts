@@ -1,7 +1,6 @@
-// The DNS records of a domain: as a table for people, as lines for programs, and as a zone file.
+// The DNS records of a domain: as a table for people, and as lines for programs.
 
 import type { OperatorDomainWithDns } from "../../../modules/domains/schema.ts";
-import { formatZoneComment, formatZoneRecord } from "../../../protocols/dns/zone-file.ts";
 import type { Terminal } from "../../framework/definition.ts";
 import { type Column, type TableOptions, tableLines } from "../../framework/table.ts";
 import { plain } from "../../framework/text.ts";
@@ -36,17 +35,6 @@ export function printRecords({ dns }: Domain, terminal: Terminal, isChecked: boo
     if (status !== "found") for (const each of found) terminal.say(`  in DNS  ${plain(each)}`);
     if (isChecked && hint !== undefined) terminal.say(`  to do   ${plain(hint)}`);
   }
-}
-
-/** A fragment of a zone file. What DNS has already stands in it as a comment. */
-export function formatZone({ domain, dns }: Domain): string {
-  const lines = listRecords(dns).flatMap((record) => {
-    const { status, found = [] } = record;
-    const line = formatZoneRecord(record);
-    if (status === "found") return [formatZoneComment(`published: ${line}`)];
-    return [...found.map((each) => formatZoneComment(`replaces: ${each}`)), line];
-  });
-  return [formatZoneComment(`DNS records of ${domain} for pombo. Add them to its zone.`), ...lines].join("\n");
 }
 
 function listRecords({ dkim, spf, dmarc }: Domain["dns"]): DnsRecord[] {

@@ -3,19 +3,29 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { CreatedKey, KeyCreate, KeyInList } from "../../../modules/api-keys/schema.ts";
 import type { AuditRecord } from "../../../modules/audit/schema.ts";
-import type { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "../../../modules/domains/schema.ts";
+import type {
+  DomainCreate,
+  DomainDnsHost,
+  DomainInList,
+  DomainRecord,
+  DomainShare,
+  DomainWithDns,
+  EndedShare,
+  SharedDns,
+} from "../../../modules/domains/schema.ts";
 import type {
   Accepted,
   EmailChange,
   EmailInListWithStatus,
-  EmailPageMeta,
-  EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
   GroupQuery,
   TimelineEntry,
+  TimelineQuery,
 } from "../../../modules/emails/api/schema.ts";
+import type { CountedMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
+import type { HtmlPreview, PreviewTicket } from "../../../modules/emails/preview/schema.ts";
 import type {
   Invitation,
   InvitationCreate,
@@ -23,6 +33,7 @@ import type {
   Member as WorkspaceMember,
   MemberChange,
 } from "../../../modules/members/schema.ts";
+import type { LoggedRequest, RequestQuery } from "../../../modules/requests/schema.ts";
 import type { Imported, SuppressionsImport } from "../../../modules/suppressions/operator-schema.ts";
 import type {
   DeletedSuppression,
@@ -70,15 +81,22 @@ export interface Calls extends AccountCalls {
   "GET /api/v1/domains": List<typeof DomainInList>;
   "GET /api/v1/domains/:id": { data: Static<typeof DomainRecord> };
   "POST /api/v1/domains": { body: Static<typeof DomainCreate>; data: Static<typeof DomainWithDns> };
-  "POST /api/v1/domains/:id/verification-checks": { data: Static<typeof DomainWithDns> };
+  "DELETE /api/v1/domains/:id": { data: Static<typeof Deleted> };
+  "GET /api/v1/domains/:id/dns-host": { data: Static<typeof DomainDnsHost> };
+  "POST /api/v1/domains/:id/share": { data: Static<typeof DomainShare> };
+  "DELETE /api/v1/domains/:id/share": { data: Static<typeof EndedShare> };
+  "GET /api/v1/dns-share": { data: Static<typeof SharedDns> };
   "GET /api/v1/emails": {
     query: Static<typeof EmailQuery>;
     data: Static<typeof EmailInListWithStatus>[];
-    meta: Static<typeof EmailPageMeta>;
+    /** By a cursor without numbers. */
+    meta: Partial<Static<typeof CountedMeta>>;
   };
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
-  "GET /api/v1/emails/:id/events": { data: Static<typeof TimelineEntry>[] };
+  "POST /api/v1/emails/:id/preview": { data: Static<typeof PreviewTicket> };
+  "POST /api/v1/workspace/preview": { body: Static<typeof HtmlPreview>; data: Static<typeof PreviewTicket> };
+  "GET /api/v1/emails/:id/events": { query: Static<typeof TimelineQuery>; data: Static<typeof TimelineEntry>[] };
   "PATCH /api/v1/emails/:id": {
     body: Static<typeof EmailChange>;
     query: Static<typeof GroupQuery>;
@@ -108,6 +126,11 @@ export interface Calls extends AccountCalls {
     data: Static<typeof DeletedSuppression>;
   };
   "GET /api/v1/workspace/audit": List<typeof AuditRecord>;
+  "GET /api/v1/workspace/requests": {
+    query: Static<typeof RequestQuery>;
+    data: Static<typeof LoggedRequest>[];
+    meta: Static<typeof CursorMeta>;
+  };
   "GET /api/v1/webhooks": List<typeof Webhook>;
   "POST /api/v1/webhooks": {
     body: Static<ReturnType<typeof buildCreateSchema>>;

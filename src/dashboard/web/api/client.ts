@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { Body, Call, Data, Meta, Params, Query } from "./calls.ts";
+import { noteServerTime } from "./server-clock.ts";
 
 export interface ErrorItem {
   code: string;
@@ -34,6 +35,7 @@ interface Inputs {
   params?: Record<string, string>;
   query?: Record<string, string | number | boolean | null | undefined>;
   body?: object;
+  idempotencyKey?: string;
   signal?: AbortSignal;
 }
 
@@ -43,7 +45,7 @@ type Given<C extends Call> = ([Params<C>] extends [never]
   (Body<C> extends undefined ? { body?: never } : { body: Body<C> }) &
   (Query<C> extends undefined ? { query?: never } : { query?: Query<C> });
 
-export type CallOptions<C extends Call> = Given<C> & { signal?: AbortSignal };
+export type CallOptions<C extends Call> = Given<C> & { signal?: AbortSignal; idempotencyKey?: string };
 
 export interface Answer<C extends Call> {
   data: Data<C>;
@@ -57,6 +59,8 @@ export const isAway = signal(false);
 export const hooks = {
   /** The workspace of the page; null: none. */
   getWorkspace: (): string | null => null,
+  /** The token of the link that the page was opened by. */
+  getLink: () => "",
   /** There is no session any more. */
   signedOut: () => {},
   /** Asks who it is once more; false: the person gave up. */
@@ -86,6 +90,7 @@ async function request(name: string, { signal: abort, ...inputs }: Inputs): Prom
   const { method, url } = buildTarget(name, inputs);
   const headers = new Headers(buildScope(url));
   if (inputs.body !== undefined) headers.set("content-type", "application/json");
+  if (inputs.idempotencyKey !== undefined) headers.set("idempotency-key", inputs.idempotencyKey);
   const response = await send(url, {
     method,
     headers,
@@ -101,6 +106,7 @@ async function request(name: string, { signal: abort, ...inputs }: Inputs): Prom
 export async function send(url: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(url, init);
+    noteServerTime(response);
     // A reverse proxy answers so for a server that is not there.
     isAway.value = response.status === 502 || response.status === 504;
     return response;
@@ -135,6 +141,7 @@ export function buildTarget(name: string, { params = {}, query = {} }: Inputs): 
 
 /** What the call is about: the person's account, the whole server, or the workspace of the page. */
 export function buildScope(url: string): Record<string, string> {
+  if (url.startsWith("/api/v1/dns-share")) return { "Pombo-Share": hooks.getLink() };
   const isAccount = url.startsWith("/api/v1/auth/") && !url.startsWith("/api/v1/auth/keys");
   if (isAccount) return {};
   const workspace = hooks.getWorkspace();

@@ -1,6 +1,6 @@
 // Chooses the language for somebody who has not chosen one.
 
-import type { Language } from "./index.ts";
+import type { Language } from "./languages.ts";
 
 /** The first of a person's languages that there is; Portuguese of other places is closer to Portugal's. */
 export function findLanguage(wanted: readonly string[]): Language {

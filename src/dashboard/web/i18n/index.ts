@@ -1,20 +1,12 @@
 // The words of the dashboard in three languages, and numbers as each writes them.
 
 import { batch, signal } from "@preact/signals";
+import type { Language } from "./languages.ts";
 import { type Section, SECTIONS } from "./sections.ts";
 import type { FirstMessages, Messages } from "./translation.ts";
 
+export { type Language, LANGUAGE_NAMES, LANGUAGES } from "./languages.ts";
 export type { Section };
-
-export const LANGUAGES = ["en", "pt-PT", "pt-BR"] as const;
-export type Language = (typeof LANGUAGES)[number];
-
-/** Each says its own name. */
-export const LANGUAGE_NAMES: Record<Language, string> = {
-  en: "English",
-  "pt-PT": "Português (Portugal, África)",
-  "pt-BR": "Português (Brasil)",
-};
 
 const LOADERS: Record<Language, () => Promise<FirstMessages>> = {
   en: async () => (await import("./en/index.ts")).en,
@@ -62,7 +54,8 @@ export function tellPage(): Messages {
 /** For times and numbers: English is written as in the browser's own country. */
 export function findLocale(): string {
   const language = currentLanguage.value;
-  return navigator.languages.find((each) => each.startsWith(`${language}-`)) ?? language;
+  // Outside of browsers there are none.
+  return navigator.languages?.find((each) => each.startsWith(`${language}-`)) ?? language;
 }
 
 export function formatNumber(value: number, options: Intl.NumberFormatOptions = {}): string {

@@ -1,6 +1,6 @@
 // Words that come with the pages of their section, so that the first page does not wait for them.
 
-import type { Language } from "./index.ts";
+import type { Language } from "./languages.ts";
 import type { Translation } from "./translation.ts";
 
 /** Each file of words exports them under the names by which pages ask for them. */
@@ -17,6 +17,26 @@ export const SECTIONS = {
     () => import("./en/account.ts"),
     () => import("./pt-pt/account.ts"),
     () => import("./pt-br/account.ts"),
+  ),
+  domains: inEach(
+    () => import("./en/domains.ts"),
+    () => import("./pt-pt/domains.ts"),
+    () => import("./pt-br/domains.ts"),
+  ),
+  requests: inEach(
+    () => import("./en/requests.ts"),
+    () => import("./pt-pt/requests.ts"),
+    () => import("./pt-br/requests.ts"),
+  ),
+  settings: inEach(
+    () => import("./en/settings.ts"),
+    () => import("./pt-pt/settings.ts"),
+    () => import("./pt-br/settings.ts"),
+  ),
+  compose: inEach(
+    () => import("./en/compose.ts"),
+    () => import("./pt-pt/compose.ts"),
+    () => import("./pt-br/compose.ts"),
   ),
   suppressions: inEach(
     () => import("./en/suppressions.ts"),

@@ -1,7 +1,11 @@
 // The keys of all languages, which English has first.
 
+import type * as compose from "./en/compose.ts";
 import type * as account from "./en/account.ts";
+import type * as domains from "./en/domains.ts";
 import type { en } from "./en/index.ts";
+import type * as requests from "./en/requests.ts";
+import type * as settings from "./en/settings.ts";
 import type * as suppressions from "./en/suppressions.ts";
 import type * as webhooks from "./en/webhooks.ts";
 
@@ -18,4 +22,13 @@ export type Translation<Words> = {
 export type FirstMessages = Translation<typeof en>;
 
 /** With those of the sections, each of which only the section's own pages have. */
-export type Messages = FirstMessages & Translation<typeof account & typeof suppressions & typeof webhooks>;
+export type Messages = FirstMessages &
+  Translation<
+    typeof account &
+      typeof compose &
+      typeof domains &
+      typeof requests &
+      typeof settings &
+      typeof suppressions &
+      typeof webhooks
+  >;

@@ -19,10 +19,13 @@ const ITEMS: NavigationItem[] = [
   { page: "", icon: "home", chord: "h", getTitle: () => t().workspace.home },
   { page: "emails", icon: "mail", chord: "e", getTitle: () => t().workspace.emails },
   { page: "keys", icon: "key", chord: "k", getTitle: () => t().workspace.keys },
+  { page: "domains", icon: "globe", chord: "d", getTitle: () => t().workspace.domains },
   { page: "webhooks", icon: "hook", chord: "w", getTitle: () => t().workspace.webhooks },
   { page: "members", icon: "people", chord: "m", getTitle: () => t().workspace.members },
   { page: "suppressions", icon: "shield", chord: "u", getTitle: () => t().workspace.suppressions },
+  { page: "requests", icon: "pulse", chord: "r", getTitle: () => t().workspace.requests },
   { page: "audit", icon: "list", chord: "a", getTitle: () => t().workspace.audit, isForManagers: true },
+  { page: "settings", icon: "sliders", chord: "t", getTitle: () => t().workspace.settings },
 ];
 
 /** The pages that the person's role opens; somebody who is here without being a member is an operator. */

@@ -97,7 +97,7 @@ function Options({ id, commands, chosen, choose, run }: OptionsProps) {
           onMouseMove={() => choose(index)}
         >
           <Icon name={command.icon} />
-          <span class="command-title">{command.title}</span>
+          <bdi class="command-title">{command.title}</bdi>
           {command.note !== undefined && <span class="soft small">{command.note}</span>}
         </li>
       ))}

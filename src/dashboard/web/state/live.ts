@@ -1,10 +1,11 @@
 // The live stream of a workspace: one a browser, opened by one of its tabs, which tells the others.
 
 import { signal } from "@preact/signals";
-import { buildScope, readError, send } from "../api/client.ts";
-import { readEvents, type ServerEvent } from "../api/event-stream.ts";
+import { ApiError, isAway } from "../api/client.ts";
+import type { ServerEvent } from "../api/event-stream.ts";
 import { invalidate } from "./resource.ts";
 import { loadMe } from "./session.ts";
+import { growRetry, readStream, RETRY_MS, wait } from "./stream.ts";
 
 /** The newest status that the stream told of an email, by its id. */
 export const emailStatuses = signal<Readonly<Record<string, string>>>({});
@@ -21,16 +22,15 @@ const PATHS: Record<string, string[]> = {
   webhooks: ["/api/v1/webhooks", WORKSPACE, AUDIT],
   members: ["/api/v1/workspace/members", "/api/v1/workspace/invitations", WORKSPACE, AUDIT],
   suppressions: ["/api/v1/suppressions"],
+  requests: ["/api/v1/workspace/requests"],
   // Also who sees what messages say.
-  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms"],
+  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms", "/api/v1/webhooks"],
 };
 const ALL = ["/api/"];
 
 const MAX_IDS = 100;
 /** Lists are asked for again at most so often, however much changes. */
 const REFRESH_MS = 2_500;
-const RETRY_MS = 1_000;
-const MAX_RETRY_MS = 30_000;
 
 type Message =
   | { kind: "event"; event: ServerEvent }
@@ -38,6 +38,8 @@ type Message =
   | { kind: "ids"; tab: string; ids: string[] }
   /** A tab that just took the stream over asks for them. */
   | { kind: "who" }
+  /** The server is away, which a tab that asks nothing would not find. */
+  | { kind: "away" }
   /** The stream is open again: what changed meanwhile is not known. */
   | { kind: "again" };
 
@@ -48,6 +50,9 @@ const followed = new Map<string, number>();
 /** Of all tabs; used by the one that has the stream. */
 const idsOfTabs = new Map<string, string[]>();
 let restart: (() => void) | null = null;
+
+/** Has the server look after the records of a domain until the returned function is called. */
+export const followDomain = (id: string) => followEmails([id]);
 
 /** Hears of the statuses of these emails until the returned function is called. */
 export function followEmails(ids: string[]): () => void {
@@ -102,6 +107,9 @@ function hear(message: Message): void {
       return take(message.event);
     case "again":
       return refresh(ALL);
+    case "away":
+      isAway.value = true;
+      return undefined;
     case "who":
       return tell({ kind: "ids", tab, ids: [...followed.keys()] });
     case "ids": {
@@ -124,34 +132,34 @@ async function readUntilStopped(stop: AbortSignal): Promise<void> {
     const changed = new AbortController();
     restart = () => void setTimeout(() => changed.abort(), 300);
     try {
-      await readStream(AbortSignal.any([stop, changed.signal]), () => {
+      await listen(AbortSignal.any([stop, changed.signal]), () => {
         if (wasOpen && retryMs > 0) share({ kind: "again" });
         wasOpen = true;
         retryMs = RETRY_MS;
       });
     } catch {
-      // A server that is away, or too many streams: it is tried again.
+      // Too many streams, or no server: it is tried again.
+      if (isAway.peek()) tell({ kind: "away" });
     }
     if (changed.signal.aborted) retryMs = 0;
     await wait(retryMs, stop);
-    if (retryMs > 0) retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+    if (retryMs > 0) retryMs = growRetry(retryMs);
   }
   restart = null;
 }
 
-async function readStream(stop: AbortSignal, opened: () => void): Promise<void> {
+async function listen(stop: AbortSignal, opened: () => void): Promise<void> {
   const ids = collectIds();
   const url = `/api/v1/workspace/live${ids === "" ? "" : `?ids=${ids}`}`;
-  const response = await send(url, { headers: buildScope(url), credentials: "same-origin", signal: stop });
-  if (!response.ok || response.body === null) {
-    const error = await readError(response);
+  try {
+    await readStream(url, stop, { opened, hear: (event) => share({ kind: "event", event }) });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
     // 404: of a workspace that one is not, or no longer, a member of.
     if ([401, 403, 404].includes(error.status)) void loadMe();
     await wait((error.retryAfterS ?? 0) * 1_000, stop);
     throw error;
   }
-  opened();
-  for await (const event of readEvents(response.body)) share({ kind: "event", event });
 }
 
 function share(message: Message): void {
@@ -184,13 +192,3 @@ function refresh(paths: string[]): void {
 }
 
 document.addEventListener("visibilitychange", () => refresh([]));
-
-function wait(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    stop.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}

@@ -5,23 +5,23 @@ import { isAway } from "../api/client.ts";
 import { invalidate } from "./resource.ts";
 import { loadMe, me } from "./session.ts";
 
-const FIRST_MS = 1_000;
-const MAX_MS = 8_000;
+/** Lists are right again within two seconds of its return. */
+const ASK_EVERY_MS = 1_000;
 
 /** Nothing is asked while the server is there. */
 export function watchServer(): void {
   effect(() => {
-    if (isAway.value) void findServer(FIRST_MS);
+    if (isAway.value) void findServer();
   });
 }
 
-async function findServer(waitMs: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, waitMs));
+async function findServer(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
   try {
     const { ok } = await fetch("/health", { cache: "no-store" });
     if (!ok) throw new Error("not yet");
   } catch {
-    return findServer(Math.min(waitMs * 2, MAX_MS));
+    return findServer();
   }
   isAway.value = false;
   if (me.value === undefined) await loadMe();

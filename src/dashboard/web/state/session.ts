@@ -17,6 +17,8 @@ export const workspaceId = signal<string | null>(null);
 export const workspace = computed(() => me.value?.workspaces.find(({ id }) => id === workspaceId.value) ?? null);
 
 hooks.getWorkspace = () => workspaceId.value;
+// Behind the #, so that no server and no proxy has it in a log.
+hooks.getLink = () => location.hash.slice(1);
 // Another tab may have signed in anew meanwhile: it is asked.
 hooks.signedOut = () => void loadMe();
 

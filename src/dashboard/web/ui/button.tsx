@@ -50,11 +50,19 @@ export function LinkButton({
 
 const COPIED_MS = 2_000;
 
-/** `label`: what is copied, where several are on a page. */
-export function CopyButton({ text, label, look = "quiet" }: { text: string; label?: string; look?: Look }) {
+/** `label`: what is copied, where several are on a page. `text` as a function: asked when it is pressed. */
+export function CopyButton({
+  text,
+  label,
+  look = "quiet",
+}: {
+  text: string | (() => string);
+  label?: string;
+  look?: Look;
+}) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(typeof text === "string" ? text : text());
     setCopied(true);
     setTimeout(() => setCopied(false), COPIED_MS);
   };

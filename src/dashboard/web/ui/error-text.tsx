@@ -5,9 +5,10 @@ import { currentLanguage, t } from "../i18n/index.ts";
 
 export function ErrorText({ item }: { item: ErrorItem }) {
   const known: Record<string, string> = t().errors;
-  const own = known[item.code];
-  const isServersShown =
-    item.message !== "" && (own === undefined || currentLanguage.value !== "en" || item.code === "VALIDATION_ERROR");
+  const own = known[`${item.code} ${item.field}`] ?? known[item.code];
+  // At a field they say more.
+  const isSpecific = item.field !== undefined || item.code === "VALIDATION_ERROR";
+  const isServersShown = item.message !== "" && (own === undefined || currentLanguage.value !== "en" || isSpecific);
   return (
     <>
       {own !== undefined && !(currentLanguage.value === "en" && isServersShown) && <p>{own}</p>}

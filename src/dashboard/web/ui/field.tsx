@@ -44,17 +44,19 @@ function useDescription({ name, hint }: Omit<Described, "label">) {
 }
 
 type FieldProps = Described & {
-  type?: "text" | "email" | "password" | "search" | "datetime-local";
+  type?: "text" | "email" | "password" | "search" | "date" | "datetime-local";
   defaultValue?: string;
   autoComplete?: string;
   inputMode?: "text" | "numeric" | "email";
   placeholder?: string;
   required?: boolean;
   isFocused?: boolean;
+  /** Several lines. */
+  rows?: number;
   onInput?: (value: string) => void;
 };
 
-export function Field({ name, label, hint, type = "text", isFocused = false, onInput, ...rest }: FieldProps) {
+export function Field({ name, label, hint, type = "text", isFocused = false, rows, onInput, ...rest }: FieldProps) {
   const { id, attributes, notes } = useDescription({ name, hint });
   const [isShown, setShown] = useState(false);
   const place = useRef<HTMLInputElement>(null);
@@ -76,7 +78,9 @@ export function Field({ name, label, hint, type = "text", isFocused = false, onI
   return (
     <div class="field">
       <label htmlFor={id}>{label}</label>
-      {type === "password" ? (
+      {rows !== undefined ? (
+        <textarea {...attributes} class="input" rows={rows} defaultValue={rest.defaultValue} dir="auto" />
+      ) : type === "password" ? (
         <div class="with-button">
           {input}
           <button type="button" class="button bare" aria-pressed={isShown} onClick={() => setShown(!isShown)}>

@@ -18,10 +18,14 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["day", 7],
 ];
 
-/** "3 minutes ago", "yesterday", "in 5 days"; a date when that is more than a week away. */
+/** Clocks agree no better: what was just made is not to come in 2 seconds. */
+const NOW_S = 5;
+
+/** "now", "3 minutes ago", "yesterday", "in 5 days"; a date when that is more than a week away. */
 export function formatAgo(iso: string, now: number): string {
   const format = new Intl.RelativeTimeFormat(findLocale(), { numeric: "auto" });
   let value = (new Date(iso).getTime() - now) / 1_000;
+  if (value > 0 && value < NOW_S) value = 0;
   for (const [unit, size] of UNITS) {
     if (Math.abs(value) < size) return format.format(Math.round(value), unit);
     value /= size;

@@ -1,3 +1,4 @@
+import { serverNow } from "../api/server-clock.ts";
 import { t } from "../i18n/index.ts";
 import { formatAgo, formatTime } from "./format-time.ts";
 
@@ -7,7 +8,7 @@ export function Time({ value, isFull = false }: { value: string | null | undefin
   const full = formatTime(value);
   return (
     <time dateTime={value} title={full}>
-      {isFull ? full : formatAgo(value, Date.now())}
+      {isFull ? full : formatAgo(value, serverNow())}
     </time>
   );
 }

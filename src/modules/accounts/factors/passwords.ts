@@ -10,18 +10,20 @@ const RETRY_S = 2;
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** False for a hash of null, after the same time. */
-  verify(password: string, hash: string | null): Promise<boolean>;
+  /** False for a hash of null, after the same time. `isKnown`: goes before those from anywhere, however many guess. */
+  verify(password: string, hash: string | null, isKnown?: boolean): Promise<boolean>;
 }
 
 /** Both throw UNAVAILABLE while too many wait. */
 export function createPasswords(): Passwords {
-  const waiting: (() => void)[] = [];
+  /** Those who were here before, and the others. */
+  const known: (() => void)[] = [];
+  const others: (() => void)[] = [];
   let running = 0;
   /** For no account, or one without a password: the same work, so that the time tells nothing. */
   let dummy: string | null = null;
 
-  async function limited<T>(work: () => Promise<T>): Promise<T> {
+  async function limited<T>(waiting: (() => void)[], work: () => Promise<T>): Promise<T> {
     if (running < MAX_AT_ONCE) running += 1;
     else if (waiting.length >= MAX_WAITING) throw tooMany();
     else await new Promise<void>((resolve) => void waiting.push(resolve));
@@ -29,21 +31,21 @@ export function createPasswords(): Passwords {
       return await work();
     } finally {
       // The place goes to the next one, so that it is never counted as free in between.
-      const next = waiting.shift();
+      const next = known.shift() ?? others.shift();
       if (next === undefined) running -= 1;
       else next();
     }
   }
 
-  const hash = (password: string) => limited(() => Bun.password.hash(normalize(password), ARGON2));
+  const hash = (password: string) => limited(others, () => Bun.password.hash(normalize(password), ARGON2));
   return {
     hash,
-    async verify(password, known) {
-      const isRight = await limited(async () => {
+    async verify(password, against, isKnown = false) {
+      const isRight = await limited(isKnown ? known : others, async () => {
         dummy ??= await Bun.password.hash("nobody", ARGON2);
-        return Bun.password.verify(normalize(password), known ?? dummy);
+        return Bun.password.verify(normalize(password), against ?? dummy);
       });
-      return isRight && known !== null;
+      return isRight && against !== null;
     },
   };
 }

@@ -29,9 +29,9 @@ export async function withPassword<T>(
   const email = toUserAddress(proof.email);
   const found = deps.users.byEmail(email);
   const attempted = { request, email, user: found };
-  return limitAttempt(attempted, deps, async (network) => {
+  return limitAttempt(attempted, deps, async (network, isKnown) => {
     const passwordHash = found?.passwordHash ?? null;
-    const isRight = await deps.passwords.verify(proof.password, passwordHash);
+    const isRight = await deps.passwords.verify(proof.password, passwordHash, isKnown);
     if (!isRight || found === undefined) {
       deps.log.event("sign_in.failed", { network }, "warn");
       throw invalidCredentials();
@@ -57,11 +57,11 @@ interface Attempted {
 export function limitAttempt<T>(
   { request, email, user }: Attempted,
   { limits, sessions, site }: Pick<AccountDeps, "limits" | "sessions" | "site">,
-  work: (network: string | null) => Promise<T>,
+  work: (network: string | null, isKnown: boolean) => Promise<T>,
 ): Promise<T> {
   const network = clientNetwork(request, site.trustedProxies);
   const isKnown = user !== undefined && network !== null && sessions.isKnownNetwork(user.id, network);
-  return limits.attempt({ network, email, isKnown }, () => work(network));
+  return limits.attempt({ network, email, isKnown }, () => work(network, isKnown));
 }
 
 /** Neither the password nor the second factor was changed since. */

@@ -46,7 +46,7 @@ export function acceptEmails(request: AcceptRequest, deps: AcceptDeps): Promise<
 }
 
 function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, deps: AcceptDeps): AcceptedSend {
-  const { workspaceId } = request.caller;
+  const { workspaceId, keyId = null, userId = null } = request.caller;
   const workspace = deps.workspaces.byId(workspaceId);
   const blocked = findRefusal(workspace);
   if (blocked !== null) throw blocked;
@@ -71,10 +71,11 @@ function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, dep
     return value;
   };
   const lanes: Lanes = new Map();
+  const sender = { keyId, userId };
   const accepted = prepared.map((email, index) => {
     const domain = senders[index];
     if (domain === undefined) throw new Error("an email has no domain");
-    return writeEmail(email, domain, { newUid, now, suppressed, lanes, deps });
+    return writeEmail(email, domain, { sender, newUid, now, suppressed, lanes, deps });
   });
   return {
     data: request.operation === "emails" ? accepted[0] : accepted,

@@ -47,7 +47,7 @@ export async function prepareAll(request: AcceptRequest, deps: PrepareDeps): Pro
       from: requireMailbox(parseMailbox(item.from)),
       recipients,
       replyTo: replyTo[0]?.address ?? null,
-      extra: buildExtra(item, recipients, replyTo, attachments),
+      extra: buildExtra({ item, recipients, attachments }, replyTo, request.keepsDialogue),
       attachments,
       body,
     };
@@ -55,13 +55,12 @@ export async function prepareAll(request: AcceptRequest, deps: PrepareDeps): Pro
 }
 
 function buildExtra(
-  item: EmailSend,
-  recipients: Recipient[],
+  { item, recipients, attachments }: Pick<Prepared, "item" | "recipients" | "attachments">,
   replyTo: GivenMailbox[],
-  attachments: PreparedAttachment[],
+  keepsDialogue: boolean | undefined,
 ): EmailExtra | null {
   const isReplyToPlain = replyTo.length < 2 && (replyTo[0]?.mailbox.displayName ?? null) === null;
-  return packExtra({
+  const content = {
     recipients:
       recipients.length < 2
         ? null
@@ -71,5 +70,6 @@ function buildExtra(
     metadata: item.metadata ?? null,
     unsubscribe: item.unsubscribe ?? null,
     attachmentBytes: attachments.length === 0 ? null : attachments.reduce((sum, { bytes }) => sum + bytes, 0),
-  });
+  };
+  return packExtra(content, keepsDialogue);
 }

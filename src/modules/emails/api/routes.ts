@@ -1,9 +1,9 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../../platform/errors.ts";
-import { wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
+import { getCaller, wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
-import { answers, describe, errorAnswers, fileAnswer } from "../../../platform/http/openapi.ts";
+import { answers, csvAnswer, describe, errorAnswers, fileAnswer } from "../../../platform/http/openapi.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
@@ -12,8 +12,10 @@ import type { AttachmentStore } from "../attachments/store.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { answerAttachment } from "./attachment.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
-import type { MayReadContent } from "../../workspaces/read-content.ts";
-import { listEmails } from "./list.ts";
+import { contentHidden, type MayReadContent } from "../../workspaces/read-content.ts";
+import { COLUMNS, exportEmails } from "../list/export.ts";
+import { listEmails, type ListDeps } from "../list/list.ts";
+import { EmailFilterQuery, EmailPageMeta, EmailQuery } from "../list/schema.ts";
 import { MAX_RECIPIENTS } from "./mailbox-schema.ts";
 import { countRecipients } from "./mailboxes.ts";
 import { MAX_LOOKED_AT } from "../store/list-store.ts";
@@ -26,16 +28,15 @@ import {
   EmailBatch,
   EmailChange,
   EmailInListWithStatus,
-  EmailPageMeta,
-  EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
   GroupQuery,
   TimelineEntry,
+  TimelineQuery,
 } from "./schema.ts";
 import { showRecord } from "./serialize.ts";
-import { MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
+import { addDialogues, MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
 
 const TAG = "Emails";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
@@ -47,6 +48,7 @@ export interface EmailDeps extends AcceptDeps {
   attachments: AttachmentStore;
   reports: Pick<ReportStore, "list">;
   mayReadContent: MayReadContent;
+  pages: ListDeps["pages"];
 }
 
 const attachmentNumber = text(
@@ -61,7 +63,9 @@ export function emailRoutes(deps: EmailDeps) {
       async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
         const idempotency = readIdempotency(request);
-        return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, deps), set);
+        const keepsDialogue = getCaller(request).kind === "member";
+        const send = { caller, items: [body], idempotency, keepsDialogue };
+        return answerSend(await acceptEmails({ ...send, operation: "emails" }, deps), set);
       },
       {
         ...jsonBody(EmailSend),
@@ -71,7 +75,8 @@ export function emailRoutes(deps: EmailDeps) {
           summary: "Send an email",
           description:
             "Queues one email, or one for each of several recipients: all show the same `To` and `Cc`, and each has an id, a status and events of its own. " +
-            "With an Idempotency-Key, a repeated request gets the first answer again and sends nothing.",
+            "With an Idempotency-Key, a repeated request gets the first answer again and sends nothing. " +
+            "Of an email that a person sends from the dashboard the SMTP dialogue is kept even if it is delivered.",
           headers: SEND_HEADERS,
           responses: answers(202, Accepted, SEND_ERRORS),
         }),
@@ -104,15 +109,16 @@ export function emailRoutes(deps: EmailDeps) {
         }),
       },
     )
-    .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, deps.emails), {
+    .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, deps), {
       query: EmailQuery,
       detail: describe({
         id: "listEmails",
         tag: TAG,
         summary: "List emails, newest first",
         description:
-          "With `include=status` each has its status. For `to`, `from` or `tag`, only the " +
-          `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at.`,
+          "With `include=status` each has its status. For `to`, `from`, `tag`, `since`, `until`, `domain`, `category` or `subject`, only the " +
+          `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at, and \`totalIsMinimum\` says when there are more. Cursors lead through all: ` +
+          `behind one as many are looked at again, so that a page may have fewer emails, or none, and still not be the last. A cursor goes with the same filters.`,
         responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], EmailPageMeta),
       }),
     })
@@ -138,21 +144,25 @@ export function emailRoutes(deps: EmailDeps) {
     )
     .get(
       "/:id/events",
-      ({ request, params }) => {
+      ({ request, params, query }) => {
         const found = deps.emails.findState(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         const { id } = found.email;
-        return { data: showTimeline(found, deps.emails.listAttempts(id, MAX_SHOWN_ATTEMPTS), deps.reports.list(id)) };
+        const attempts = deps.emails.listAttempts(id, MAX_SHOWN_ATTEMPTS);
+        const timeline = showTimeline(found, attempts, deps.reports.list(id));
+        return { data: query.include === "dialogue" ? addDialogues(timeline, attempts) : timeline };
       },
       {
         params: Type.Object({ id: uuid() }),
+        query: TimelineQuery,
         detail: describe({
           id: "getEmailTimeline",
           tag: TAG,
           summary: "Get an email's timeline",
           description:
             "Oldest first: acceptance, every attempt with the server's reply, the end, and reports by mail. " +
-            `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones.`,
+            `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones. ` +
+            "With `include=dialogue` each attempt that kept its SMTP dialogue has it: those that did not deliver, and all of an email that a person sent from the dashboard.",
           responses: answers(200, Type.Array(TimelineEntry), [401, 403, 404, 422]),
         }),
       },
@@ -256,7 +266,7 @@ export function emailRoutes(deps: EmailDeps) {
     );
 }
 
-function noSuchEmail(): AppError {
+export function noSuchEmail(): AppError {
   return notFound("This workspace has no email with this id");
 }
 
@@ -266,10 +276,32 @@ function hideContent({ extra, ...found }: Found): Found {
   return { ...found, body: null, extra: extra === null ? null : { ...extra, headers: null } };
 }
 
-function contentHidden(): AppError {
-  return new AppError("ROLE_REQUIRED", "Your role does not see what messages say", {
-    hint: "An owner of the workspace can change that.",
-  });
+/** The list as a file, beside it. `requireReader` throws once its caller may not read any more. */
+export function emailFileRoutes(
+  deps: Omit<ListDeps, "pages"> & Pick<EmailDeps, "clock">,
+  requireReader: (request: Request) => void,
+) {
+  return new Elysia({ name: "emails file", prefix: "/api/v1" }).get(
+    "/emails.csv",
+    ({ request, query }) =>
+      exportEmails(workspaceCaller(request), query, {
+        ...deps,
+        now: deps.clock.now(),
+        requireReader: () => requireReader(request),
+      }),
+    {
+      query: EmailFilterQuery,
+      detail: describe({
+        id: "exportEmails",
+        tag: TAG,
+        summary: "Export emails as CSV",
+        description:
+          `All that the filters find, newest first, with the columns \`${COLUMNS.join(",")}\`. An apostrophe stands before a value that a ` +
+          "spreadsheet would compute. The file breaks off when its key or session ends.",
+        responses: { 200: csvAnswer("The file"), ...errorAnswers([401, 403, 422]) },
+      }),
+    },
+  );
 }
 
 function attachmentGone(): AppError {

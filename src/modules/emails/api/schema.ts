@@ -7,21 +7,21 @@ import {
   REPORT_KINDS,
   WAITING_STATES,
 } from "../../../platform/db/schema/schema.ts";
-import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
-import { choice, type FieldError, objectWith, ONE_LINE, text, uuid } from "../../../platform/http/request-schemas.ts";
-import { parseAddress } from "../../../protocols/mime/address.ts";
+import { SentBy } from "../../api-keys/schema.ts";
+import { choice, type FieldError, objectWith, ONE_LINE, text } from "../../../platform/http/request-schemas.ts";
 import { subjectFault } from "../../../protocols/mime/header.ts";
 import { findFieldFaults, findPlaceholderFaults, UnsubscribeMember, UnsubscribeShown } from "./unsubscribe-schema.ts";
 import { CATEGORIES } from "../../../protocols/smtp/replies/rules.ts";
+import { SPEAKERS } from "../../../protocols/smtp/session/transcript.ts";
 import { STAGES } from "../../../protocols/smtp/replies/stage.ts";
 import { EXAMPLE_SEND_AT, sendAt } from "./send-at.ts";
 import { named, bodyObject, namedObject } from "../../../platform/http/openapi.ts";
 import { dateTime, identifier, oneOf, orNull } from "../../../platform/http/answer-schemas.ts";
-import { describeTag, headers, metadata, tag } from "./extra-schema.ts";
-import { addressFault, bcc, cc, findRecipientFaults, MAX_ADDRESS, replyTo, sender, to } from "./mailbox-schema.ts";
+import { headers, metadata, tag } from "./extra-schema.ts";
+import { bcc, cc, findRecipientFaults, replyTo, sender, to } from "./mailbox-schema.ts";
 
-const MAX_SUBJECT = 255;
-const MAX_HTML = 1_000_000;
+export const MAX_SUBJECT = 255;
+export const MAX_HTML = 1_000_000;
 const MAX_TEXT = 100_000;
 /** Items that a batch may hold under any plan. */
 const MAX_BATCH = 1_000;
@@ -171,36 +171,6 @@ export const Accepted = namedObject("AcceptedEmail", {
 export type AcceptedEmail = typeof Accepted.static;
 export const AcceptedBatch = Type.Array(Accepted);
 
-/** An address that emails are looked for by. */
-function sought(description: string) {
-  return text({ minLength: 1, maxLength: MAX_ADDRESS, format: "email", description }, (value) => {
-    const fault = addressFault(parseAddress(value));
-    // A plus that was not encoded arrives as a space.
-    return fault !== null && value.includes(" ") ? `${fault} In a query a plus is written %2B.` : fault;
-  });
-}
-
-export const EmailQuery = Type.Object({
-  ...PageQuery.properties,
-  status: Type.Optional(choice(EMAIL_STATUSES, "Only emails of this status.")),
-  to: Type.Optional(sought("Only emails to this recipient: a bare address, in whatever case.")),
-  from: Type.Optional(sought("Only emails from this sender: a bare address, in whatever case.")),
-  tag: Type.Optional(describeTag("Only emails with this tag.")),
-  groupId: Type.Optional(uuid("Only emails of this group: those of one send to several recipients.")),
-  include: Type.Optional(choice(["status"], "`status` adds each email's status.")),
-});
-
-export type EmailQuery = typeof EmailQuery.static;
-
-export const EmailPageMeta = namedObject("EmailPageMeta", {
-  ...PageMeta.properties,
-  totalIsMinimum: Type.Optional(
-    Type.Boolean({
-      description: "True: the address has more emails than were searched, and `total` counts only these.",
-    }),
-  ),
-});
-
 /** An email as the list shows it: these members and no others, unless the caller asks for its status. */
 export const EmailInList = Type.Object({
   id: identifier("The email's id."),
@@ -282,10 +252,11 @@ export const EmailRecord = namedObject("Email", {
     description:
       "Its attachments; the bytes of the first are at `/emails/{id}/attachments/0`, while they are kept ([email] attachment_retention).",
   }),
+  sentBy: SentBy,
 });
 
 /** The record without what is the email's content, or tells of others: as events carry it. */
-export const EmailInEvent = Type.Omit(EmailRecord, ["html", "text", "headers", "recipients", "attachments"]);
+export const EmailInEvent = Type.Omit(EmailRecord, ["html", "text", "headers", "recipients", "attachments", "sentBy"]);
 
 /** The same in the answer to a cancel or retry, which may have something to say. */
 export const EmailRecordWithHint = namedObject("EmailWithHint", {
@@ -344,6 +315,20 @@ const ReportMembers = Type.Object({
   feedbackType: orNull(Type.String(), "For a complaint: its type, as reported.", "abuse"),
 });
 
+const Line = namedObject("DialogueLine", {
+  ms: orNull(
+    Type.Integer(),
+    "Since the attempt began; below zero: said before it, when an earlier email opened the session. Null: not known.",
+    31,
+  ),
+  by: oneOf(SPEAKERS, "Who says it; `connect`: where a connection goes, `note`: what happened."),
+  text: Type.String({ description: "Without the message itself, and without what signs us in.", examples: ["EHLO a"] }),
+});
+
+export const TimelineQuery = Type.Object({
+  include: Type.Optional(choice(["dialogue"], "`dialogue` adds the SMTP dialogue of each attempt that kept one.")),
+});
+
 /** One entry of an email's timeline: its status changed, an attempt was made, or a report came. */
 export const TimelineEntry = namedObject("TimelineEntry", {
   type: Type.Union(
@@ -361,4 +346,7 @@ export const TimelineEntry = namedObject("TimelineEntry", {
   reason: orNull(Type.String(), "In the entry that ended it undelivered: the record's `failedReason`."),
   ...Type.Partial(AttemptMembers).properties,
   ...Type.Partial(ReportMembers).properties,
+  dialogue: Type.Optional(
+    orNull(Type.Array(Line), "Only with `include=dialogue`, of an attempt: what was said. Null: it is not kept."),
+  ),
 });

@@ -32,11 +32,12 @@ export function showRecord({
   groupUid,
   group,
   attachments,
+  sentBy,
 }: Found): typeof EmailRecord.static {
   const parts = body === null ? { html: null, text: null } : unpackBody(body);
   const recipients = group?.map(showRecipient) ?? null;
   const { headers } = unpackExtra(extra);
-  return { ...showState({ email, queue, extra, groupUid }), ...parts, headers, recipients, attachments };
+  return { ...showState({ email, queue, extra, groupUid }), ...parts, headers, recipients, attachments, sentBy };
 }
 
 function showRecipient({ email, queue }: NonNullable<Found["group"]>[number]) {

@@ -13,6 +13,8 @@ import type { EmailSend } from "./schema.ts";
 export interface AcceptRequest extends SendRequest {
   operation: "emails" | "emails.batch";
   items: EmailSend[];
+  /** Their dialogues are kept although they are delivered. */
+  keepsDialogue?: boolean;
 }
 
 /** An attachment of an email that is not written yet. */

@@ -4,6 +4,7 @@
 // by mail have their own entries, beside the status that they led to.
 
 import { toIsoTime } from "../../../platform/http/times.ts";
+import { parseDialogue } from "../../../protocols/smtp/session/transcript.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "../reports/store.ts";
 import type { AttemptRow, EmailRow, EmailState, QueueRow } from "../store/store.ts";
@@ -12,7 +13,8 @@ import { NO_CONNECTION, parseTries, type StoredTry } from "../delivery/connectio
 /** An email has about 20 attempts in 72 hours; a caller that retries it by hand may make many more. */
 export const MAX_SHOWN_ATTEMPTS = 1_000;
 
-type Entry = typeof TimelineEntry.static;
+type ShownEntry = typeof TimelineEntry.static;
+type Entry = Omit<ShownEntry, "dialogue">;
 
 /** `attempts`: those that have ended, in their order; `reports` in theirs. */
 export function showTimeline(
@@ -36,6 +38,15 @@ export function showTimeline(
   if (queue?.inFlight === true && queue.startedAt !== null) entries.push(running(queue, queue.startedAt));
   // A report that overtakes the answer to its message ends it before the attempt has ended.
   return entries.toSorted((a, b) => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1));
+}
+
+/** The entries of attempts that have ended with what was said in them. */
+export function addDialogues(entries: Entry[], attempts: readonly AttemptRow[]): ShownEntry[] {
+  const stored = new Map(attempts.map(({ number, dialogue }) => [number, dialogue]));
+  return entries.map((entry) => {
+    const dialogue = entry.attempt === undefined ? undefined : (stored.get(entry.attempt) ?? null);
+    return dialogue === undefined ? entry : { ...entry, dialogue: dialogue === null ? null : parseDialogue(dialogue) };
+  });
 }
 
 function ended(attempt: AttemptRow, email: EmailRow): Entry {

@@ -2,6 +2,7 @@
 
 import { returnPath } from "../../../protocols/dsn/return-path.ts";
 import { comparableAddress } from "../../../protocols/mime/address.ts";
+import type { SenderKeys } from "../../api-keys/sender-store.ts";
 import type { DomainRow } from "../../domains/store.ts";
 import type { AttachmentStore } from "../attachments/store.ts";
 import type { FindTransport } from "../delivery/transport.ts";
@@ -26,6 +27,7 @@ export interface WriteEmailDeps extends EndDeps {
 export type Lanes = Map<number, { destination: string; dueAt: number }>;
 
 interface WriteContext {
+  sender: SenderKeys;
   /** The next one; they sort in the order of the recipients. */
   newUid: () => string;
   now: number;
@@ -66,12 +68,12 @@ function writeRecipient(
   email: Prepared,
   recipient: Recipient,
   shared: Shared,
-  { now, suppressed, lanes, newUid, deps }: WriteContext,
+  { sender, now, suppressed, lanes, newUid, deps }: WriteContext,
 ) {
   const { domain, sendAt } = shared;
   const owner = { workspaceId: domain.workspaceId, domainId: domain.id };
   const uid = newUid();
-  const id = insertRow(email, recipient, { ...shared, uid, now }, deps);
+  const id = insertRow(email, recipient, { ...shared, ...sender, uid, now }, deps);
   deps.emails.addTotal({ ...owner, status: "queued" }, 1);
   const shown = { id: uid, address: recipient.address, kind: recipient.kind };
   const reason = suppressed.get(recipient);
@@ -94,7 +96,7 @@ function writeRecipient(
 function insertRow(
   { item, from, recipients, replyTo, extra, body }: Prepared,
   { kind, mailbox, address, comparable }: Recipient,
-  { uid, now, domain, groupId, sendAt }: Shared & { uid: string; now: number },
+  { uid, now, domain, groupId, sendAt, keyId, userId }: Shared & SenderKeys & { uid: string; now: number },
   { emails, settings }: Pick<WriteEmailDeps, "emails" | "settings">,
 ): number {
   const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
@@ -117,6 +119,8 @@ function insertRow(
     tag: item.tag ?? null,
     createdAt: now,
     sendAt,
+    keyId,
+    userId,
     body: isFirst ? body : null,
     extra: isFirst ? extra : null,
     startsGroup: isFirst && recipients.length > 1,

@@ -2,7 +2,7 @@
 
 import { readUnsubscribe, type Unsubscribe } from "./unsubscribe.ts";
 
-/** Each of them as JSON; null: it has none. */
+/** Those of text as JSON; null: it has none. */
 export interface EmailExtra {
   recipients: string | null;
   replyTo: string | null;
@@ -10,6 +10,8 @@ export interface EmailExtra {
   metadata: string | null;
   unsubscribe: string | null;
   attachmentBytes: number | null;
+  /** Its dialogue is kept although it is accepted; null: no. */
+  keepsDialogue: boolean | null;
 }
 
 export type StoredRecipient = readonly [kind: "to" | "cc" | "bcc", address: string, name: string | null];
@@ -28,10 +30,11 @@ interface ExtraContent {
 }
 
 /** Null: all of it is null, or empty. */
-export function packExtra(content: ExtraContent): EmailExtra | null {
+export function packExtra(content: ExtraContent, keepsDialogue = false): EmailExtra | null {
   const { recipients, replyTo, headers, metadata, unsubscribe, attachmentBytes } = content;
   // Most emails: nothing is built for them.
-  if ((recipients ?? replyTo ?? headers ?? metadata ?? unsubscribe ?? attachmentBytes) === null) return null;
+  if (!keepsDialogue && (recipients ?? replyTo ?? headers ?? metadata ?? unsubscribe ?? attachmentBytes) === null)
+    return null;
   const fields = Object.entries(headers ?? {});
   const extra = {
     recipients: pack(recipients),
@@ -40,6 +43,7 @@ export function packExtra(content: ExtraContent): EmailExtra | null {
     metadata: Object.keys(metadata ?? {}).length === 0 ? null : pack(metadata),
     unsubscribe: pack(unsubscribe),
     attachmentBytes,
+    keepsDialogue: keepsDialogue ? true : null,
   };
   return Object.values(extra).every((each) => each === null) ? null : extra;
 }

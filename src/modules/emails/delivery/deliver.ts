@@ -30,6 +30,7 @@ import type { EmailJob, EmailState } from "../queue/store.ts";
 import type { DeliveryHealth } from "./delivery-health.ts";
 import { formatExpiredReason } from "./held-queue-expiry.ts";
 import { type Attempt, recordOutcome, type RecordResultDeps, toJobResult } from "./record-result.ts";
+import type { RunningAttempt, RunningAttempts } from "./running-attempts.ts";
 import type { DeliveryResult, FindTransport, OutgoingMessage, Refusal } from "./transport.ts";
 
 /** The failedReason of what was still queued from a deleted domain. */
@@ -50,6 +51,7 @@ export interface DeliverDeps extends RecordResultDeps {
   workspaces: { byId(id: number): { uid: string } | undefined };
   findTransport: FindTransport;
   health: DeliveryHealth;
+  attempts: Pick<RunningAttempts, "begin" | "end">;
   /** The clock by which emails expire. */
   expiry: Pick<Clock, "now">;
 }
@@ -62,9 +64,16 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
       if (loaded === "unreadable") return failUnreadable(job, deps);
       if (loaded === "erased") return cancelErased(job, deps);
       if (loaded === null) return { action: { kind: "complete" }, isReached: null };
-      const result = await deliver(loaded, context);
-      deps.health.note(result, loaded.email.recipient);
-      return toJobResult(loaded, result);
+      const running = deps.attempts.begin(job);
+      let reason: string | null = "pombo failed inside";
+      try {
+        const result = await deliver(loaded, context, running);
+        reason = explainResult(result);
+        deps.health.note(result, loaded.email.recipient);
+        return toJobResult(loaded, result);
+      } finally {
+        deps.attempts.end(running, reason);
+      }
     },
     recordUncertain(job) {
       deps.emails.insertAttempt({
@@ -92,6 +101,8 @@ interface Loaded extends Attempt {
   deps: DeliverDeps;
   messageId: string;
   body: StoredBody;
+  /** Although it is accepted. */
+  keepsDialogue: boolean;
   /** Null: its header says only what its row says. Its attachments are read when it is composed. */
   extras: ComposeExtras | null;
   unsubscribe: Unsubscribe | null;
@@ -159,13 +170,20 @@ function load(job: EmailJob, deps: DeliverDeps): Loaded | null | "erased" {
     body: storedBody(body),
     extras: buildExtras(email, extra, to),
     unsubscribe: unpackExtra(extra).unsubscribe,
+    keepsDialogue: extra?.keepsDialogue === true,
     attachmentBytes: extra?.attachmentBytes ?? null,
     domain: (isOwn(email) ? deps.domains.verified(email.senderDomain) : deps.domains.byId(email.domainId)) ?? null,
     deps,
   };
 }
 
-async function deliver(loaded: Loaded, context: AttemptContext): Promise<DeliveryResult> {
+/** For those who watch; null: the message was accepted. */
+function explainResult(result: DeliveryResult): string | null {
+  if (result.kind === "not_started") return "It was not begun: it is tried again as soon as it may be";
+  return result.kind === "transmitted" ? (result.failure?.reason ?? null) : result.reason;
+}
+
+async function deliver(loaded: Loaded, context: AttemptContext, running: RunningAttempt): Promise<DeliveryResult> {
   const { job, email, to, deps } = loaded;
   const refusal = findRefusal(loaded) ?? findGoneDomain(loaded);
   if (refusal !== null) return refusal;
@@ -190,6 +208,8 @@ async function deliver(loaded: Loaded, context: AttemptContext): Promise<Deliver
   };
   return deps.findTransport(email.senderDomain).deliver(message, {
     ...context,
+    running,
+    keepsDialogue: loaded.keepsDialogue,
     compose: () => composeAndSign(loaded),
     refuse: () => findRefusal(loaded) ?? findGoneDomain(loaded),
   });

@@ -39,8 +39,10 @@ export function createDirectTransport(deps: DirectTransportDeps): Transport {
     isDirect: true,
     siteFor: (recipientDomain) => recipientDomain,
     async deliver(message: OutgoingMessage, hooks: DeliveryHooks) {
+      hooks.running.note(() => `DNS: MX of ${message.recipientDomain}?`);
       const route = await findMxHosts(message, deps);
       if (route.kind !== "hosts") return route;
+      hooks.running.note(() => `DNS: ${describeHosts(route)}`);
       deps.refusals.noteReply(DNS_SITE, message.workspaceId, deps.clock.now());
       return await deliverBySmtp(
         { destination: route, isDirect: true, classify: classifyDirect },
@@ -79,6 +81,10 @@ async function findMxHosts(
     return dnsFailure(`${route.reason}, says one DNS server; no other has said so yet`, "no_answer", firstAt);
   const enhancedCode = route.cause === "null_mx" ? "5.1.10" : "5.1.2";
   return { kind: "bad_domain", reason: `${enhancedCode} ${route.reason}`, enhancedCode };
+}
+
+function describeHosts({ hosts }: Extract<Route, { kind: "hosts" }>): string {
+  return hosts.map(({ name, addresses }) => `${name} [${addresses.join(", ")}]`).join(", ");
 }
 
 function dnsFailure(

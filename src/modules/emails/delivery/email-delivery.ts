@@ -25,13 +25,14 @@ import { RefusalWatch } from "./refusal-watch.ts";
 import { MessageBudget, messageBudgetFor } from "./message-budget.ts";
 import { createRelayTransport } from "./relay-transport.ts";
 import { openRelays, type Relay } from "./relays.ts";
+import { RunningAttempts } from "./running-attempts.ts";
 import type { FindTransport } from "./transport.ts";
 
 /** Messages of one lane worked on per session that it may have: one in transmission, one being composed and signed. */
 const LANE_JOBS_PER_SESSION = 2;
 
 export interface EmailDeliveryDeps
-  extends Context, Omit<DeliverDeps, "refusals" | "findTransport" | "clock" | "log" | "workspaces"> {
+  extends Context, Omit<DeliverDeps, "refusals" | "findTransport" | "attempts" | "clock" | "log" | "workspaces"> {
   guard: DiskGuard;
   queue: QueueStore;
   workspaces: WorkspaceStore;
@@ -45,6 +46,7 @@ export interface EmailDelivery {
   worker: Worker;
   sites: Sites;
   findTransport: FindTransport;
+  attempts: Pick<RunningAttempts, "watch">;
   /** SMTP sessions: those in use, and those kept for a next message. */
   sessions(): { busy: number; idle: number };
   /** Ends the idle sessions; later ones are not kept. */
@@ -85,9 +87,10 @@ export function createEmailDelivery(
     isIpv6Ready: email.sourceIpv6 !== null,
     hostname,
   });
+  const attempts = new RunningAttempts(steady);
   const worker = new Worker({
     ...deps,
-    handler: createEmailHandler({ ...deps, refusals, findTransport }),
+    handler: createEmailHandler({ ...deps, refusals, findTransport, attempts }),
     outcomes: new OutcomeJournal(join(dataDir, "outcomes.journal"), log),
     scheduleMs: email.retryScheduleMs,
     // No more than sessions: a job that waits for one must not take the place of one that would not.
@@ -101,7 +104,7 @@ export function createEmailDelivery(
     isHeld: (id) => isQueueHeld(id, workspaces),
   });
   const sessions = () => ({ busy: slots.openCount, idle: pool.idleCount });
-  return { worker, sites, findTransport, sessions, closeSessions: () => pool.close() };
+  return { worker, sites, findTransport, attempts, sessions, closeSessions: () => pool.close() };
 }
 
 /** The one choice of a transport: the relay that has the sending domain, else the relay for all others, else direct. */

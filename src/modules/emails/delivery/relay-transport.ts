@@ -30,6 +30,7 @@ export function createRelayTransport(relay: Relay, deps: RelayTransportDeps): Tr
         const reason = `the relay ${name} could not be reached: ${found.reason}`;
         return { kind: "temporary_failure", reason, stage: "dns", category: "no_answer", badDomainAt: null };
       }
+      hooks.running.note(() => `relay ${name}: ${host} [${found.addresses.join(", ")}]`);
       const destination = { hosts: [{ name: host, addresses: found.addresses }], site, access };
       const classify = (transmission: Transmission) => classifyByRelay(transmission, relay);
       return await deliverBySmtp({ destination, isDirect: false, classify }, message, hooks, deps);

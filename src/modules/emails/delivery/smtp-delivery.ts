@@ -54,6 +54,7 @@ export async function deliverBySmtp(
       const { reason } = composed;
       return { kind: "temporary_failure", reason, stage: null, category: "unknown", badDomainAt: null };
     }
+    hooks.running.note(() => "composed and signed");
     return await sendComposed({ route, message, composed, waitsFrom }, hooks, deps);
   } finally {
     // Large, and in no socket any more.
@@ -140,6 +141,8 @@ async function transmit(ready: ReadyMessage, hooks: DeliveryHooks, { pool, sites
           }
         },
         signal: ending.signal,
+        follower: hooks.running,
+        keepsDialogue: hooks.keepsDialogue,
       },
     );
     return { transmission, envelopeAcceptedAt, isTaken };

@@ -7,6 +7,7 @@ import type { Category, Verdict } from "../../../protocols/smtp/replies/classify
 import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
 import type { Mail, Transmission } from "../../../protocols/smtp/transmit.ts";
 import type { Composed } from "../content/compose.ts";
+import type { RunningAttempt } from "./running-attempts.ts";
 
 export interface Transport {
   /** To the recipient's own servers: what these accept is delivered, and what they refuse is said of the recipient. */
@@ -32,6 +33,9 @@ export interface OutgoingMessage {
 }
 
 export interface DeliveryHooks extends AttemptContext {
+  running: RunningAttempt;
+  /** The dialogue is kept although the message is accepted. */
+  keepsDialogue: boolean;
   /** The bytes of the message; called once its hosts are known and there is memory for it. */
   compose(): Promise<Composed>;
   /** After a long wait: why the email must not go any more; null when it may. */

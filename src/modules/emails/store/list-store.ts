@@ -55,9 +55,9 @@ interface Found {
 }
 
 const p = sql.placeholder;
-const ofWorkspace = eq(emails.workspaceId, p("workspaceId"));
+export const ofWorkspace = eq(emails.workspaceId, p("workspaceId"));
 const ofDomain = eq(emails.domainId, p("domainId"));
-const ofGroup = sql`${emails.groupId} = (SELECT head.id FROM ${emails} AS head WHERE head.uid = ${p("group")})`;
+export const ofGroup = sql`${emails.groupId} = (SELECT head.id FROM ${emails} AS head WHERE head.uid = ${p("group")})`;
 
 /** Prepares the statements of the list. */
 export function openEmailLists(orm: Db["orm"]) {
@@ -65,14 +65,18 @@ export function openEmailLists(orm: Db["orm"]) {
   const findByStatus = openStatuses(orm, countTotal);
   const findByAddress = openAddresses(orm, countTotal);
   const listed = openListed(orm);
+  const readListed = (ids: number[]) => ids.map((id) => listed.get({ id })).filter((email) => email !== undefined);
   return {
+    /** What lists show of these emails, without those that are gone. */
+    readListed,
+
     /** A page of those of a scope's emails that the filter lets through, newest first. */
     list(scope: EmailScope, filter: EmailFilter, window: Window): EmailPage {
       const isByMember = [filter.to, filter.from, filter.tag, filter.group].some((asked) => asked !== null);
       const { ids, ...counted } = isByMember
         ? findByAddress(scope, filter, window)
         : findByStatus(scope, filter.status, window);
-      return { ...counted, emails: ids.map((id) => listed.get({ id })).filter((email) => email !== undefined) };
+      return { ...counted, emails: readListed(ids) };
     },
   };
 }
@@ -80,7 +84,9 @@ export function openEmailLists(orm: Db["orm"]) {
 /** The columns that the list shows of an email, and of its queue row while it has one. */
 function openListed(orm: Db["orm"]) {
   const { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status } = emails;
-  const email = { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status };
+  const { tag, bounce, failedReason } = emails;
+  const own = { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status };
+  const email = { ...own, tag, bounce, failedReason };
   return prepare(
     orm
       .select({
@@ -237,6 +243,9 @@ function isWaiting(status: EmailStatus): boolean {
 /** The state in an email's queue row; null: it has none. */
 const stateInQueue = sql`(SELECT ${emailQueue.state} FROM ${emailQueue} WHERE ${emailQueue.id} = ${emails.id})`;
 
+/** Its status, from both its rows. */
+export const statusNow = sql`CASE WHEN ${emails.status} <> 'queued' THEN ${emails.status} ELSE COALESCE(${stateInQueue}, 'queued') END`;
+
 /** A page of a range of `total` ids, in the list's order, read from the end that is nearer. */
 function openRange(orm: Db["orm"], table: typeof emails | typeof emailQueue, where: SQL | undefined) {
   const select = (order: typeof asc) =>
@@ -265,13 +274,12 @@ function openRange(orm: Db["orm"], table: typeof emails | typeof emailQueue, whe
 
 /** Ids of a range whose emails pass a filter, newest first; every email is read until the window is full. */
 function openReading(orm: Db["orm"], where: SQL | undefined, order = [desc(emails.createdAt), desc(emails.id)]) {
-  const status = sql`CASE WHEN ${emails.status} <> 'queued' THEN ${emails.status} ELSE COALESCE(${stateInQueue}, 'queued') END`;
   const passes = and(
     isOrAny(emails.domainId, "domainId"),
     isOrAny(emails.recipientAddress, "to"),
     isOrAny(emails.senderAddress, "from"),
     isOrAny(emails.tag, "tag"),
-    isOrAny(status, "status"),
+    isOrAny(statusNow, "status"),
   );
   const select = prepare(
     orm
@@ -313,10 +321,11 @@ function openAddress(orm: Db["orm"], column: SQLiteColumn) {
   };
 }
 
-const BEFORE_ALL: Position = { createdAt: -1, id: -1 };
+/** A place that everything is newer than. */
+export const BEFORE_ALL: Position = { createdAt: -1, id: -1 };
 
 /** `value` is what is given under this name, or null is given. */
-function isOrAny(value: SQLWrapper, name: string): SQL {
+export function isOrAny(value: SQLWrapper, name: string): SQL {
   return sql`(${p(name)} IS NULL OR ${value} = ${p(name)})`;
 }
 

@@ -14,11 +14,13 @@ import {
 import { matches, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
 import type { Bounce } from "../api/schema.ts";
+import { openSenders, SENT_BY_NOBODY } from "../../api-keys/sender-store.ts";
 import { ERASED, eraseWords } from "../../recipients/erased.ts";
 import type { StoredBody } from "../content/body.ts";
 import type { EmailExtra } from "../content/pack-extra.ts";
 import type { CountedState } from "../queue/store.ts";
 import { contentId, groupUid, openEmailGroups } from "./group-store.ts";
+import { openEmailSearch } from "../list/search-store.ts";
 import { type EmailScope, openEmailLists } from "./list-store.ts";
 import { type DomainOfWorkspace, openWaitingEmails } from "./waiting-store.ts";
 
@@ -54,7 +56,14 @@ export interface NewEmail extends Omit<EmailRow, EndColumn | "id" | "possibleDup
 }
 
 /** The columns that most emails have no use for. */
-export const USUAL = { recipientName: null, kind: "to", groupId: null, tag: null, sendAt: null } as const;
+export const USUAL = {
+  recipientName: null,
+  kind: "to",
+  groupId: null,
+  tag: null,
+  sendAt: null,
+  ...SENT_BY_NOBODY,
+} as const;
 
 /** How an email ended. Times in Unix ms. */
 export interface EmailEnd {
@@ -87,6 +96,7 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
     ...openReads(db.orm, groups),
     ...openWaitingEmails(db.orm),
     ...openEmailLists(db.orm),
+    ...openEmailSearch(db),
   };
 }
 
@@ -113,6 +123,8 @@ function openWrites({ orm, listeners, changes }: Db, groups: EmailGroups, counts
       tag: p("tag"),
       createdAt: p("createdAt"),
       sendAt: p("sendAt"),
+      keyId: p("keyId"),
+      userId: p("userId"),
       status: "queued",
     }),
   );
@@ -229,6 +241,7 @@ function openErasedCheck(orm: Db["orm"]): (id: number) => boolean {
 /** Reads emails one by one. */
 function openReads(orm: Db["orm"], { listFiles, listMembers, listGroup }: EmailGroups) {
   const p = sql.placeholder;
+  const findSender = openSenders({ orm });
   const isOwn = matches(emails, "uid", "workspaceId");
   // The content of an email whose recipient was erased may still be that of others.
   const ofContent = (key: typeof emailBodies.emailId | typeof emailExtras.emailId) =>
@@ -303,6 +316,7 @@ function openReads(orm: Db["orm"], { listFiles, listMembers, listGroup }: EmailG
         ...found,
         group: groupId === null ? null : listMembers(groupId),
         attachments: hasFiles ? listFiles(groupId ?? found.email.id) : [],
+        sentBy: findSender(found.email),
       };
     },
 

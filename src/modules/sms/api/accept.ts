@@ -8,6 +8,7 @@ import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
 import type { RecordEvent } from "../../events/record.ts";
 import { newId } from "../../../platform/uuid.ts";
+import type { SenderKeys } from "../../api-keys/sender-store.ts";
 import {
   type AcceptedSend,
   acceptIdempotently,
@@ -66,7 +67,8 @@ export function acceptSms(request: SmsAcceptRequest, deps: SmsAcceptDeps): Promi
   return acceptIdempotently({ ...request, operation: "sms" }, deps, () => (now) => write(request, now, deps));
 }
 
-function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number, deps: SmsAcceptDeps): AcceptedSend {
+function write({ caller, item }: SmsAcceptRequest, now: number, deps: SmsAcceptDeps): AcceptedSend {
+  const { workspaceId, keyId = null, userId = null } = caller;
   const workspace = deps.workspaces.byId(workspaceId);
   if (workspace === undefined) throw workspaceGone();
   // Bounces and complaints of its email block only its email.
@@ -79,7 +81,7 @@ function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number,
   const route = deps.routing.find(item.to);
   if (route === null) throw noRoute(item.to);
   const text = prepareText(item.body, { coding: route, folding: workspace.smsFolding });
-  const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now }, deps);
+  const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now, keyId, userId }, deps);
   return { data: { id: uid, status: "queued" }, committed: () => deps.nudge(work) };
 }
 
@@ -127,7 +129,7 @@ export function noRoute(to: string): AppError {
   });
 }
 
-export interface Decided {
+export interface Decided extends SenderKeys {
   item: Pick<SmsSend, "to" | "body">;
   /** It answers HELP. */
   isHelp: boolean;
@@ -140,7 +142,7 @@ export interface Decided {
 
 /** Inside a transaction: writes it, and takes the credits. Throws AppError where there are too few. */
 export function writeText(decided: Decided, deps: WriteDeps): { uid: string; work: ReadyWork } {
-  const { item, isHelp, workspace, sender, route, text, now } = decided;
+  const { item, isHelp, workspace, sender, route, text, now, keyId, userId } = decided;
   const { messages } = deps.sms;
   const { id: workspaceId } = workspace;
   const { segments } = text;
@@ -160,6 +162,8 @@ export function writeText(decided: Decided, deps: WriteDeps): { uid: string; wor
     expiresAt: now + deps.settings.lifetimesMs[priority],
     createdAt: now,
     isHelp,
+    keyId,
+    userId,
   };
   const messageId = messages.insert(row);
   const work: ReadyWork = { route: route.name, priority, workspaceId, nextAt: now };

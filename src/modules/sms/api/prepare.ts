@@ -1,7 +1,13 @@
 // From a body to what is sent: normal form, folding where it saves a segment, encoding, parts. Pure.
 // Accepting an SMS and its preview both use it, so that both say the same.
 
-import { type Coding, type Encoding, normalForm, offendingCharacters } from "../encoding/encoding.ts";
+import {
+  type Coding,
+  doubledCharacters,
+  type Encoding,
+  normalForm,
+  offendingCharacters,
+} from "../encoding/encoding.ts";
 import { fold, type Folding } from "../encoding/transliterate.ts";
 import { type SplitText, splitText } from "../encoding/segment.ts";
 
@@ -54,6 +60,10 @@ export interface Preview extends Cost {
   sentText: string;
   /** Characters of the body that force UCS-2, each once; empty when the body as written needs none. */
   offending: string[];
+  /** Characters of what will be sent that take two septets, each once. */
+  doubled: string[];
+  /** The cost without the offending characters or, where there are none, without the doubled ones; null: it is no lower. */
+  without: Cost | null;
   /** The body with its letters replaced, where that takes fewer segments: as it will be sent when the workspace folds, else as it could be. */
   folded: (Cost & { body: string }) | null;
   /** Septets or units of UTF-16 of what will be sent, and how many more fit before another segment begins. */
@@ -65,14 +75,25 @@ export interface Preview extends Cost {
 export function preview(body: string, rules: TextRules): Preview {
   const sent = prepareText(body, rules);
   const folded = sent.isFolded ? sent : foldText(sent, { ...rules, folding: "portuguese" });
+  const offending = offendingCharacters(normalForm(body), rules.coding);
+  const doubled = sent.split.encoding === "ucs2" ? [] : doubledCharacters(sent.sentText, sent.split.alphabet);
   return {
     ...getCost(sent),
     sentText: sent.sentText,
-    offending: offendingCharacters(normalForm(body), rules.coding),
+    offending,
+    doubled,
+    without: getCostWithout(sent.split.encoding === "ucs2" ? offending : doubled, sent, rules.coding),
     folded: folded === null ? null : { body: folded.sentText, ...getCost(folded) },
     unitsUsed: sent.split.unitsUsed,
     unitsLeft: sent.split.unitsLeft,
   };
+}
+
+/** Null: it is no lower. */
+function getCostWithout(left: string[], sent: PreparedText, coding: Coding): Cost | null {
+  if (left.length === 0 || sent.segments === 1) return null;
+  const rest = splitUp(Array.from(sent.sentText, (each) => (left.includes(each) ? "" : each)).join(""), false, coding);
+  return rest.segments < sent.segments ? getCost(rest) : null;
 }
 
 function getCost({ split, segments }: PreparedText): Cost {

@@ -6,8 +6,9 @@ import type { AppError } from "../../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
-import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
+import { type ListPages, CursorMeta } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
+import { parseTimeRange } from "../../../platform/http/times.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
 import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
@@ -19,11 +20,13 @@ import type { NumberingPlan } from "../encoding/phone-number.ts";
 import { preview } from "./prepare.ts";
 import {
   AcceptedSms,
+  InboundQuery,
   InboundSms,
   SmsPreview,
   smsPreview,
   smsQuery,
   SmsRecord,
+  SmsRecordWithSender,
   smsSend,
   SmsTimelineEntry,
 } from "./schema.ts";
@@ -96,10 +99,11 @@ export function smsRoutes(deps: SmsDeps) {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const isRead = await deps.mayReadContent(request);
         const { status = null, to = null } = query;
+        const filter = { status, to, ...parseTimeRange(query) };
         return deps.pages.list(
           query,
           MESSAGE_LIST,
-          (before, limit) => deps.sms.messages.list(workspaceId, { status, to }, before, limit),
+          (before, limit) => deps.sms.messages.list(workspaceId, filter, before, limit),
           (row) => showMessage(row, isRead),
         );
       },
@@ -109,7 +113,9 @@ export function smsRoutes(deps: SmsDeps) {
           id: "listSms",
           tag: TAG,
           summary: "List SMS, newest first",
-          description: `All SMS that the workspace has sent, with their status. ${HIDDEN}`,
+          description:
+            "All SMS that the workspace has sent, with their status. With both `status` and `to` a page may have fewer items " +
+            `than it could, or none, while \`has_more\` is true: the next cursor looks further. ${HIDDEN}`,
           responses: answers(200, Type.Array(SmsRecord), [401, 403, 422, 503], CursorMeta),
         }),
       },
@@ -119,16 +125,19 @@ export function smsRoutes(deps: SmsDeps) {
       async ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const isRead = await deps.mayReadContent(request);
+        const filter = { from: query.from ?? null, ...parseTimeRange(query) };
         return deps.pages.list(
           query,
           INBOUND_LIST,
           (before, limit) =>
-            deps.sms.inbound.list(workspaceId, before, limit).map((row) => ({ ...row, createdAt: row.receivedAt })),
+            deps.sms.inbound
+              .list(workspaceId, filter, before, limit)
+              .map((row) => ({ ...row, createdAt: row.receivedAt })),
           (row) => showInbound(row, isRead),
         );
       },
       {
-        query: CursorQuery,
+        query: InboundQuery,
         detail: describe({
           id: "listInboundSms",
           tag: TAG,
@@ -144,7 +153,9 @@ export function smsRoutes(deps: SmsDeps) {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const found = deps.sms.messages.byUid(workspaceId, params.id.toLowerCase());
         if (found === undefined) throw noSuchSms();
-        return { data: showMessage(found, await deps.mayReadContent(request)) };
+        return {
+          data: { ...showMessage(found, await deps.mayReadContent(request)), sentBy: deps.sms.findSender(found) },
+        };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -153,7 +164,7 @@ export function smsRoutes(deps: SmsDeps) {
           tag: TAG,
           summary: "Get an SMS",
           description: `Its record, with the status from the network. ${HIDDEN}`,
-          responses: answers(200, SmsRecord, [401, 403, 404, 422, 503]),
+          responses: answers(200, SmsRecordWithSender, [401, 403, 404, 422, 503]),
         }),
       },
     )

@@ -2,11 +2,13 @@
 
 import { type TSchema, Type } from "@sinclair/typebox";
 import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../../../platform/db/schema/sms.ts";
+import { SentBy } from "../../api-keys/schema.ts";
 import { CursorQuery } from "../../../platform/http/pagination.ts";
+import { TimeRangeQuery } from "../../../platform/http/times.ts";
 import { choice, hinted, text } from "../../../platform/http/request-schemas.ts";
 import { bodyFault } from "../encoding/encoding.ts";
 import type { NumberingPlan } from "../encoding/phone-number.ts";
-import { named } from "../../../platform/http/openapi.ts";
+import { named, namedObject } from "../../../platform/http/openapi.ts";
 
 const MAX_BODY = 1_600;
 const MAX_FROM = 20;
@@ -76,8 +78,18 @@ export function smsQuery(numbering: NumberingPlan) {
     ...CursorQuery.properties,
     status: Type.Optional(choice(SMS_STATUSES, "What became of it.")),
     to: Type.Optional(number(numbering, "The recipient, in E.164; with a + written as %2B.")),
+    ...TimeRangeQuery.properties,
   });
 }
+
+/** Subscribers write from numbers of any country, and SMSCs name some senders otherwise. */
+export const InboundQuery = Type.Object({
+  ...CursorQuery.properties,
+  from: Type.Optional(
+    text({ minLength: 1, maxLength: MAX_NUMBER, description: "The sender, in E.164; with a + written as %2B." }),
+  ),
+  ...TimeRangeQuery.properties,
+});
 
 const nullable = (schema: TSchema, description: string, ...examples: string[]) =>
   Type.Unsafe<string | null>(
@@ -142,6 +154,9 @@ export const SmsRecord = named(
   }),
 );
 
+/** One by itself. */
+export const SmsRecordWithSender = namedObject("SmsWithSender", { ...SmsRecord.properties, sentBy: SentBy });
+
 export const SmsTimelineEntry = named(
   "SmsTimelineEntry",
   Type.Object({
@@ -180,6 +195,12 @@ export const SmsPreview = named(
           "The text that will be sent: tabs become spaces, and characters are replaced if the operator enabled transliteration.",
       }),
       offending: Type.Array(Type.String(), { description: "The characters that force UCS-2, each once." }),
+      doubled: Type.Array(Type.String(), {
+        description: "The characters that take two septets, each once; none where the text is UCS-2.",
+      }),
+      without: Type.Union([Type.Object(Cost), Type.Null()], {
+        description: "The cost without the offending, or else without the doubled characters; null: it is the same.",
+      }),
       folded: Type.Union(
         [Type.Object({ body: Type.String({ description: "The text with them replaced." }), ...Cost }), Type.Null()],
         {
@@ -198,6 +219,8 @@ export const SmsPreview = named(
           credits: 1,
           sentText: "Não partilhe este código com ninguém.",
           offending: ["ã", "ó"],
+          doubled: [],
+          without: null,
           folded: null,
           unitsUsed: 37,
           unitsLeft: 33,

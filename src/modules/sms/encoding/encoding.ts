@@ -88,6 +88,12 @@ export function offendingCharacters(text: string, coding: Coding): string[] {
   return fewest;
 }
 
+/** The characters of a text that stand in the extension table of its alphabet, each once, in the order of the text. */
+export function doubledCharacters(text: string, name: AlphabetName): string[] {
+  const { codes } = alphabetNamed(name);
+  return [...new Set(text)].filter((each) => (codes.get(each) ?? 0) > 0x7f);
+}
+
 /** Throws RangeError for a character that the alphabet does not have. */
 export function encodeSeptets(text: string, name: AlphabetName): Uint8Array {
   const { codes } = alphabetNamed(name);

@@ -2,6 +2,7 @@
 // It is a message of the workspace that the number is assigned to, which pays for it as for any other. It goes to those
 // who opted out as well: they ask for it. Once a day and subscriber, so that two machines do not answer each other for ever.
 
+import { SENT_BY_NOBODY } from "../../api-keys/sender-store.ts";
 import { findRefusal } from "../../plans/sending-refusal.ts";
 import { type WriteDeps, writeText } from "../api/accept.ts";
 import { prepareText } from "../api/prepare.ts";
@@ -48,6 +49,9 @@ export function answerHelp(
     return [];
   }
   return [
-    writeText({ item: { to: from, body: helpText }, isHelp: true, workspace, sender, route, text, now }, deps).work,
+    writeText(
+      { item: { to: from, body: helpText }, isHelp: true, workspace, sender, route, text, now, ...SENT_BY_NOBODY },
+      deps,
+    ).work,
   ];
 }

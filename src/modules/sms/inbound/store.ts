@@ -3,7 +3,8 @@
 import { and, desc, eq, gte, isNull, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsInbound, smsInboundParts, smsSeen } from "../../../platform/db/schema/sms.ts";
-import { listIds } from "../../../platform/db/batches.ts";
+import { isWithin, listIds } from "../../../platform/db/batches.ts";
+import type { TimeRange } from "../../../platform/http/times.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import { ERASED, ERASED_RECIPIENT } from "../../recipients/erased.ts";
 
@@ -14,10 +15,15 @@ export type InboundPartRow = typeof smsInboundParts.$inferSelect;
 export type InboundKey = Pick<InboundPartRow, (typeof KEY)[number]>;
 const KEY = ["route", "source", "destination", "scheme", "reference", "total"] as const;
 
+/** `from`: a number in E.164. */
+export interface InboundFilter extends TimeRange {
+  from: string | null;
+}
+
 /** A message that is a workspace's. */
 export type OwnedInbound = InboundRow & { workspaceId: number };
 
-export function openInboundStore({ orm }: Db) {
+export function openInboundStore({ orm, changes }: Db) {
   const belongsTo = (key: InboundKey) => and(...KEY.map((name) => eq(smsInboundParts[name], key[name])));
   let tell: ((text: OwnedInbound) => void) | null = null;
 
@@ -25,19 +31,27 @@ export function openInboundStore({ orm }: Db) {
     /** A whole message, or what there is of it; `workspaceId` null: no workspace's, only for the operator. */
     insert(row: Omit<InboundRow, "id">): void {
       const inserted = orm.insert(smsInbound).values(row).returning().get();
-      if (inserted.workspaceId !== null) tell?.({ ...inserted, workspaceId: inserted.workspaceId });
+      const { workspaceId } = inserted;
+      if (workspaceId === null) return;
+      changes.note(workspaceId, "sms");
+      tell?.({ ...inserted, workspaceId });
     },
     /** From now on `follow` is called for each message that is a workspace's, inside the transaction that writes it. */
     followTexts(follow: NonNullable<typeof tell>): void {
       tell = follow;
     },
-    /** A page of a workspace's messages, newest first, and one row more when there are more. */
-    list(workspaceId: number, before: Position | null, limit: number): InboundRow[] {
+    /** A page of a workspace's messages, newest first, and one row more when there are more. `filter.from` null: of all. */
+    list(workspaceId: number, filter: InboundFilter, before: Position | null, limit: number): InboundRow[] {
+      const of = and(
+        eq(smsInbound.workspaceId, workspaceId),
+        filter.from === null ? undefined : eq(smsInbound.sender, filter.from),
+        isWithin(smsInbound.receivedAt, filter),
+      );
       const read = (where: ReturnType<typeof and>, rows: number) =>
         orm
           .select()
           .from(smsInbound)
-          .where(and(eq(smsInbound.workspaceId, workspaceId), where))
+          .where(and(of, where))
           .orderBy(desc(smsInbound.receivedAt), desc(smsInbound.id))
           .limit(rows)
           .all();

@@ -1,12 +1,13 @@
 // The messages, and the numbers that join their parts. Only settle-message.ts writes what follows from a message's segments (`PublicState`).
 
 import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "drizzle-orm";
-import { isOlder, newestFirst } from "../../../platform/db/batches.ts";
+import { isOlder, isWithin, newestFirst } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsReferences, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { bindMembers, prepare, toPlaceholders } from "../../../platform/db/statement.ts";
-import type { Position } from "../../../platform/http/pagination.ts";
+import type { TimeRange } from "../../../platform/http/times.ts";
+import type { ListedRows, Position } from "../../../platform/http/pagination.ts";
 import { type Jump, LONGEST_JUMP_MS } from "./message-clock.ts";
 import { IS_READY } from "./segment-read-store.ts";
 
@@ -42,10 +43,13 @@ export interface MessageChange {
 export type NewMessage = Omit<MessageRow, "id" | "isErased" | keyof PublicState>;
 
 /** Null: any. */
-export interface MessageFilter {
+export interface MessageFilter extends TimeRange {
   status: SmsStatus | null;
   to: string | null;
 }
+
+/** Messages to a number that are looked at for a page of those with a status. */
+const MAX_LOOKED_AT = 5_000;
 
 /** As a literal: SQLite uses a partial index only where the query says its condition in the same words. */
 export const IS_NOT_FINAL = sql.raw("is_final = 0");
@@ -78,7 +82,7 @@ export function openMessageStore(db: Db) {
   const insertRow = prepare(
     orm.insert(smsMessages).values({
       ...toPlaceholders(smsMessages, "uid", "workspaceId", "recipient", "sender", "body", "sentText", "encoding"),
-      ...toPlaceholders(smsMessages, "alphabet", "segments", "expiresAt", "createdAt"),
+      ...toPlaceholders(smsMessages, "alphabet", "segments", "expiresAt", "createdAt", "keyId", "userId"),
       credits: p("segments"),
       status: "queued",
       isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,
@@ -123,6 +127,47 @@ export function openMessageStore(db: Db) {
 
   /** Called for each change that is worth an event, inside its transaction. */
   let tell: ((change: MessageChange) => void) | null = null;
+
+  const listOfStatus = (
+    workspaceId: number,
+    { status, to, ...range }: MessageFilter & { status: SmsStatus; to: string },
+    before: Position | null,
+    limit: number,
+  ): ListedRows<MessageRow> => {
+    const { id, createdAt, recipient } = smsMessages;
+    const newest = orm
+      .select({ id, createdAt, status: smsMessages.status })
+      .from(smsMessages)
+      .where(
+        and(
+          eq(recipient, to),
+          eq(smsMessages.workspaceId, workspaceId),
+          isOlder(smsMessages, before),
+          isWithin(createdAt, range),
+        ),
+      )
+      .orderBy(...newestFirst(smsMessages))
+      .limit(MAX_LOOKED_AT)
+      .as("newest");
+    const found = orm
+      .select({ id: newest.id })
+      .from(newest)
+      .where(eq(newest.status, status))
+      .limit(limit + 1);
+    const rows = orm
+      .select()
+      .from(smsMessages)
+      .where(inArray(id, found))
+      .orderBy(...newestFirst(smsMessages))
+      .all();
+    const last = orm
+      .select({ id: newest.id, createdAt: newest.createdAt })
+      .from(newest)
+      .limit(1)
+      .offset(MAX_LOOKED_AT - 1)
+      .get();
+    return { rows, lookedUpTo: last ?? null };
+  };
 
   return {
     /** Inside the accepting transaction; its integer id. */
@@ -205,12 +250,18 @@ export function openMessageStore(db: Db) {
         .limit(limit)
         .all(),
 
-    /** A page of a workspace's messages, newest first, and one row more when there are more. */
-    list(workspaceId: number, filter: MessageFilter, before: Position | null, limit: number): MessageRow[] {
+    /**
+     * A page of a workspace's messages, newest first, and one row more when there are more. No index has both number and
+     * status: with both, only so many of the number's messages are looked at for a page, and `lookedUpTo` says how far.
+     */
+    list(workspaceId: number, filter: MessageFilter, before: Position | null, limit: number): ListedRows<MessageRow> {
+      const { status, to } = filter;
+      if (status !== null && to !== null) return listOfStatus(workspaceId, { ...filter, status, to }, before, limit);
       const of = and(
         eq(smsMessages.workspaceId, workspaceId),
-        filter.to === null ? undefined : eq(smsMessages.recipient, filter.to),
-        filter.status === null ? undefined : eq(smsMessages.status, filter.status),
+        to === null ? undefined : eq(smsMessages.recipient, to),
+        status === null ? undefined : eq(smsMessages.status, status),
+        isWithin(smsMessages.createdAt, filter),
       );
       const read = (where: ReturnType<typeof and>, rows: number) =>
         orm
@@ -220,11 +271,11 @@ export function openMessageStore(db: Db) {
           .orderBy(desc(smsMessages.createdAt), desc(smsMessages.id))
           .limit(rows)
           .all();
-      if (before === null) return read(undefined, limit + 1);
+      if (before === null) return { rows: read(undefined, limit + 1) };
       const { createdAt, id } = before;
       // Two ranges: in one SQLite would walk all of the cursor's millisecond.
       const same = read(and(eq(smsMessages.createdAt, createdAt), lt(smsMessages.id, id)), limit + 1);
-      return [...same, ...read(lt(smsMessages.createdAt, createdAt), limit + 1 - same.length)];
+      return { rows: [...same, ...read(lt(smsMessages.createdAt, createdAt), limit + 1 - same.length)] };
     },
   };
 }

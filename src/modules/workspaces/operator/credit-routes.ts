@@ -7,10 +7,12 @@ import { answers, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { jsonBody } from "../../../platform/http/body/validate.ts";
 import { toIsoTime } from "../../../platform/http/times.ts";
-import { type ListedCredit, changeCredits } from "../credit-store.ts";
+import { changeCredits } from "../credit-store.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, READ_ERRORS, TAG, type OperatorWorkspaceDeps } from "./deps.ts";
-import { CreditEntry, CreditsGrant, GrantedCredits } from "./schema.ts";
+import { CreditEntry } from "../schema.ts";
+import { showCredit } from "../own-credit-routes.ts";
+import { CreditsGrant, GrantedCredits } from "./schema.ts";
 
 const LIST = "credits";
 
@@ -58,7 +60,7 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
           query,
           LIST,
           (before, limit) => deps.credits.list(findWorkspace(params.id, deps).id, before, limit),
-          showEntry,
+          (row) => ({ ...showCredit(row), note: row.note }),
         );
       },
       {
@@ -73,10 +75,6 @@ export function creditRoutes(deps: OperatorWorkspaceDeps) {
         }),
       },
     );
-}
-
-function showEntry({ kind, amount, smsUid, segments, note, createdAt }: ListedCredit): typeof CreditEntry.static {
-  return { kind, amount, smsId: smsUid, segments, note, createdAt: toIsoTime(createdAt) };
 }
 
 function belowZero(balance: number): AppError {

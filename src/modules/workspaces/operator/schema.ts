@@ -114,18 +114,6 @@ export const GrantedCredits = namedObject("GrantedCredits", {
   createdAt: time,
 });
 
-export const CreditEntry = namedObject("CreditEntry", {
-  kind: oneOf(
-    ["grant", "reservation", "refund", "writeoff"],
-    "A write-off does not change the balance: a refunded segment reached the network after all.",
-  ),
-  amount: Type.Integer({ description: "The change of the balance." }),
-  smsId: orNull(id, "The SMS it is for."),
-  segments: orNull(Type.Integer(), "Its segments."),
-  note,
-  createdAt: time,
-});
-
 export const SenderIdCreate = bodyObject("SenderIdCreate", {
   name: text(
     {

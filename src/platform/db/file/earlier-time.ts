@@ -16,6 +16,7 @@ export function settleEarlierTime(sqlite: Pick<Database, "run">, now: number): v
   sqlite.run("UPDATE sms_segment SET resends = MAX(resends, 1) WHERE state = 'ready'");
   sqlite.run("DELETE FROM session");
   sqlite.run("DELETE FROM link");
+  sqlite.run("DELETE FROM domain_share");
   sqlite.run("DELETE FROM invitation WHERE accepted_at IS NULL");
   sqlite.run("INSERT OR REPLACE INTO instance (name, value) VALUES ('access_review', ?)", [String(now)]);
 }

@@ -1,5 +1,6 @@
-// Tables of people: who signs in, to which workspaces they belong, and what they did.
+// Tables of people: who signs in, to which workspaces they belong, and what they and their programs did.
 
+import { sql } from "drizzle-orm";
 import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /** The most powerful first. */
@@ -97,4 +98,20 @@ export const audit = sqliteTable("audit", {
   detail: text(),
   network: text(),
   createdAt: integer("created_at").notNull(),
+});
+
+export const apiRequests = sqliteTable("api_request", {
+  id: integer().primaryKey(),
+  uid: text().notNull(),
+  workspaceId: integer("workspace_id").notNull(),
+  keyId: integer("key_id").notNull(),
+  method: text().notNull(),
+  path: text().notNull(),
+  status: integer().notNull(),
+  ms: integer().notNull(),
+  error: text(),
+  createdAt: integer("created_at").notNull(),
+  isFailed: integer("is_failed")
+    .notNull()
+    .generatedAlwaysAs(sql`status >= 400`),
 });

@@ -55,6 +55,12 @@ export const domains = sqliteTable("domain", {
   hasReturnPath: integer("has_return_path", { mode: "boolean" }).notNull().default(false),
 });
 
+export const domainShares = sqliteTable("domain_share", {
+  domainId: integer("domain_id").primaryKey(),
+  hash: text().notNull(),
+  expiresAt: integer("expires_at").notNull(),
+});
+
 export const dkimKeys = sqliteTable("dkim_key", {
   domainId: integer("domain_id").notNull(),
   selector: text().notNull(),
@@ -123,6 +129,8 @@ export const emails = sqliteTable("email", {
   attempts: integer().notNull().default(0),
   possibleDuplicate: integer("possible_duplicate", { mode: "boolean" }).notNull().default(false),
   isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
+  keyId: integer("key_id"),
+  userId: integer("user_id"),
 });
 
 export const emailBodies = sqliteTable("email_body", {
@@ -141,6 +149,7 @@ export const emailExtras = sqliteTable("email_extra", {
   metadata: text(),
   unsubscribe: text(),
   attachmentBytes: integer("attachment_bytes"),
+  keepsDialogue: integer("keeps_dialogue", { mode: "boolean" }),
 });
 
 export const attachments = sqliteTable("attachment", {

@@ -10,6 +10,7 @@ export const smsCredits = sqliteTable("sms_credit", {
   workspaceId: integer("workspace_id").notNull(),
   kind: text({ enum: CREDIT_KINDS }).notNull(),
   amount: integer().notNull(),
+  balance: integer().notNull(),
   messageId: integer("message_id"),
   segments: integer(),
   note: text(),
@@ -90,6 +91,8 @@ export const smsMessages = sqliteTable("sms_message", {
   isFinal: integer("is_final", { mode: "boolean" }).notNull().default(false),
   isHelp: integer("is_help", { mode: "boolean" }).notNull().default(false),
   isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
+  keyId: integer("key_id"),
+  userId: integer("user_id"),
 });
 
 const SEGMENT_STATES = ["ready", "in_flight", "accepted", "unknown", "delivered", "failed", "expired"] as const;

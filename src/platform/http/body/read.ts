@@ -113,7 +113,7 @@ const BATCH_PATH = /\/emails\/batch\/?$/;
 export function findBodyLimit(path: string, limits: BodyLimits): number {
   if (BATCH_PATH.test(path)) return limits.batchBytes;
   // Five hundred of the longest addresses are more than other requests may hold.
-  return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
+  return /\/(emails|suppressions\/import|workspace\/preview)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
 }
 
 /** A function of its own: when it has returned nothing holds the bytes, and finishParsing can free them. */

@@ -105,7 +105,7 @@ export class Wire {
   ask(bytes: string | Uint8Array, replies: number, shown?: string): void {
     this.#expected += replies;
     this.write(bytes);
-    this.dialogue.sent(shown ?? (typeof bytes === "string" ? bytes : "(message and final dot)"));
+    this.dialogue.sent(shown ?? (typeof bytes === "string" ? bytes : "(final dot)"));
   }
 
   /** Writes bytes that bring no reply. Throws BrokenWire. */
@@ -150,7 +150,7 @@ export class Wire {
     this.#listen("secureConnect");
     await this.#wait(options.limitMs, "TLS handshake");
     const use = { protocol: secured.getProtocol() ?? "unknown", cipher: secured.getCipher()?.name ?? "unknown" };
-    this.dialogue.sent(`(${use.protocol} ${use.cipher})`);
+    this.dialogue.sent(`(${use.protocol} ${use.cipher}, ${describeCertificate(secured)})`);
     return use;
   }
 
@@ -263,6 +263,11 @@ function verification({ host, ca }: { host: string; ca: string | null }): tls.Co
     // By itself the runtime compares with the server name, and an address has none.
     checkServerIdentity: (_, certificate) => tls.checkServerIdentity(host, certificate),
   };
+}
+
+/** Also of one that nobody asks for (R17). */
+function describeCertificate({ authorized, authorizationError }: tls.TLSSocket): string {
+  return authorized ? "certificate valid" : `certificate not valid: ${cleanReply(String(authorizationError))}`;
 }
 
 /** OpenSSL's names for what can be wrong with a certificate, and the runtime's for a wrong name in it. */

@@ -10,6 +10,7 @@ import type { Reply } from "../replies/reply.ts";
 import type { Stage } from "../replies/stage.ts";
 import type { SessionTimeouts } from "./timeouts.ts";
 import { BrokenWire, type TlsUse, type Wire } from "./connection.ts";
+import type { Dialogue } from "./transcript.ts";
 
 /** The requirements of a server that the operator named, beyond those of any MX. */
 export interface Submission {
@@ -35,6 +36,8 @@ export interface SessionOptions {
   submission?: Submission;
   timeouts: SessionTimeouts;
   clock: Clock;
+  /** Is given the transcript as the connection begins. */
+  begun?: ((dialogue: Dialogue) => void) | undefined;
   /** Ends the opening. The session's end is `destroy`. */
   signal?: AbortSignal;
 }

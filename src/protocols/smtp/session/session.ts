@@ -14,11 +14,12 @@ import { greet, type SessionOptions, type Unopened } from "./greeting.ts";
 import { MAX_SESSION_STEP_MS } from "./timeouts.ts";
 import { transact, type Envelope, type Link, type SendResult } from "./transaction.ts";
 import { BrokenWire, type TlsUse, Wire } from "./connection.ts";
+import type { Dialogue } from "./transcript.ts";
 
 export type { Envelope, SendResult } from "./transaction.ts";
 
 /** `dialogue`: what was said until then. */
-export type OpenResult = { kind: "open"; session: SmtpSession } | (Unopened & { dialogue: string });
+export type OpenResult = { kind: "open"; session: SmtpSession } | (Unopened & { dialogue: Dialogue | null });
 
 /** Connects and greets. Throws only on a HELO name or an IP address that is none. */
 export async function openSession(options: SessionOptions): Promise<OpenResult> {
@@ -26,8 +27,9 @@ export async function openSession(options: SessionOptions): Promise<OpenResult> 
   if (isIP(options.address) === 0) throw new Error(`not an IP address: ${JSON.stringify(options.address)}`);
   if (!/^[\w.:[\]-]+$/.test(options.heloName)) throw new Error(`not a HELO name: ${JSON.stringify(options.heloName)}`);
   if (options.signal?.aborted)
-    return { kind: "broken", stage: "connect", reason: "aborted", isTlsFailure: false, dialogue: "" };
+    return { kind: "broken", stage: "connect", reason: "aborted", isTlsFailure: false, dialogue: null };
   const wire = new Wire(options);
+  options.begun?.(wire.dialogue);
   wire.capAt(options.clock.now() + MAX_SESSION_STEP_MS);
   const abort = () => wire.destroy("aborted");
   options.signal?.addEventListener("abort", abort, { once: true });
@@ -35,7 +37,7 @@ export async function openSession(options: SessionOptions): Promise<OpenResult> 
   options.signal?.removeEventListener("abort", abort);
   if (greeted.kind === "greeted") return { kind: "open", session: new SmtpSession(wire, options, greeted) };
   wire.destroy();
-  return { ...greeted, dialogue: wire.dialogue.text() };
+  return { ...greeted, dialogue: wire.dialogue };
 }
 
 /** An open session. Made by openSession; its owner calls `quit` or `destroy` in the end. */
@@ -71,8 +73,8 @@ export class SmtpSession {
   }
 
   /** The transcript: the opening, and of the last message all but its content. */
-  get dialogue(): string {
-    return this.#link.wire.dialogue.text();
+  get dialogue(): Dialogue {
+    return this.#link.wire.dialogue;
   }
 
   /** True when the next message may be sent: open, not sending, and the server has kept silent. */

@@ -162,7 +162,7 @@ async function sendContent(
   // The final dot: from here on the message may have been taken.
   progress.stage = "dot";
   progress.isDotSent = true;
-  wire.ask(last, 1);
+  wire.ask(last, 1, `(message of ${content.length} bytes, and the final dot)`);
   const reply = await wire.next(timeouts.dotMs, "answer to the dot");
   link.isTransactionOpen = false;
   if (reply.code >= 400) return refused(link, "dot", reply);

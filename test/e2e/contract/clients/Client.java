@@ -97,7 +97,7 @@ public class Client {
     check(grouped.getMeta().getTotal() == 3, "filters", grouped);
     SuppressionsApi suppressions = new SuppressionsApi(client);
     suppressions.createSuppression(new SuppressionCreate().address("ana@" + host)._list("news"));
-    var suppressed = suppressions.listSuppressions(null, null, null);
+    var suppressed = suppressions.listSuppressions(null, null, null, null, null, null);
     check(suppressed.getData().stream()
         .anyMatch(one -> one.getAddress().equals("ana@" + host) && "news".equals(one.getList())), "list", suppressed);
     var canceled = emails.cancelEmail(group.getId(), "true").getData();

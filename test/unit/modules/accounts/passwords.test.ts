@@ -25,6 +25,19 @@ test("two are checked at once and eight wait; the next are refused, and later on
   expect(await passwords.verify("x", hash)).toBe(true);
 });
 
+test("who was here before goes before those who guess from anywhere, and has a place beside theirs", async () => {
+  const passwords = createPasswords();
+  const hash = await passwords.hash("x");
+  const ended: string[] = [];
+  const check = async (name: string, isKnown: boolean) => {
+    await passwords.verify("x", hash, isKnown);
+    ended.push(name);
+  };
+  const guesses = Array.from({ length: 10 }, () => check("guess", false));
+  await Promise.all([...guesses, check("known", true)]);
+  expect(ended.indexOf("known")).toBeLessThanOrEqual(4);
+});
+
 const OWNER = {
   email: "ana.macuacua@example.com",
   names: ["Ana Macuácua", "Loja da Maria", "mail.example.net"],

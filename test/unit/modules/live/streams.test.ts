@@ -1,22 +1,43 @@
 import { describe, expect, test } from "bun:test";
 import { LiveStreams, type Reader } from "../../../../src/modules/live/streams.ts";
+import { createWorkspaceSource, type WorkspaceView } from "../../../../src/modules/live/workspace-source.ts";
 import { Changes } from "../../../../src/platform/db/changes.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
+
+type Given = Partial<Reader & WorkspaceView["messages"] & Pick<WorkspaceView, "domains" | "kinds">>;
 
 function start() {
   const clock = fakeClock();
   const changes = new Changes();
   const statuses = new Map([[7, "queued"]]);
-  const streams = new LiveStreams({ changes, clock, findStatus: (id) => statuses.get(id) ?? null });
-  const open = (given: Partial<Reader> = {}) => {
-    const stream = streams.open({ userId: 1, workspaceId: 1, emails: new Map(), mayRead: () => true, ...given });
-    return read(stream);
+  const streams = new LiveStreams(clock);
+  const watched: number[] = [];
+  const watchDomain = (id: number) => {
+    watched.push(id);
+    return () => void watched.splice(watched.indexOf(id), 1);
   };
+  const openUnread = ({
+    owner = "user 1",
+    emails = new Map<number, string>(),
+    sms = new Map<number, string>(),
+    mayRead = (): boolean => true,
+    ...view
+  }: Given = {}) => {
+    const findStatus = (_kind: string, id: number) => statuses.get(id) ?? null;
+    return streams.open(
+      { owner, mayRead },
+      createWorkspaceSource(
+        { workspaceId: 1, messages: { emails, sms }, domains: [], ...view },
+        { changes, findStatus, watchDomain },
+      ),
+    );
+  };
+  const open = (given: Parameters<typeof openUnread>[0] = {}) => read(openUnread(given));
   const change = (...given: Parameters<Changes["note"]>) => {
     changes.note(...given);
     changes.onCommit();
   };
-  return { clock, streams, statuses, open, change };
+  return { clock, streams, statuses, open, openUnread, change, watched };
 }
 
 /** Streams hand over in a turn of the event loop. */
@@ -62,6 +83,21 @@ describe("what a stream tells", () => {
     expect(await stream.take()).toBe('event: changed\ndata: {"emails":2,"keys":1}\n\n');
     on.clock.advance(5_000);
     expect(await stream.take()).toBe("");
+  });
+
+  test("the status of an SMS by its own key, which an email may have too", async () => {
+    const on = start();
+    const stream = on.open({ sms: new Map([[7, "public-id"]]) });
+    expect(await stream.take()).toBe(': open\n\nevent: sms\ndata: {"id":"public-id","status":"queued"}\n\n');
+    on.change(1, "emails", 7);
+    on.clock.advance(1_000);
+    expect(await stream.take()).toBe('event: changed\ndata: {"emails":1}\n\n');
+    on.statuses.set(7, "delivered");
+    on.change(1, "sms", 7);
+    on.clock.advance(1_000);
+    expect(await stream.take()).toBe(
+      'event: sms\ndata: {"id":"public-id","status":"delivered"}\n\nevent: changed\ndata: {"sms":1}\n\n',
+    );
   });
 
   test("the status of the emails that were asked for: at once, and when one changes", async () => {
@@ -113,7 +149,7 @@ describe("the end of a stream", () => {
 
   test("a stop ends all, and no new one is opened", async () => {
     const on = start();
-    const streams = [on.open(), on.open({ userId: 2 })];
+    const streams = [on.open(), on.open({ owner: "user 2" })];
     on.streams.close();
     await turn();
     expect(streams.map(({ isOver }) => isOver)).toEqual([true, true]);
@@ -127,7 +163,7 @@ describe("the end of a stream", () => {
       Array.from({ length: 100 }, (_, index): [number, string] => [index, "0198a5a0-0000-7000-8000-000000000000"]),
     );
     for (const id of ids.keys()) on.statuses.set(id, "delivery_delayed");
-    on.streams.open({ userId: 1, workspaceId: 1, emails: ids, mayRead: () => true });
+    on.openUnread({ emails: ids });
     for (let second = 0; second < 20; second += 1) {
       for (const id of ids.keys()) on.change(1, "emails", id);
       on.clock.advance(1_000);
@@ -140,13 +176,28 @@ describe("how many there may be", () => {
   test("four of one person, and another's after them", () => {
     const on = start();
     for (let index = 0; index < 4; index += 1) on.open();
-    expect(() => on.open()).toThrow("A person may have 4 live streams");
-    expect(() => on.open({ userId: 2 })).not.toThrow();
+    expect(() => on.open()).toThrow("may have 4 live streams");
+    expect(() => on.open({ owner: "user 2" })).not.toThrow();
   });
 
   test("200 in all", () => {
     const on = start();
-    for (let index = 0; index < 200; index += 1) on.open({ userId: index });
-    expect(() => on.open({ userId: 1_000 })).toThrow("200 live streams");
+    for (let index = 0; index < 200; index += 1) on.open({ owner: `user ${index}` });
+    expect(() => on.open({ owner: "user 1000" })).toThrow("200 live streams");
   });
+});
+
+test("the domains of a stream are looked after until it ends, and one for a link is told of no other kind", async () => {
+  const on = start();
+  const stream = on.open({ domains: [3, 4], kinds: ["domains"] });
+  expect(on.watched).toEqual([3, 4]);
+  await stream.take();
+  on.change(1, "emails");
+  on.clock.advance(1_000);
+  expect(await stream.take()).toBe("");
+  on.change(1, "domains");
+  on.clock.advance(1_000);
+  expect(await stream.take()).toBe('event: changed\ndata: {"domains":1}\n\n');
+  on.streams.close();
+  expect(on.watched).toEqual([]);
 });

@@ -22,7 +22,7 @@ const ROWS: Record<string, string> = {
   suppression_held:
     "(workspace_id, channel, address, reason, site, created_at) VALUES ({w}, 'email', 'a@b', 'hard_bounce', 'x', 0)",
   sender_id: "VALUES ({w}, 'Loja', 1, 0, NULL)",
-  sms_credit: "(workspace_id, kind, amount, note, created_at) VALUES ({w}, 'grant', 5, NULL, 0)",
+  sms_credit: "(workspace_id, kind, amount, balance, note, created_at) VALUES ({w}, 'grant', 5, 5, NULL, 0)",
   sms_message: `(id, uid, workspace_id, recipient, sender, body, encoding, alphabet, segments, credits, expires_at,
     created_at, status)
     VALUES ({w}, 'm{w}', {w}, '+258841234567', 'Loja', 'x', 'gsm7', 'gsm', 1, 1, 9, 0, 'sent')`,
@@ -35,6 +35,8 @@ const ROWS: Record<string, string> = {
   membership: "VALUES ({w}, (SELECT id FROM user), 'owner', 0)",
   invitation: `(uid, workspace_id, email, role, hash, created_at, expires_at)
     VALUES ('t{w}', {w}, 'ana@example.com', 'member', 'h{w}', 0, 9)`,
+  api_request:
+    "(uid, workspace_id, key_id, method, path, status, ms, created_at) VALUES ('r{w}', {w}, 1, 'GET', '/', 200, 1, 0)",
   audit: "(uid, workspace_id, actor, action, created_at) VALUES ('a{w}', {w}, 'operator', 'key.created', 0)",
   event: "(uid, workspace_id, type, resource, body, created_at) VALUES ('v{w}', {w}, 'x', 'x', '{}', 0)",
   lane: "(id, workspace_id, destination) VALUES ({w}, {w}, 'example.com')",

@@ -29,6 +29,8 @@ export const common = {
 export const errors = {
   SERVER_AWAY: "The server cannot be reached. Nothing you typed is lost; try again in a moment.",
   INVALID_CREDENTIALS: "The address, the password or the code is wrong.",
+  "INVALID_CREDENTIALS code":
+    "This code is not right. Each works once, and only if the clocks of the app and of the server agree.",
   SECOND_FACTOR_REQUIRED: "A code is needed too.",
   NOT_SIGNED_IN: "You are not signed in any more.",
   ROLE_REQUIRED: "Your role in this workspace does not allow this.",

@@ -1,5 +1,6 @@
 // English: the language whose keys the others have.
 import { common, errors, roles, shell } from "./common.ts";
+import * as dialogue from "./dialogue.ts";
 import { entrance } from "./entrance.ts";
 import * as pages from "./pages.ts";
 import { workspace } from "./workspace.ts";
@@ -12,4 +13,5 @@ export const en = {
   entrance,
   workspace,
   ...pages,
+  ...dialogue,
 };

@@ -71,20 +71,6 @@ export const domain = {
   add: "Add a domain",
   name: "Domain",
   nameHint: "As in you@example.com: example.com",
-  records: (of: string) => `DNS records of ${of}`,
-  recordsText:
-    "Publish these at your DNS provider. Without the first one you cannot send; the others help mail to arrive.",
-  type: "Type",
-  host: "Name",
-  value: "Value",
-  statusFound: "Found",
-  statusMissing: "Missing",
-  statusMismatch: "Different",
-  statusUnknown: "Not checked",
-  check: "Check now",
-  verified: (of: string) => `${of} is verified: you can send.`,
-  watch: "pombo checks by itself too; this changes when it sees the records.",
-  found: (value: string) => `Found in DNS: ${value}`,
 };
 
 export const keys = {
@@ -151,14 +137,6 @@ export const invitations = {
   revokeText: "Its link stops working at once.",
 };
 
-export const content = {
-  title: "Who sees what messages say",
-  text: "Owners, admins and members always do. Everybody here sees subjects and addresses.",
-  viewers: "Viewers too",
-  operators: "Operators of this server too",
-  operatorsHint: "The audit log says what they read.",
-};
-
 export const audit = {
   title: "Audit log",
   text: "Who changed what in this workspace.",
@@ -175,6 +153,7 @@ export const audit = {
 
 export const emails = {
   title: "Emails",
+  write: "Write an email",
   status: "Status",
   statusAny: "All statuses",
   to: "To",
@@ -184,7 +163,6 @@ export const emails = {
   search: "Recipient",
   searchGo: "Search",
   searchClear: "Show all",
-  tagged: (tag: string) => `Only those with the tag ${tag}`,
   none: "No email yet.",
   noneText: "Send one over the API and it appears here by itself.",
   noneFilter: "No email fits this filter.",
@@ -192,6 +170,41 @@ export const emails = {
   rangeMinimum: (from: string, to: string, total: string) => `${from} to ${to} of more than ${total}`,
   older: "Older",
   pages: "Pages",
+  any: "Any",
+  period: "Accepted",
+  periods: { 1: "Today", 7: "Last 7 days", 30: "Last 30 days" },
+  more: "More filters",
+  filters: "Filters",
+  without: (filter: string) => `Remove the filter ${filter}`,
+  apply: "Apply",
+  fromDay: "From day",
+  toDay: "To day",
+  domain: "Domain",
+  category: "Failure",
+  categories: {
+    invalid_recipient: "No such address",
+    inactive_mailbox: "Mailbox disabled",
+    mailbox_full: "Mailbox full",
+    bad_domain: "No such domain",
+    policy: "Server’s rules",
+    spam_content: "Content taken for spam",
+    spam_block: "Sender blocked",
+    auth_failed: "SPF, DKIM or DMARC",
+    rate_limited: "Too much at a time",
+    no_answer: "No answer",
+    bad_connection: "Connection broke",
+    protocol: "Not SMTP",
+    expired: "Lifetime over",
+    unknown: "Unknown",
+  },
+  newest: "Newest",
+  rangeOlder: (count: string) => `${count} emails`,
+  lookedAt: "Only a part of the emails was looked at; older ones may fit.",
+  lookOn: "Look further back",
+  showNew: (count: number, isMore: boolean) =>
+    count === 1 ? "1 new email: show it" : `${isMore ? "More than " : ""}${count} new emails: show them`,
+  export: "Export as CSV",
+  exportFiltered: "Export these as CSV",
 };
 
 export const status = {
@@ -209,6 +222,8 @@ export const status = {
 };
 
 export const email = {
+  sentBy: "Sent by",
+  sentByGone: { api_key: "A deleted API key", user: "Somebody who has no account any more" },
   back: "Emails",
   gone: "This workspace has no such email.",
   from: "From",
@@ -251,6 +266,18 @@ export const email = {
   timeline: "What happened",
   duplicate: "It may arrive twice: a server's answer was lost after the whole message was sent.",
   title: "Email",
+};
+
+export const preview = {
+  frame: "The email as its reader sees it",
+  width: "Width",
+  desktop: "Computer",
+  phone: "Phone",
+  remote: "Not loaded from elsewhere",
+  remoteOf: (count: number) => (count === 1 ? "1 image or file from" : `${count} images or files from`),
+  links: (count: number) => (count === 1 ? "1 link" : `${count} links`),
+  noText: "(image)",
+  moreLinks: (count: number) => (count === 1 ? "and 1 more" : `and ${count} more`),
 };
 
 export const now = {
@@ -314,6 +341,8 @@ export const auditAction = {
   "credits.granted": "SMS credits changed",
   "domain.created": "Domain added",
   "domain.deleted": "Domain deleted",
+  "domain.shared": "Link to DNS records made",
+  "domain.share_ended": "Link to DNS records ended",
   "invitation.created": "Invited",
   "invitation.renewed": "Invitation renewed",
   "invitation.withdrawn": "Invitation revoked",

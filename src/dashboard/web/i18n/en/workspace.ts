@@ -4,8 +4,11 @@ export const workspace = {
   home: "Home",
   emails: "Emails",
   keys: "API keys",
+  domains: "Domains",
   webhooks: "Webhooks",
   suppressions: "Suppressions",
   members: "Members",
   audit: "Audit log",
+  requests: "Requests",
+  settings: "Settings",
 };

@@ -28,6 +28,8 @@ export const common: Messages["common"] = {
 export const errors: Messages["errors"] = {
   SERVER_AWAY: "Não foi possível contatar o servidor. Nada do que você digitou se perdeu; tente de novo em instantes.",
   INVALID_CREDENTIALS: "O endereço, a senha ou o código está errado.",
+  "INVALID_CREDENTIALS code":
+    "Este código não está certo. Cada um serve uma única vez, e só se os relógios do aplicativo e do servidor coincidirem.",
   SECOND_FACTOR_REQUIRED: "Também é preciso um código.",
   NOT_SIGNED_IN: "Sua sessão terminou.",
   ROLE_REQUIRED: "Sua função neste espaço de trabalho não permite isso.",

@@ -51,12 +51,6 @@ export const home = {
 export const domain = {
   ...ptPt.domain,
   nameHint: "Como em eu@exemplo.com.br: exemplo.com.br",
-  records: (of: string) => `Registros DNS de ${of}`,
-  recordsText:
-    "Publique-os no seu provedor de DNS. Sem o primeiro você não pode enviar; os outros ajudam os e-mails a chegar.",
-  statusMissing: "Faltando",
-  verified: (of: string) => `${of} está verificado: você já pode enviar.`,
-  watch: "O pombo também verifica sozinho; isto muda quando ele encontrar os registros.",
 };
 
 export const keys = {
@@ -96,12 +90,6 @@ export const invitations = {
   none: "Não há convites pendentes no momento.",
 };
 
-export const content = {
-  ...ptPt.content,
-  operatorsHint: "O registro de auditoria diz o que eles leram.",
-  text: "Proprietários, administradores e membros sempre veem. Os assuntos e os endereços são visíveis para todos aqui.",
-};
-
 export const audit = {
   ...ptPt.audit,
   text: "Quem mudou o que neste espaço de trabalho.",
@@ -113,6 +101,7 @@ export const audit = {
 export const emails = {
   ...ptPt.emails,
   title: "E-mails",
+  write: "Escrever um e-mail",
   none: "Ainda não há e-mails.",
   noneFilter: "Nenhum e-mail corresponde a este filtro.",
   status: "Status",
@@ -120,6 +109,20 @@ export const emails = {
   created: "Aceito",
   searchGo: "Buscar",
   noneText: "Envie um pela API, e ele aparece aqui sozinho.",
+  period: "Aceitos",
+  toDay: "Até o dia",
+  without: (filter: string) => `Remover o filtro ${filter}`,
+  categories: {
+    ...ptPt.emails.categories,
+    spam_content: "Conteúdo visto como spam",
+    rate_limited: "Volume demais de uma vez",
+    bad_connection: "Conexão falhou",
+  },
+  rangeOlder: (count: string) => `${count} e-mails`,
+  lookedAt: "Só uma parte dos e-mails foi vista; pode haver outros, mais antigos.",
+  lookOn: "Buscar mais atrás",
+  showNew: (count: number, isMore: boolean) =>
+    count === 1 ? "1 e-mail novo: mostrar" : `${isMore ? "Mais de " : ""}${count} e-mails novos: mostrar`,
 };
 
 export const status = {
@@ -130,6 +133,8 @@ export const status = {
 
 export const email = {
   ...ptPt.email,
+  sentBy: "Enviado por",
+  sentByGone: { api_key: "Uma chave de API excluída", user: "Alguém que não tem mais conta" },
   back: "E-mails",
   cancel: "Cancelar o e-mail",
   cancelTitle: "Cancelar este e-mail?",
@@ -146,6 +151,14 @@ export const email = {
     "Sua função não permite ver o conteúdo das mensagens. Um proprietário do espaço de trabalho pode mudar isso.",
   contentsNone: "O conteúdo não está mais guardado.",
   duplicate: "Pode chegar duas vezes: a resposta de um servidor se perdeu depois que a mensagem inteira foi enviada.",
+};
+
+export const preview = {
+  ...ptPt.preview,
+  frame: "O e-mail como o destinatário o vê",
+  phone: "Celular",
+  remoteOf: (count: number) => (count === 1 ? "1 imagem ou arquivo de" : `${count} imagens ou arquivos de`),
+  links: (count: number) => (count === 1 ? "1 link" : `${count} links`),
 };
 
 export const now = {
@@ -190,6 +203,8 @@ export const auditAction = {
   ...ptPt.auditAction,
   "api_key.deleted": "Chave de API excluída",
   "domain.deleted": "Domínio excluído",
+  "domain.shared": "Link para os registros DNS criado",
+  "domain.share_ended": "Link para os registros DNS encerrado",
   "sender_id.deleted": "Remetente de SMS excluído",
   "webhook.deleted": "Webhook excluído",
   "workspace.unblocked": "Bloqueio removido",

@@ -29,6 +29,6 @@ export const suppressions: Messages["suppressions"] = {
   importFile: "Arquivo",
   importNothing: "Primeiro escolha um arquivo ou cole endereços.",
   importLarge: "Este arquivo tem mais de 20 MB. Divida-o ou use pombo suppression import no servidor.",
-  reportCut: "A importação parou antes do fim. Você pode importar o mesmo arquivo de novo: o que já está lá não muda.",
+  reportAgain: "Você pode importar o mesmo arquivo de novo: o que já está lá não muda.",
   faultQuote: "Uma aspa é aberta e não é fechada.",
 };

@@ -4,8 +4,11 @@ export const workspace: Messages["workspace"] = {
   home: "Início",
   emails: "E-mails",
   keys: "Chaves de API",
+  domains: "Domínios",
   webhooks: "Webhooks",
   suppressions: "Supressões",
   members: "Membros",
   audit: "Registro de auditoria",
+  requests: "Requisições",
+  settings: "Configurações",
 };

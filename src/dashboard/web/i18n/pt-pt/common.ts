@@ -29,6 +29,8 @@ export const common: Messages["common"] = {
 export const errors: Messages["errors"] = {
   SERVER_AWAY: "Não é possível contactar o servidor. Nada do que escreveu se perdeu; tente de novo dentro de momentos.",
   INVALID_CREDENTIALS: "O endereço, a palavra-passe ou o código está errado.",
+  "INVALID_CREDENTIALS code":
+    "Este código não está certo. Cada um serve uma só vez, e só se os relógios da aplicação e do servidor coincidirem.",
   SECOND_FACTOR_REQUIRED: "Também é preciso um código.",
   NOT_SIGNED_IN: "A sua sessão terminou.",
   ROLE_REQUIRED: "A sua função neste espaço de trabalho não o permite.",

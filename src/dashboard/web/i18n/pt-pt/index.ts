@@ -1,6 +1,7 @@
 // Português de Portugal, Moçambique e Angola.
 import type { FirstMessages } from "../translation.ts";
 import { common, errors, roles, shell } from "./common.ts";
+import * as dialogue from "./dialogue.ts";
 import { entrance } from "./entrance.ts";
 import * as pages from "./pages.ts";
 import { workspace } from "./workspace.ts";
@@ -13,4 +14,5 @@ export const ptPt: FirstMessages = {
   entrance,
   workspace,
   ...pages,
+  ...dialogue,
 };

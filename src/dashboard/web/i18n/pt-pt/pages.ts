@@ -72,20 +72,6 @@ export const domain = {
   add: "Adicionar um domínio",
   name: "Domínio",
   nameHint: "Como em eu@exemplo.pt: exemplo.pt",
-  records: (of: string) => `Registos DNS de ${of}`,
-  recordsText:
-    "Publique-os no seu fornecedor de DNS. Sem o primeiro não pode enviar; os outros ajudam os emails a chegar.",
-  type: "Tipo",
-  host: "Nome",
-  value: "Valor",
-  statusFound: "Encontrado",
-  statusMissing: "Em falta",
-  statusMismatch: "Diferente",
-  statusUnknown: "Por verificar",
-  check: "Verificar agora",
-  verified: (of: string) => `${of} está verificado: já pode enviar.`,
-  watch: "O pombo também verifica por si; isto muda quando encontrar os registos.",
-  found: (value: string) => `Encontrado no DNS: ${value}`,
 };
 
 export const keys = {
@@ -152,14 +138,6 @@ export const invitations = {
   revokeText: "A ligação deixa de funcionar de imediato.",
 };
 
-export const content = {
-  title: "Quem vê o conteúdo das mensagens",
-  text: "Proprietários, administradores e membros veem-no sempre. Os assuntos e os endereços são visíveis para todos aqui.",
-  viewers: "Os leitores também",
-  operators: "Os operadores deste servidor também",
-  operatorsHint: "O registo de auditoria diz o que eles leram.",
-};
-
 export const audit = {
   title: "Registo de auditoria",
   text: "Quem alterou o quê neste espaço de trabalho.",
@@ -176,6 +154,7 @@ export const audit = {
 
 export const emails = {
   title: "Emails",
+  write: "Escrever um email",
   status: "Estado",
   statusAny: "Todos os estados",
   to: "Para",
@@ -185,7 +164,6 @@ export const emails = {
   search: "Destinatário",
   searchGo: "Procurar",
   searchClear: "Ver todos",
-  tagged: (tag: string) => `Só os que têm a etiqueta ${tag}`,
   none: "Ainda não há emails.",
   noneText: "Envie um pela API e ele aparece aqui sozinho.",
   noneFilter: "Nenhum email corresponde a este filtro.",
@@ -193,6 +171,41 @@ export const emails = {
   rangeMinimum: (from: string, to: string, total: string) => `${from} a ${to} de mais de ${total}`,
   older: "Mais antigos",
   pages: "Páginas",
+  any: "Qualquer",
+  period: "Aceites",
+  periods: { 1: "Hoje", 7: "Últimos 7 dias", 30: "Últimos 30 dias" },
+  more: "Mais filtros",
+  filters: "Filtros",
+  without: (filter: string) => `Retirar o filtro ${filter}`,
+  apply: "Aplicar",
+  fromDay: "Desde o dia",
+  toDay: "Até ao dia",
+  domain: "Domínio",
+  category: "Falha",
+  categories: {
+    invalid_recipient: "Endereço inexistente",
+    inactive_mailbox: "Caixa desativada",
+    mailbox_full: "Caixa cheia",
+    bad_domain: "Domínio inexistente",
+    policy: "Regras do servidor",
+    spam_content: "Conteúdo tido por spam",
+    spam_block: "Remetente bloqueado",
+    auth_failed: "SPF, DKIM ou DMARC",
+    rate_limited: "Demasiado de uma vez",
+    no_answer: "Sem resposta",
+    bad_connection: "Ligação falhada",
+    protocol: "Não é SMTP",
+    expired: "Prazo esgotado",
+    unknown: "Desconhecida",
+  },
+  newest: "Mais recentes",
+  rangeOlder: (count: string) => `${count} emails`,
+  lookedAt: "Só se viu uma parte dos emails; pode haver outros, mais antigos.",
+  lookOn: "Procurar mais atrás",
+  showNew: (count: number, isMore: boolean) =>
+    count === 1 ? "1 email novo: mostrar" : `${isMore ? "Mais de " : ""}${count} emails novos: mostrar`,
+  export: "Exportar em CSV",
+  exportFiltered: "Exportar estes em CSV",
 };
 
 export const status = {
@@ -210,6 +223,8 @@ export const status = {
 };
 
 export const email = {
+  sentBy: "Enviado por",
+  sentByGone: { api_key: "Uma chave de API eliminada", user: "Alguém que já não tem conta" },
   back: "Emails",
   gone: "Este email não existe neste espaço de trabalho.",
   from: "De",
@@ -253,6 +268,18 @@ export const email = {
   timeline: "O que aconteceu",
   duplicate: "Pode chegar duas vezes: perdeu-se a resposta de um servidor depois de a mensagem ter sido toda enviada.",
   title: "Email",
+};
+
+export const preview = {
+  frame: "O email como o destinatário o vê",
+  width: "Largura",
+  desktop: "Computador",
+  phone: "Telemóvel",
+  remote: "Não carregado de fora",
+  remoteOf: (count: number) => (count === 1 ? "1 imagem ou ficheiro de" : `${count} imagens ou ficheiros de`),
+  links: (count: number) => (count === 1 ? "1 ligação" : `${count} ligações`),
+  noText: "(imagem)",
+  moreLinks: (count: number) => `e mais ${count}`,
 };
 
 export const now = {
@@ -316,6 +343,8 @@ export const auditAction = {
   "credits.granted": "Créditos de SMS alterados",
   "domain.created": "Domínio adicionado",
   "domain.deleted": "Domínio eliminado",
+  "domain.shared": "Ligação para os registos DNS criada",
+  "domain.share_ended": "Ligação para os registos DNS terminada",
   "invitation.created": "Convite criado",
   "invitation.renewed": "Convite renovado",
   "invitation.withdrawn": "Convite revogado",

@@ -10,7 +10,7 @@ export const suppressions: Messages["suppressions"] = {
   reasonAny: "Todos os motivos",
   channel: "Canal",
   list: "Lista",
-  listAll: "Todas as mensagens",
+  listAll: "Todas",
   since: "Desde",
   address: "Endereço",
   addressHint: "Um endereço de email, ou um número de telefone como +258841234567.",
@@ -61,14 +61,17 @@ export const suppressions: Messages["suppressions"] = {
   importColumns:
     "A primeira linha não tem uma coluna “address”. As colunas são address, channel, reason, suppressedAt e list.",
   importRunning: (done, all) => `${done} de ${all} linhas`,
+  importStop: "Parar",
   reportTitle: "Importado",
   reportImported: (count) => `Novos: ${count}`,
   reportThere: (count) => `Já suprimidos: ${count}`,
   reportFaults: (count) => `Linhas com erro, deixadas de fora: ${count}`,
   reportLine: (line) => `Linha ${line}:`,
   reportMore: (count) => `E mais ${count} linhas com erro.`,
-  reportCut:
-    "A importação parou antes do fim. Pode importar o mesmo ficheiro outra vez: o que já lá está fica como está.",
+  reportStopped: (line) => `A importação parou: a linha ${line} e as seguintes não foram importadas.`,
+  reportUnknown: (from, to) =>
+    `A importação parou: o servidor não respondeu quanto às linhas ${from} a ${to}, que podem ter sido importadas. As seguintes não foram.`,
+  reportAgain: "Pode importar o mesmo ficheiro outra vez: o que já lá está fica como está.",
   faultValues: "Tem um número de valores diferente do número de colunas.",
   faultQuote: "Uma aspa abre e não fecha.",
   export: "Exportar como CSV",

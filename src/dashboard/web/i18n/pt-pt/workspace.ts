@@ -4,8 +4,11 @@ export const workspace: Messages["workspace"] = {
   home: "Início",
   emails: "Emails",
   keys: "Chaves de API",
+  domains: "Domínios",
   webhooks: "Webhooks",
   suppressions: "Supressões",
   members: "Membros",
   audit: "Registo de auditoria",
+  requests: "Pedidos",
+  settings: "Definições",
 };

@@ -10,11 +10,14 @@ import { setTitle } from "../../ui/title.ts";
 export function Frame({
   title,
   intro,
+  isWide = false,
   children,
 }: {
   title: string;
   intro?: ComponentChildren;
-  children: ComponentChildren;
+  /** For more than a form. */
+  isWide?: boolean;
+  children?: ComponentChildren;
 }) {
   useEffect(() => setTitle(title), [title]);
   return (
@@ -23,7 +26,7 @@ export function Frame({
         <Logo size={30} />
         <span>pombo</span>
       </header>
-      <main id="content" tabIndex={-1} class="card">
+      <main id="content" tabIndex={-1} class={isWide ? "card wide" : "card"}>
         <h1>{title}</h1>
         {intro !== undefined && <p class="intro">{intro}</p>}
         {children}

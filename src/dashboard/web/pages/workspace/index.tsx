@@ -4,7 +4,7 @@ import { NotFound, useLocation } from "../../kit.ts";
 import { Audit } from "./audit.tsx";
 import { Email } from "./emails/email.tsx";
 import { Emails } from "./emails/index.tsx";
-import { Home } from "./home/index.tsx";
+import { Home } from "./start/index.tsx";
 import { Keys } from "./keys.tsx";
 import { Members } from "./members/index.tsx";
 

@@ -27,6 +27,7 @@ import {
   useCall,
   useForm,
   useState,
+  workspacePath,
 } from "../../kit.ts";
 import { buildFirstEmail } from "./parts/first-email.ts";
 import { writeSendCurl } from "./parts/curl.ts";
@@ -97,7 +98,18 @@ function buildColumns(domains: Domain[], remove: ((key: Key) => void) | null): C
         domainId === null ? words.scopeAll : words.scopeDomain(isolate(findDomain(domainId) ?? domainId)),
     },
     { key: "created", title: words.created, cell: ({ createdAt }) => <Time value={createdAt} /> },
-    { key: "used", title: words.lastUsed, cell: ({ lastUsedAt }) => <Time value={lastUsedAt} /> },
+    {
+      key: "used",
+      title: words.lastUsed,
+      cell: ({ id, lastUsedAt }) =>
+        lastUsedAt === null ? (
+          <Time value={null} />
+        ) : (
+          <a href={workspacePath(`requests?keyId=${id}`)}>
+            <Time value={lastUsedAt} />
+          </a>
+        ),
+    },
     ...(remove === null
       ? []
       : [

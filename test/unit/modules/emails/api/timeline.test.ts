@@ -20,6 +20,8 @@ const EMAIL: EmailRow = {
     groupId: null,
     tag: null,
     sendAt: null,
+    keyId: null,
+    userId: null,
     returnPath: "b@loja.test",
     createdAt: 1_000,
     status: "queued",

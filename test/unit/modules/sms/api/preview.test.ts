@@ -28,7 +28,7 @@ for (const [text, length, asWritten, folded, septets] of PORTUGUESE) {
     const asFolded = preview(text, rules("portuguese"));
     expect(asFolded).toMatchObject({ encoding: asWritten === folded ? "ucs2" : "gsm7", segments: folded });
     const shifted = preview(text, rules("portuguese", { shiftTables: "pt-single" }));
-    expect(shifted).toEqual({
+    expect(shifted).toMatchObject({
       ...{ encoding: "gsm7", segments: 1, credits: 1, offending: [], folded: null },
       ...{ sentText: text, unitsUsed: septets, unitsLeft: 155 - septets },
     });
@@ -42,10 +42,12 @@ test("a preview shows everything that a send would do, and what folding would sa
   const offending = ["ó", "ç", "ã"];
   expect(preview(text, rules("none"))).toEqual({
     ...{ encoding: "ucs2", segments: 2, credits: 2, offending, folded, unitsUsed: 75, unitsLeft: 59 },
+    ...{ doubled: [], without: { encoding: "gsm7", segments: 1, credits: 1 } },
     sentText: text,
   });
   expect(preview(text, rules("portuguese"))).toEqual({
     ...{ encoding: "gsm7", segments: 1, credits: 1, offending, folded, unitsUsed: 75, unitsLeft: 85 },
+    ...{ doubled: [], without: null },
     sentText: body,
   });
   // Of this text punctuation alone saves nothing; the other folding would.
@@ -118,4 +120,15 @@ test("a tab is sent as a space, and the preview shows it", () => {
   const seen = preview("Total:\t1110,00 MT", rules("none"));
   expect(seen).toMatchObject({ encoding: "gsm7", offending: [], sentText: "Total: 1110,00 MT", unitsUsed: 17 });
   expect(preview("Não\to", rules("none"))).toMatchObject({ encoding: "ucs2", offending: ["ã"], sentText: "Não o" });
+});
+
+test("a preview says what characters that count double cost, where a part less would do without them", () => {
+  const long = `${"a".repeat(160)} € [`;
+  expect(preview(long, rules("none"))).toMatchObject({
+    ...{ encoding: "gsm7", segments: 2, offending: [], doubled: ["€", "["] },
+    without: null,
+  });
+  const close = `${"a".repeat(158)}€`;
+  expect(preview(`${close}b`, rules("none"))).toMatchObject({ doubled: ["€"], without: { segments: 1, credits: 1 } });
+  expect(preview(close, rules("none"))).toMatchObject({ doubled: ["€"], segments: 1, without: null });
 });

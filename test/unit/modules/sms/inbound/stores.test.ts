@@ -12,7 +12,13 @@ import { openSegmentStore } from "../../../../../src/modules/sms/queue/segment-s
 function start() {
   const of = temporaryDatabase();
   const senderIds = openSenderIdStore(of.db);
-  return { commit: of.committer.commit, senderIds, ...openLedger(of.db), [Symbol.dispose]: () => of[Symbol.dispose]() };
+  return {
+    commit: of.committer.commit,
+    changes: of.db.changes,
+    senderIds,
+    ...openLedger(of.db),
+    [Symbol.dispose]: () => of[Symbol.dispose](),
+  };
 }
 
 test("references to a number go up to sixteen bits and begin again, each number for itself", async () => {
@@ -53,18 +59,21 @@ test("a text that is nobody's is kept for a while and told to nobody", async () 
   using on = start();
   const told: string[] = [];
   on.inbound.followTexts(({ uid }) => void told.push(uid));
+  const changed: string[] = [];
+  on.changes.watch(1, (kind) => void changed.push(kind));
   const row = { route: "r", sender: "+258841234567", recipient: "84000", body: "x", isWhole: true, raw: null };
   await on.commit(() => {
     on.inbound.insert({ ...row, uid: "a", workspaceId: null, receivedAt: 10 });
     on.inbound.insert({ ...row, uid: "b", workspaceId: 1, receivedAt: 10 });
   });
   expect(told).toEqual(["b"]);
+  expect(changed).toEqual(["sms"]);
   expect(on.inbound.listOld(10, 10)).toEqual([]);
   const [nobodys, second] = on.inbound.listOld(11, 10);
   expect(second).toBeUndefined();
   await on.commit(() => on.inbound.remove(nobodys ?? 0));
   expect(on.inbound.listOld(11, 10)).toEqual([]);
-  expect(on.inbound.list(1, null, 10)).toHaveLength(1);
+  expect(on.inbound.list(1, { from: null, since: null, until: null }, null, 10)).toHaveLength(1);
 });
 
 test("receipts that match nothing are found by id and by number, and forgotten in time", async () => {

@@ -200,13 +200,13 @@ test("what is kept of the dialogue holds no credentials, whatever the server rep
     await withMx({ tls: "good", accounts: ACCOUNTS, authOffer, auth: echo }, async (mx) => {
       const refused = await open(mx, signingIn());
       if (refused.kind === "open") throw new Error("let in");
-      expect(refused.dialogue).toMatch(new RegExp(`\\d+ > ${authOffer}\\n\\d+ < 535 …$`));
+      expect(refused.dialogue?.text()).toMatch(new RegExp(`\\d+ > ${authOffer}\\n\\d+ < 535 …$`));
     });
     await withSession(
       { tls: "good", accounts: ACCOUNTS, authOffer, rcpt: "550 5.1.1 No" },
       async (session) => {
         await session.send(ENVELOPE, CONTENT, async () => {});
-        const { dialogue } = session;
+        const dialogue = session.dialogue.text();
         expect(dialogue).toContain(`> ${authOffer}\n`);
         expect(dialogue).toContain("> MAIL FROM:<");
         expect(dialogue).toContain("< 550 5.1.1 No");

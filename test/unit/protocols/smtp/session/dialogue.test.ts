@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Dialogue, joinDialogues } from "../../../../../src/protocols/smtp/session/transcript.ts";
+import { Dialogue, joinDialogues, parseDialogue } from "../../../../../src/protocols/smtp/session/transcript.ts";
 import { makeReply } from "../../../../../src/protocols/smtp/replies/reply.ts";
 
 test("commands and replies stand in their order with the time of each, a line each", () => {
@@ -54,4 +54,17 @@ test("an attempt keeps so much: its last connections whole, and none is without 
   expect(long).toContain("\n4 xxx");
   expect(long).toContain("…");
   expect(long).not.toContain("\n1 xxx");
+});
+
+test("what was kept is read again line by line, also where it was cut", () => {
+  const stored =
+    "= mx.test [192.0.2.1]\n-12 < 220 hello\n3 > EHLO a.test\n9 > (TLSv1.3 X, certificate valid)\n9 > MA\n…";
+  expect(parseDialogue(stored)).toEqual([
+    { ms: null, by: "connect", text: "mx.test [192.0.2.1]" },
+    { ms: -12, by: "server", text: "220 hello" },
+    { ms: 3, by: "client", text: "EHLO a.test" },
+    { ms: 9, by: "note", text: "TLSv1.3 X, certificate valid" },
+    { ms: 9, by: "client", text: "MA" },
+    { ms: null, by: "note", text: "…" },
+  ]);
 });

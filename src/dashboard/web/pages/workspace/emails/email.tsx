@@ -1,6 +1,7 @@
 // One email: what it is, what happened to it and why, and what can be done.
 
 import {
+  call,
   Card,
   type Data,
   ErrorNotice,
@@ -18,17 +19,17 @@ import {
 import { Attachments } from "./attachments.tsx";
 import { EmailActions } from "./actions.tsx";
 import { Fact } from "../parts/fact.tsx";
+import { History } from "./history.tsx";
+import { Preview } from "../parts/preview.tsx";
 import { Recipients } from "./recipients.tsx";
 import { useSeesContent } from "../parts/rights.ts";
 import { Source } from "../parts/source.tsx";
 import { findStatus, StatusBadge } from "../parts/status.tsx";
-import { Timeline } from "./timeline.tsx";
 
 type EmailRecord = Data<"GET /api/v1/emails/:id">;
 
 export function Email({ id }: { id: string }) {
   const { data, error, reload } = useCall("GET /api/v1/emails/:id", { params: { id } });
-  const events = useCall("GET /api/v1/emails/:id/events", { params: { id } });
   useEffect(() => followEmails([id]), [id]);
   const words = t().email;
   const back = (
@@ -59,10 +60,7 @@ export function Email({ id }: { id: string }) {
         <EmailActions email={data} />
       </Card>
       {data.recipients !== null && <Recipients recipients={data.recipients} shownId={id} />}
-      <Card title={words.timeline}>
-        {events.error !== null && <ErrorNotice error={events.error} retry={events.reload} />}
-        {events.data !== undefined && <Timeline entries={events.data} />}
-      </Card>
+      <History id={id} status={data.status} />
       {data.attachments.length > 0 && <Attachments email={data} />}
       <Contents email={data} />
     </Page>
@@ -109,6 +107,11 @@ function Facts({ email }: { email: EmailRecord }) {
           ))}
         </Fact>
       )}
+      {email.sentBy !== null && (
+        <Fact name={words.sentBy}>
+          <bdi>{email.sentBy.name ?? words.sentByGone[email.sentBy.kind]}</bdi>
+        </Fact>
+      )}
       <Fact name={words.created}>
         <Time value={email.createdAt} isFull />
       </Fact>
@@ -153,8 +156,8 @@ function Facts({ email }: { email: EmailRecord }) {
   );
 }
 
-/** As text only: nothing of a message runs here or is loaded. */
-function Contents({ email: { html, text, headers } }: { email: EmailRecord }) {
+/** As text, and the html in a frame of its own: nothing of a message runs here or is loaded. */
+function Contents({ email: { id, html, text, headers } }: { email: EmailRecord }) {
   const words = t().email;
   const isSeen = useSeesContent();
   const isKept = html !== null || text !== null;
@@ -162,9 +165,14 @@ function Contents({ email: { html, text, headers } }: { email: EmailRecord }) {
     <Card title={words.contents}>
       {isSeen === false && <p class="soft">{words.contentsHidden}</p>}
       {isSeen === true && !isKept && <p class="soft">{words.contentsNone}</p>}
-      {isSeen === true && text !== null && <Source title={words.contentsText} direction="auto" source={text} isOpen />}
       {isSeen === true && html !== null && (
-        <Source title={words.contentsHtml} direction="ltr" source={html} isOpen={text === null} />
+        <Preview of={id} ask={() => call("POST /api/v1/emails/:id/preview", { params: { id } })} />
+      )}
+      {isSeen === true && text !== null && (
+        <Source title={words.contentsText} direction="auto" source={text} isOpen={html === null} />
+      )}
+      {isSeen === true && html !== null && (
+        <Source title={words.contentsHtml} direction="ltr" source={html} isOpen={false} />
       )}
       {isSeen === true && headers !== null && (
         <Source title={words.contentsHeaders} direction="ltr" source={writeFields(headers)} isOpen={false} />

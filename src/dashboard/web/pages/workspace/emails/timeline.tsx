@@ -2,15 +2,17 @@
 
 import { type Data, formatNumber, t, Time, type Tone } from "../../../kit.ts";
 import { isolate } from "../parts/words.tsx";
+import { KeptDialogue } from "./dialogue.tsx";
 
 type Entry = Data<"GET /api/v1/emails/:id/events">[number];
 
-export function Timeline({ entries }: { entries: Entry[] }) {
+/** `openAttempt`: the one whose dialogue stands open. */
+export function Timeline({ entries, openAttempt }: { entries: Entry[]; openAttempt: number | null }) {
   return (
     <ol class="timeline">
       {entries.map((entry, index) => (
         <li key={index} class={findTone(entry)}>
-          <EntryView entry={entry} />
+          <EntryView entry={entry} isOpen={entry.attempt === openAttempt} />
         </li>
       ))}
     </ol>
@@ -37,7 +39,7 @@ function findTone({ type }: Entry): Tone {
   }
 }
 
-function EntryView({ entry }: { entry: Entry }) {
+function EntryView({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
   const words = t().event;
   const why: Record<string, string> = t().why;
   const { category, reply, reason, outcome } = entry;
@@ -67,6 +69,9 @@ function EntryView({ entry }: { entry: Entry }) {
             </bdi>
           </blockquote>
         </figure>
+      )}
+      {entry.dialogue !== undefined && entry.dialogue !== null && (
+        <KeptDialogue lines={entry.dialogue} isOpen={isOpen} />
       )}
     </>
   );

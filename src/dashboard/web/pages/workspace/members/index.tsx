@@ -20,7 +20,6 @@ import {
   useCall,
   useState,
 } from "../../../kit.ts";
-import { ContentSettings } from "./content-settings.tsx";
 import { InviteDialog, LinkDialog, type MadeInvitation } from "./invite.tsx";
 import { RoleSelect } from "./role-select.tsx";
 import { may } from "../parts/rights.ts";
@@ -53,7 +52,6 @@ export function Members() {
         </Card>
       )}
       {may("people") && <Invitations made={setMade} />}
-      {may("share") && <ContentSettings />}
       {isInviting && <InviteDialog made={setMade} close={() => setInviting(false)} />}
       {made !== null && <LinkDialog invitation={made} close={() => setMade(null)} />}
       {removed !== null && <RemoveDialog of={removed} close={() => setRemoved(null)} />}

@@ -22,6 +22,11 @@ export function writeSendCurl(origin: string, key: string | null, send: Send): s
   const replyTo = all.length > 1 ? all : (all[0] ?? send.replyTo);
   const given = Object.entries({ from, to, subject, html, text, replyTo, headers, tag, metadata, unsubscribe });
   const body = Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== null && value !== ""));
+  return writeCurl(origin, key, body);
+}
+
+/** Sends this body. */
+export function writeCurl(origin: string, key: string | null, body: object): string {
   return [
     `curl ${quote(`${origin}/api/v1/emails`)}`,
     // In double quotes a shell puts its variable in.

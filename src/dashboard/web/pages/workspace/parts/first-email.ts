@@ -6,8 +6,13 @@ interface Domain {
 }
 
 /** A domain that can send now. */
+export function isSender({ status }: Pick<Domain, "status">): boolean {
+  return status === "verified" || status === "warning";
+}
+
+/** The first of them. */
 export function findSender<D extends Domain>(domains: D[]): D | undefined {
-  return domains.find(({ status }) => status === "verified" || status === "warning");
+  return domains.find(isSender);
 }
 
 /** An email to oneself; null: no domain can send yet, or nobody is signed in. */

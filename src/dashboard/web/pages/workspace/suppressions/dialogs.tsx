@@ -9,6 +9,7 @@ import {
   Field,
   Form,
   invalidate,
+  serverNow,
   showToast,
   t,
   useForm,
@@ -20,7 +21,7 @@ export const SUPPRESSIONS = "/api/v1/suppressions";
 export function AddDialog({ close }: { close: () => void }) {
   const words = t().suppressions;
   const form = useForm(async ({ address = "", list = "" }) => {
-    const asked = Date.now();
+    const asked = serverNow();
     const body = { address: address.trim(), ...(list.trim() === "" ? {} : { list: list.trim() }) };
     const { data } = await call("POST /api/v1/suppressions", { body });
     invalidate(SUPPRESSIONS);
@@ -39,8 +40,8 @@ export function AddDialog({ close }: { close: () => void }) {
   );
 }
 
-/** The server's clock and the browser's may differ. */
-const CLOCKS_MS = 60_000;
+/** How well the server's clock is known. */
+const CLOCKS_MS = 15_000;
 
 interface LiftProps {
   of: Data<"GET /api/v1/suppressions">[number];

@@ -5,6 +5,7 @@ import {
   Button,
   call,
   Dialog,
+  ErrorNotice,
   Form,
   formatNumber,
   invalidate,
@@ -12,6 +13,7 @@ import {
   t,
   useForm,
   useId,
+  useRef,
   useState,
 } from "../../../kit.ts";
 import { type ImportItem, type ImportLine, readSuppressions } from "./read-lines.ts";
@@ -35,6 +37,17 @@ interface Report {
   faults: Fault[];
   /** Lines that were looked at. */
   done: number;
+  /** Where it stopped before its end. */
+  stop: Stop | null;
+}
+
+interface Stop {
+  /** The first line that was not imported, as far as is known. */
+  line: number;
+  /** The last one of a batch that was sent and not answered: nobody knows whether it was imported. */
+  unknownTo: number | null;
+  /** Null: somebody stopped it. */
+  error: ApiError | null;
 }
 
 export function ImportDialog({ close }: { close: () => void }) {
@@ -44,6 +57,7 @@ export function ImportDialog({ close }: { close: () => void }) {
   const [report, setReport] = useState<Report | null>(null);
   const [all, setAll] = useState(0);
   const [fileId, textId] = [useId(), useId()];
+  const stopping = useRef(new AbortController());
   const form = useForm(async ({ addresses = "" }) => {
     setWrong(null);
     if (file !== null && file.size > MAX_BYTES) return setWrong(words.importLarge);
@@ -51,13 +65,13 @@ export function ImportDialog({ close }: { close: () => void }) {
     if (lines === null) return setWrong(words.importColumns);
     if (lines.length === 0) return setWrong(words.importNothing);
     setAll(lines.length);
-    await importLines(lines, setReport);
+    await importLines(lines, setReport, stopping.current.signal);
   });
   const isDone = report !== null && !form.isBusy;
   if (isDone)
     return (
       <Dialog title={words.reportTitle} close={close} isFirm>
-        <ReportView report={report} isCut={form.error !== null} />
+        <ReportView report={report} />
         <div class="form-actions">
           <Button look="primary" onClick={close}>
             {t().common.close}
@@ -66,8 +80,13 @@ export function ImportDialog({ close }: { close: () => void }) {
       </Dialog>
     );
   return (
-    <Dialog title={words.importTitle} close={close}>
-      <Form state={form} action={words.import} cancel={close}>
+    <Dialog title={words.importTitle} close={close} isFirm={form.isBusy}>
+      <Form
+        state={form}
+        action={words.import}
+        cancel={form.isBusy ? () => stopping.current.abort() : close}
+        cancelWords={form.isBusy ? words.importStop : undefined}
+      >
         <p>{words.importText}</p>
         <div class="field">
           <label htmlFor={fileId}>{words.importFile}</label>
@@ -100,14 +119,20 @@ export function ImportDialog({ close }: { close: () => void }) {
   );
 }
 
-function ReportView({ report: { imported, alreadyThere, faults }, isCut }: { report: Report; isCut: boolean }) {
+function ReportView({ report: { imported, alreadyThere, faults, stop } }: { report: Report }) {
   const words = t().suppressions;
   const shown = faults.slice(0, MAX_SHOWN_FAULTS);
   return (
     <div class="prose" role="status">
-      {isCut && (
-        <Notice tone="bad">
-          <p>{words.reportCut}</p>
+      {stop?.error && <ErrorNotice error={stop.error} />}
+      {stop !== null && (
+        <Notice tone="slow">
+          <p>
+            {stop.unknownTo === null
+              ? words.reportStopped(formatNumber(stop.line))
+              : words.reportUnknown(formatNumber(stop.line), formatNumber(stop.unknownTo))}
+          </p>
+          <p>{words.reportAgain}</p>
         </Notice>
       )}
       <p>{words.reportImported(formatNumber(imported))}</p>
@@ -127,24 +152,43 @@ function ReportView({ report: { imported, alreadyThere, faults }, isCut }: { rep
   );
 }
 
-/** Throws ApiError where it cannot go on; what was imported before stays. */
-async function importLines(lines: ImportLine[], report: (report: Report) => void): Promise<void> {
+/** What was imported before it stops stays. */
+async function importLines(lines: ImportLine[], tell: (report: Report) => void, stopping: AbortSignal): Promise<void> {
   const words = t().suppressions;
-  const sum: Report = { imported: 0, alreadyThere: 0, faults: [], done: 0 };
+  const sum: Report = { imported: 0, alreadyThere: 0, faults: [], done: 0, stop: null };
   const items: Item[] = [];
   for (const line of lines) {
     if ("item" in line) items.push(line);
     else sum.faults.push({ line: line.line, message: line.fault === "quote" ? words.faultQuote : words.faultValues });
   }
   sum.done = sum.faults.length;
-  report({ ...sum });
-  for (let at = 0; at < items.length; at += BATCH) {
+  const report = () => tell({ ...sum, faults: sum.faults.toSorted((a, b) => a.line - b.line) });
+  report();
+  for (let at = 0; at < items.length && sum.stop === null; at += BATCH) {
     const batch = items.slice(at, at + BATCH);
-    await importBatch(batch, sum);
-    sum.done += batch.length;
-    report({ ...sum, faults: sum.faults.toSorted((a, b) => a.line - b.line) });
+    sum.stop = await tryBatch(batch, sum, stopping);
+    if (sum.stop === null) sum.done += batch.length;
+    report();
   }
   invalidate(SUPPRESSIONS);
+}
+
+/** Null: it was imported. */
+async function tryBatch(batch: Item[], sum: Report, stopping: AbortSignal): Promise<Stop | null> {
+  const [first, last] = [batch[0]?.line ?? 0, batch.at(-1)?.line ?? 0];
+  if (stopping.aborted) return { line: first, unknownTo: null, error: null };
+  try {
+    await importBatch(batch, sum);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { line: first, unknownTo: isAnswer(error) ? null : last, error };
+  }
+}
+
+/** The server's own word that it did nothing; without it the batch may be there. */
+function isAnswer({ status }: ApiError): boolean {
+  return status >= 400 && status < 500;
 }
 
 /** A batch is imported whole or not at all: it is sent again without the lines that the server refused. */

@@ -202,7 +202,7 @@ function buildColumns(searched: string, lift: ListProps["lift"]): Column<Suppres
       cell: ({ address }) => <Line>{ERASED.includes(address) ? words.erased : address}</Line>,
     },
     { key: "reason", title: words.reason, cell: ({ reason }) => <Badge>{words.reasons[reason]}</Badge> },
-    { key: "list", title: words.list, cell: ({ list }) => (list === null ? words.listAll : <Line>{list}</Line>) },
+    { key: "list", title: words.list, cell: ({ list }) => (list === null ? words.listAll : <bdi>{list}</bdi>) },
     { key: "channel", title: words.channel, cell: ({ channel }) => words.channels[channel] },
     { key: "since", title: words.since, cell: ({ suppressedAt }) => <Time value={suppressedAt} /> },
     ...(lift === null ? [] : [actions]),

@@ -1,8 +1,8 @@
 // Addresses that somebody pastes or chooses as a file: one a line, or CSV with a header. The server checks each of them.
 
-import type { CallOptions } from "../../../kit.ts";
+import type { SuppressionsImport } from "../../../../../modules/suppressions/operator-schema.ts";
 
-export type ImportItem = CallOptions<"POST /api/v1/suppressions/import">["body"]["suppressions"][number];
+export type ImportItem = SuppressionsImport["suppressions"][number];
 
 export type ImportLine = { line: number; item: ImportItem } | { line: number; fault: "values" | "quote" };
 

@@ -48,43 +48,53 @@ export function WebhookCall({ id, deliveryId }: { id: string; deliveryId: string
       {data !== undefined && (
         <>
           <Card>
+            <h2 class="subject">
+              <code>{data.event}</code>
+            </h2>
+            <Now record={data} />
             <Facts record={data} />
             <Replay webhookId={id} record={data} />
           </Card>
           <Bodies record={data} />
-          <Card title={words.attempts}>
-            <CallTable webhookId={id} calls={data.attempts} caption={words.attempts} />
-          </Card>
+          {data.attempts.length > 1 && (
+            <Card title={words.attempts}>
+              <CallTable webhookId={id} calls={data.attempts} caption={words.attempts} />
+            </Card>
+          )}
         </>
       )}
     </Page>
   );
 }
 
+/** Whether it was delivered, and why not where the answer below does not say it. */
+function Now({ record }: { record: CallRecord }) {
+  const { errorMessage, responseStatus, responseBody } = record;
+  const isBelow = responseStatus !== null && responseStatus >= 400 && (responseBody ?? "") !== "";
+  return (
+    <div class="now">
+      <CallStatus delivery={record} />
+      <p>{errorMessage === null || isBelow ? t().calls.answered(String(responseStatus)) : <bdi>{errorMessage}</bdi>}</p>
+    </div>
+  );
+}
+
 function Facts({ record }: { record: CallRecord }) {
   const words = t().calls;
+  // What comes after it was said anew by a later attempt.
+  const isLast = record.attempts[0]?.id === record.id;
   return (
     <dl class="facts">
-      <Fact name={words.status}>
-        <CallStatus delivery={record} />
-      </Fact>
-      <Fact name={words.event}>
-        <code>{record.event}</code>
-      </Fact>
-      <Fact name={words.answer}>{record.responseStatus ?? words.answerNone}</Fact>
-      {record.errorMessage !== null && (
-        <Fact name={words.reason}>
-          <bdi>{record.errorMessage}</bdi>
-        </Fact>
-      )}
       <Fact name={words.attempt}>{formatNumber(record.attempt)}</Fact>
       <Fact name={words.when}>
         <Time value={record.createdAt} isFull />
       </Fact>
       <Fact name={words.duration}>{words.milliseconds(formatNumber(record.durationMs))}</Fact>
-      <Fact name={words.next}>
-        {record.nextAttemptAt === null ? words.nextNone : <Time value={record.nextAttemptAt} />}
-      </Fact>
+      {isLast && (
+        <Fact name={words.next}>
+          {record.nextAttemptAt === null ? words.nextNone : <Time value={record.nextAttemptAt} />}
+        </Fact>
+      )}
       <Fact name={words.eventId}>
         <code>{record.eventId}</code>
       </Fact>
@@ -128,10 +138,10 @@ function Bodies({ record: { payload, responseBody } }: { record: CallRecord }) {
       ) : (
         <Source title={words.sent} direction="ltr" source={indent(payload)} isOpen />
       )}
-      {responseBody === null && <p class="soft">{words.answeredNone}</p>}
-      {responseBody === "" && <p class="soft">{words.answeredEmpty}</p>}
+      {responseBody === null && <p class="soft">{words.answerNotKept}</p>}
+      {responseBody === "" && <p class="soft">{words.answerEmpty}</p>}
       {responseBody !== null && responseBody !== "" && (
-        <Source title={words.answered} direction="auto" source={responseBody} isOpen />
+        <Source title={words.answerBody} direction="auto" source={responseBody.trimEnd()} isOpen />
       )}
     </Card>
   );

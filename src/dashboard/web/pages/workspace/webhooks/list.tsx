@@ -80,24 +80,42 @@ function buildColumns(): Column<WebhookRecord>[] {
       title: words.url,
       isName: true,
       cell: ({ id, url, description }) => (
-        <a href={workspacePath(`webhooks/${id}`)}>
-          <Line>{description === null ? url : `${description} · ${url}`}</Line>
-        </a>
+        <>
+          <a href={workspacePath(`webhooks/${id}`)}>
+            <Line>{nameWebhook({ url, description })}</Line>
+          </a>
+          {(description ?? "") !== "" && (
+            <div class="soft small">
+              <Line>{url}</Line>
+            </div>
+          )}
+        </>
       ),
     },
-    { key: "events", title: words.events, cell: ({ events }) => <Line>{events.join(" ")}</Line> },
+    { key: "events", title: words.events, cell: ({ events }) => <Line>{tellEvents(events)}</Line> },
     { key: "state", title: words.state, cell: (webhook) => <WebhookState webhook={webhook} /> },
     { key: "success", title: words.lastDelivery, cell: ({ lastDeliveryAt }) => <Time value={lastDeliveryAt} /> },
     { key: "failure", title: words.lastFailure, cell: ({ lastFailureAt }) => <Time value={lastFailureAt} /> },
   ];
 }
 
+/** What its people call it, or where it is. */
+export function nameWebhook({ url, description }: Pick<WebhookRecord, "url" | "description">): string {
+  return description === null || description === "" ? url : description;
+}
+
+export function tellEvents(events: string[]): string {
+  return events.includes("*") ? t().webhooks.eventsAll : events.join(", ");
+}
+
+export function isFailing({ lastDeliveryAt, lastFailureAt }: WebhookRecord): boolean {
+  return lastFailureAt !== null && (lastDeliveryAt === null || lastFailureAt > lastDeliveryAt);
+}
+
 export function WebhookState({ webhook }: { webhook: WebhookRecord }) {
   const words = t().webhooks;
-  const { enabled, lastDeliveryAt, lastFailureAt } = webhook;
-  if (!enabled) return <Badge tone={webhook.disabledReason === null ? "plain" : "bad"}>{words.disabled}</Badge>;
-  const isFailing = lastFailureAt !== null && (lastDeliveryAt === null || lastFailureAt > lastDeliveryAt);
-  return <Badge tone={isFailing ? "slow" : "good"}>{isFailing ? words.failing : words.enabled}</Badge>;
+  if (!webhook.enabled) return <Badge tone={webhook.disabledReason === null ? "plain" : "bad"}>{words.disabled}</Badge>;
+  return isFailing(webhook) ? <Badge tone="slow">{words.failing}</Badge> : <Badge tone="good">{words.enabled}</Badge>;
 }
 
 function CreateDialog({ made, close }: { made: (secret: string) => void; close: () => void }) {

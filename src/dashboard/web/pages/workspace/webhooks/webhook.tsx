@@ -24,7 +24,7 @@ import { Fact } from "../parts/fact.tsx";
 import { may } from "../parts/rights.ts";
 import { WebhookCalls } from "./calls.tsx";
 import { DeleteDialog, DisableDialog, EditDialog, RotateDialog, setEnabled } from "./dialogs.tsx";
-import { WebhookState } from "./list.tsx";
+import { isFailing, nameWebhook, tellEvents, WebhookState } from "./list.tsx";
 
 type WebhookRecord = Data<"GET /api/v1/webhooks/:id">;
 
@@ -49,6 +49,10 @@ export function Webhook({ id }: { id: string }) {
       {data !== undefined && (
         <>
           <Card>
+            <h2 class="subject">
+              <bdi>{nameWebhook(data)}</bdi>
+            </h2>
+            <Now webhook={data} />
             <Facts webhook={data} />
             <Actions webhook={data} />
           </Card>
@@ -59,29 +63,35 @@ export function Webhook({ id }: { id: string }) {
   );
 }
 
+/** Its state in a sentence, with why it is so. */
+function Now({ webhook }: { webhook: WebhookRecord }) {
+  const words = t().webhooks;
+  const { enabled, disabledReason } = webhook;
+  return (
+    <div class="now">
+      <WebhookState webhook={webhook} />
+      {enabled && isFailing(webhook) && (
+        <p>
+          <bdi>{webhook.lastFailureReason}</bdi>
+        </p>
+      )}
+      {!enabled && (
+        <p>
+          {disabledReason === null ? words.disabledByHand : words.disabledReason} <bdi>{disabledReason}</bdi>
+        </p>
+      )}
+    </div>
+  );
+}
+
 function Facts({ webhook }: { webhook: WebhookRecord }) {
   const words = t().webhooks;
   return (
     <dl class="facts">
-      <Fact name={words.state}>
-        <WebhookState webhook={webhook} />
-        {webhook.disabledReason !== null && (
-          <p class="small">
-            {words.disabledReason} <bdi>{webhook.disabledReason}</bdi>
-          </p>
-        )}
-      </Fact>
       <Fact name={words.url}>
         <bdi>{webhook.url}</bdi>
       </Fact>
-      {webhook.description !== null && (
-        <Fact name={words.description}>
-          <bdi>{webhook.description}</bdi>
-        </Fact>
-      )}
-      <Fact name={words.events}>
-        <code>{webhook.events.join(" ")}</code>
-      </Fact>
+      <Fact name={words.events}>{tellEvents(webhook.events)}</Fact>
       <Fact name={words.created}>
         <Time value={webhook.createdAt} isFull />
       </Fact>
@@ -90,11 +100,6 @@ function Facts({ webhook }: { webhook: WebhookRecord }) {
       </Fact>
       <Fact name={words.lastFailure}>
         <Time value={webhook.lastFailureAt} />
-        {webhook.lastFailureReason !== null && (
-          <p class="small">
-            <bdi>{webhook.lastFailureReason}</bdi>
-          </p>
-        )}
       </Fact>
       <Fact name={words.id}>
         <code>{webhook.id}</code>

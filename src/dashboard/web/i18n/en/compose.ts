@@ -1,0 +1,25 @@
+// The words of the page that an email is written on, in English.
+
+export const compose = {
+  title: "Write an email",
+  notYours: "With your role you do not send. An owner of the workspace can change that.",
+  noDomain: "No domain can send yet.",
+  domains: "To the domains",
+  fromName: "Sender’s name",
+  from: "Address before the @",
+  fromDomain: "Domain",
+  severalHint: "Several with commas between, up to 50 with Cc and Bcc.",
+  more: "Cc, Bcc, answers, tag and time",
+  sendAt: "Send at (optional)",
+  text: "Text",
+  textHint: "Left empty, it is made from the html.",
+  html: "HTML",
+  preview: "Preview",
+  noHtml: "There is no html to show.",
+  files: "Attachments",
+  filesHint: "Up to 50 files, and about 14 MB together unless the operator allows another size.",
+  filesSum: (bytes: string) => `Now ${bytes}.`,
+  send: "Send the email",
+  accepted: "It is accepted.",
+  curl: "Copy as curl, without attachments",
+};

@@ -1,0 +1,25 @@
+import type { Messages } from "../translation.ts";
+
+export const compose: Messages["compose"] = {
+  title: "Escrever um email",
+  notYours: "A sua função não permite enviar. Um proprietário do espaço de trabalho pode mudar isso.",
+  noDomain: "Ainda nenhum domínio pode enviar.",
+  domains: "Ir para os domínios",
+  fromName: "Nome do remetente",
+  from: "Endereço antes da @",
+  fromDomain: "Domínio",
+  severalHint: "Vários separados por vírgulas, até 50 com Cc e Bcc.",
+  more: "Cc, Bcc, respostas, etiqueta e hora",
+  sendAt: "Enviar às (opcional)",
+  text: "Texto",
+  textHint: "Se ficar vazio, é feito a partir do HTML.",
+  html: "HTML",
+  preview: "Pré-visualizar",
+  noHtml: "Não há HTML para mostrar.",
+  files: "Anexos",
+  filesHint: "Até 50 ficheiros e cerca de 14 MB no total, salvo se o operador permitir outro tamanho.",
+  filesSum: (bytes) => `Agora ${bytes}.`,
+  send: "Enviar o email",
+  accepted: "Foi aceite.",
+  curl: "Copiar como curl, sem anexos",
+};
