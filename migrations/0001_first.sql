@@ -731,3 +731,20 @@ CREATE TABLE api_request (
   is_failed    INTEGER NOT NULL GENERATED ALWAYS AS (status >= 400) VIRTUAL
 ) STRICT;
 CREATE INDEX api_request_newest ON api_request (workspace_id, is_failed, created_at, id);
+
+-- Accounts of pombo's at certificate authorities.
+CREATE TABLE acme_account (
+  directory   TEXT PRIMARY KEY,                    -- the address of the authority's
+  private_key BLOB NOT NULL,                       -- sealed: PKCS#8, PEM; the authority knows the account by it
+  created_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The certificate that an authority has issued: one, the newest.
+CREATE TABLE certificate (
+  id          INTEGER PRIMARY KEY CHECK (id = 1),
+  directory   TEXT NOT NULL,                       -- who issued it
+  chain       TEXT NOT NULL,                       -- PEM, the own one first
+  private_key BLOB NOT NULL,                       -- sealed: PKCS#8, PEM
+  profile     TEXT,                                -- that was asked for
+  issued_at   INTEGER NOT NULL
+) STRICT;

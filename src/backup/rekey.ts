@@ -5,6 +5,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Db } from "../platform/db/open.ts";
 import type { KeyPair, KeyPairs } from "../protocols/dkim/keys.ts";
+import type { CertificateStore } from "../modules/certificates/store.ts";
 import type { UserStore } from "../modules/accounts/store.ts";
 import { sealContext as dkimContext } from "../modules/domains/signing-keys.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "../modules/domains/records.ts";
@@ -20,6 +21,8 @@ export interface RekeyDeps {
   db: Pick<Db, "sqlite">;
   domains: DomainStore;
   webhooks: Pick<WebhookStore, "listAll" | "update">;
+  /** Ordered anew, by a new account. */
+  certificates: Pick<CertificateStore, "forgetAll">;
   users: Pick<UserStore, "removeAllTotp">;
   clock: Clock;
   random: Random;
@@ -54,6 +57,7 @@ export async function rekey(keyring: Keyring, deps: RekeyDeps): Promise<Rekeyed>
       deps.webhooks.update(webhook, { secret, oldSecrets: "[]" });
       webhooks += 1;
     }
+    deps.certificates.forgetAll();
     authenticators = deps.users.removeAllTotp();
   })();
   return { domains: all.map(({ name }) => name).toSorted(), webhooks, authenticators };

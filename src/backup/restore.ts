@@ -14,6 +14,7 @@ import { closeDatabase, type Db, openDatabase } from "../platform/db/open.ts";
 import { getDatabaseBytes, putDatabaseBack } from "../platform/db/file/snapshot.ts";
 import { generateKeyPairs } from "../protocols/dkim/keys.ts";
 import { openUserStore } from "../modules/accounts/store.ts";
+import { openCertificateStore } from "../modules/certificates/store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
@@ -132,7 +133,12 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
     const contents = readContents(db.sqlite);
     const restorePoint = Math.max(at, (contents.newestWaitingAt ?? 0) + 1);
     const now = clock.now();
-    const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db), users: openUserStore(db) };
+    const stores = {
+      certificates: openCertificateStore(db, settings),
+      domains: openDomainStore(db),
+      webhooks: openWebhookStore(db),
+      users: openUserStore(db),
+    };
     const rekeyed =
       recoveryKey === null ? await rekey(keyring, { ...stores, db, clock, random, makeKeys: generateKeyPairs }) : null;
     const mark = followOwner(parseMark(settings.get("marker")), owner, settings.get("instance_id"));

@@ -24,6 +24,7 @@ import { SENDER_COMMANDS } from "./commands/sender.ts";
 import { SMS_COMMANDS } from "./commands/sms/sms.ts";
 import { serve } from "./commands/serve.ts";
 import { SUPPRESSION_COMMANDS } from "./commands/suppression/suppression.ts";
+import { TLS_COMMANDS } from "./commands/tls.ts";
 import { trace } from "./commands/trace.ts";
 import { update } from "./commands/update/update.ts";
 import { versionRecord, versionText } from "./commands/version.ts";
@@ -104,6 +105,7 @@ export const COMMANDS: readonly Command[] = [
     INBOX_COMMANDS,
     forget,
     status,
+    TLS_COMMANDS,
     QUEUE_COMMANDS,
     trace,
     SMS_COMMANDS,

@@ -8,6 +8,7 @@ import { readTable } from "./reader.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.ts";
 import { checkSms, completeSms } from "./sms-rules.ts";
 import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./replication.ts";
+import { completeTls, TlsSchema } from "./tls.ts";
 import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./sms.ts";
 import { choice, derived, duration, flag, integer, list, optional, size, special, tables, text } from "./fields.ts";
 import { type ConfigError, parseToml, showText, type Table } from "./toml.ts";
@@ -89,6 +90,7 @@ export const ConfigSchema = Type.Object({
     ),
     trustedProxies: ranges("Address ranges of reverse proxies whose X-Forwarded-For is trusted; none = it is ignored."),
   }),
+  tls: TlsSchema,
   rateLimits: Type.Object({
     sendsPerSecond: rate("Sends of one workspace a second, a batch counts as one; 0 = no limit, here and below.", 100),
     sendsBurst: burst("Sends at once.", 200),
@@ -163,7 +165,7 @@ export const ConfigSchema = Type.Object({
     ),
     certificateFile: optional(
       "optional_path",
-      "The certificate for STARTTLS with its chain, a PEM file, read again when it changes; empty = pombo creates one.",
+      "Another certificate for STARTTLS than that of [tls], with its chain, a PEM file, read again when it changes; empty = that one, or one that pombo creates.",
     ),
     keyFile: optional("optional_path", "The certificate's private key, a PEM file."),
   }),
@@ -318,6 +320,7 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   completeRelays(config.relay, env, errors);
   completeSms(config.sms, env, errors);
   completeReplication(config.replication, env, errors);
+  completeTls(config.tls, { ...config, urls: [config.dashboard.url, config.http.publicUrl] }, errors);
   checkTogether(config, errors);
   checkRelays(config.relay, config.email.transport, errors);
   checkSms(config.sms, errors);

@@ -147,6 +147,20 @@ export const TEXT_FORMATS = {
     expected: 'an email address such as "pombo@example.net", or "" for none',
     read: (text) => readReportAddress(text)?.replace(/^mailto:/, "") ?? (text === "" ? null : undefined),
   },
+  acme_directory: {
+    expected:
+      '"letsencrypt", "letsencrypt-staging", the https address of an ACME directory such as "https://ca.example.net/acme/directory", or "" for none',
+    read: readAcmeDirectory,
+  },
+  acme_profile: {
+    expected: 'the name of a profile such as "shortlived", or "" for the authority\'s default',
+    read: (text) => (/^[\w.-]{0,64}$/.test(text) ? text || null : undefined),
+  },
+  certificate_name: {
+    expected:
+      'a full host name such as "mail.example.net", in its xn-- form if it is an international one; no address, and no wildcard: it would need DNS-01, and pombo answers HTTP-01',
+    read: (text) => parseHostname(text) ?? undefined,
+  },
   region: matching(/^[a-z0-9-]{0,64}$/, 'a region such as "eu-central-1", or "" to detect it'),
   sms_name: matching(
     /^[a-z0-9][a-z0-9_-]{0,39}$/,
@@ -264,6 +278,19 @@ function readHttpsOrigin(text: string): string | null | undefined {
   const url = URL.parse(text);
   const isOrigin = url?.protocol === "https:" && url.pathname === "/" && !/[?#@]/.test(text);
   return isOrigin ? url.origin : undefined;
+}
+
+const ACME_DIRECTORIES: Record<string, string> = {
+  letsencrypt: "https://acme-v02.api.letsencrypt.org/directory",
+  "letsencrypt-staging": "https://acme-staging-v02.api.letsencrypt.org/directory",
+};
+
+/** Null: none. */
+function readAcmeDirectory(text: string): string | null | undefined {
+  if (text === "") return null;
+  if (Object.hasOwn(ACME_DIRECTORIES, text)) return ACME_DIRECTORIES[text];
+  const url = URL.parse(text);
+  return url?.protocol === "https:" && !/[#@\s]/.test(text) ? url.href : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Why a component does not work at the moment, for the operator. */
 export interface HealthIssue {
-  component: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock";
+  component: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock" | "tls";
   /** For SMS: the route. */
   about?: string;
   /** One sentence or two: what is wrong, and what to do or what happens by itself. */

@@ -31,6 +31,8 @@ export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions 
 export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts" | "members"> {
   /** Base of the API: http://127.0.0.1:8080 */
   url: string;
+  /** The same with TLS: https://0.0.0.0:443 */
+  tlsUrls: string[];
   /** http://127.0.0.1:9464/metrics; null: they are turned off. */
   metricsUrl: string | null;
   /** Where bounces and complaints come in: 127.0.0.1:2525; null: nothing comes in. */

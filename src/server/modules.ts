@@ -5,6 +5,7 @@ import { requireDashboard } from "../config/dashboard-place.ts";
 import { createAccounts } from "../modules/accounts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
+import { createCertificates } from "../modules/certificates/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
@@ -165,9 +166,15 @@ export function createModules(
       if (!isHeld) sms.release();
     },
   });
+  const certificates = createCertificates(context, stores, config, {
+    keyring,
+    resolver: resolvers.checkResolver,
+    counts: counters.certificates,
+  });
   const inboundMail = createInboundMail(context, stores, config, {
     ...shared,
     reporters,
+    certificate: certificates.source,
     resolver: resolvers.checkResolver,
     counts: counters.inbound,
     receive: options.receive,
@@ -191,6 +198,16 @@ export function createModules(
   const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
   const fileShrink = createFileShrink(context, core.db);
   const growth = createDatabaseGrowth({ ...context, ...stores, db: core.db });
+  const forOperator = {
+    accounts,
+    workspaces,
+    suppressions,
+    recipients,
+    domains,
+    inboundMail,
+    certificates,
+    sms,
+  };
   return {
     accounts,
     audit,
@@ -202,6 +219,7 @@ export function createModules(
     sms,
     domains,
     workspaces,
+    certificates,
     inboundMail,
     suppressions,
     unsubscribing,
@@ -219,7 +237,7 @@ export function createModules(
         each.routes((request) => requireStillValid(request, apiKeys.verifyKey)),
       ),
       ...accounts.routes(),
-      ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      ...createOperatorRoutes(forOperator, operator),
       ...workspaces.ownRoutes(),
       audit.routes(shared),
       requests.routes(),
@@ -231,21 +249,23 @@ export function createModules(
     /** Those of the operator's socket. */
     socketRoutes: (operator: OperatorDeps): AnyElysia[] => [
       workspaces.routes(),
-      ...createOperatorRoutes({ accounts, workspaces, suppressions, recipients, domains, inboundMail, sms }, operator),
+      ...createOperatorRoutes(forOperator, operator),
     ],
   };
 }
 
 type ForOperator = Record<
-  "accounts" | "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "sms",
+  "accounts" | "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "certificates" | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, sms } = modules;
+  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, sms } = modules;
   return [
-    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts].flatMap((each) => each.operatorRoutes()),
+    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates].flatMap((each) =>
+      each.operatorRoutes(),
+    ),
     operatorRoutes(operator),
     ...sms.operatorRoutes(),
   ];

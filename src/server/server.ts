@@ -14,7 +14,6 @@ import { toStartError } from "../platform/db/file/unusable-file.ts";
 import { StartError } from "../platform/errors.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 import { createHandler } from "../platform/http/direct-routes.ts";
-import { listen } from "../platform/http/listen.ts";
 import { getSocketFile, listenOnSocket } from "../platform/http/unix-socket.ts";
 import { parseRanges } from "../platform/ip/address.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "../platform/instance-lock.ts";
@@ -26,6 +25,7 @@ import { openBodies, openCore } from "./core.ts";
 import { DeferredStart } from "./deferred-start.ts";
 import { serveMetrics } from "./metrics/serve.ts";
 import { createModules, type Modules } from "./modules.ts";
+import { openPorts } from "./ports.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
@@ -119,6 +119,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       ...emails.issues(),
       ...[...watches.map(({ issue }) => issue), replicator?.issue ?? null].filter((issue) => issue !== null),
       ...sms.issues(),
+      ...modules.certificates.issues(),
     ];
 
     const operator = buildOperatorDeps({ ...options, core, modules, pages, issues, replicator: () => replicator });
@@ -168,7 +169,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => committer.flush());
     closers.push(() => replicator?.settle());
     // The port is taken before delivery starts: a start that fails there has sent nothing.
-    const server = listen(api, config.http, {
+    const server = await openPorts(api, {
+      config,
+      log,
+      certificates: modules.certificates,
       portHint: options.portHint ?? "choose another port ([http] listen)",
       answered(response, durationMs, request) {
         core.counters.http.answered(response.status, durationMs);
@@ -188,7 +192,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     const { accounts, members, audit, requests, idempotency, fileShrink, growth, workspaces } = modules;
-    const purges = [audit, requests, idempotency, fileShrink, growth, accounts, members];
+    const purges = [modules.certificates, audit, requests, idempotency, fileShrink, growth, accounts, members];
     for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {
@@ -216,6 +220,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     };
     const app: App = {
       url: server.url,
+      tlsUrls: server.tlsUrls,
       metricsUrl: metrics?.url ?? null,
       inbound: inboundMail.address,
       db,

@@ -5,6 +5,7 @@ import { openLinkStore } from "../modules/accounts/link-store.ts";
 import { openSessionStore } from "../modules/accounts/session-store.ts";
 import { openUserStore } from "../modules/accounts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
+import { openCertificateStore } from "../modules/certificates/store.ts";
 import { openShareStore } from "../modules/domains/share-store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openAttachmentStore } from "../modules/emails/attachments/store.ts";
@@ -39,13 +40,15 @@ export type Stores = ReturnType<typeof openStores>;
 /** All stores over one connection, each with its statements prepared; `counts` counts emails, `erasureKey` hashes suppressions. */
 export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) {
   const emails = openEmailStore(db, counts);
+  const settings = openInstanceSettings(db);
   const workspaces = openWorkspaceStore(db);
   const credits = openCreditStore(db);
   const usage = openUsageStore(db);
   const sms = openSmsStores(db, { workspaces, credits });
   const attachments = openAttachmentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes));
   return {
-    settings: openInstanceSettings(db),
+    settings,
+    certificates: openCertificateStore(db, settings),
     workspaces,
     senderIds: openSenderIdStore(db),
     credits,

@@ -41,6 +41,7 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
   const app = await startApp({ config, instanceKey, environment, replica });
   log.event("pombo.started", {
     url: app.url,
+    ...(app.tlsUrls.length === 0 ? {} : { tls: app.tlsUrls.join(" ") }),
     metrics: app.metricsUrl,
     inbound: app.inbound,
     hostname: config.hostname,

@@ -7,15 +7,16 @@ import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { createPurge } from "../../platform/db/purge.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
+import type { CertificateSource } from "../../platform/served-certificate.ts";
 import { type OpenThread, ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
 import type { DnsClient } from "../../protocols/dns/client.ts";
 import type { Report } from "../../protocols/dsn/parse-report.ts";
+import { followFiles } from "../certificates/index.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import type { Receive } from "./inbound-message.ts";
 import { inboxRoutes } from "./operator-routes.ts";
 import { createReportReader, type GivenReport } from "./read-report.ts";
 import { createReceiver, type ReceiveDeps } from "./receive.ts";
-import { openCertificate } from "./server/certificate.ts";
 import type { KnownReporters } from "./server/known-reporters.ts";
 import type { InboundCounts } from "./server/refusals.ts";
 import type { RouteDeps } from "./server/recipients.ts";
@@ -35,6 +36,8 @@ interface InboundMailDeps extends Pick<ReceiveDeps, "processReport" | "unsubscri
   /** For the keys of feedback providers. Of its own: what strangers make us look up takes no places from mail. */
   resolver: DnsClient;
   reporters: KnownReporters;
+  /** For STARTTLS, unless the port has files of its own. */
+  certificate: CertificateSource;
   counts: ReceiveDeps["counts"] & InboundCounts;
   /** Takes the messages of the port instead of `receive`. */
   receive?: Receive | undefined;
@@ -66,6 +69,7 @@ export function createInboundMail(
     lookupTxt: (name, signal) => resolver.txt(name, signal),
   });
   let server: Inbound | null = null;
+  let files: ReturnType<typeof followFiles> | null = null;
   const purge = createPurge(context, "inbox", () => stores.inbox.purge(clock.now() - INBOX_RETENTION_MS));
   return {
     receive,
@@ -80,13 +84,16 @@ export function createInboundMail(
     async start() {
       purge.start();
       if (inbound.listen === null) return;
+      const { certificateFile, keyFile } = inbound;
+      if (certificateFile !== null && keyFile !== null)
+        files = followFiles({ certificateFile, keyFile, table: "inbound" }, context);
       server = await startInbound({
         ...deps,
         listen: inbound.listen,
         hostname,
         bounceHost: email.bounceHost,
         find: (uid) => stores.emails.findReturnPath(uid),
-        certificate: openCertificate({ ...context, config: inbound, hostname }),
+        certificate: files?.source ?? module.certificate,
         receive: module.receive ?? receive,
         blockedReason: () => guard.blockedReason,
       });
@@ -100,6 +107,7 @@ export function createInboundMail(
     async stop() {
       void purge.stop();
       await server?.stop(0);
+      await files?.stop();
       parsing.close();
     },
   };

@@ -17,11 +17,13 @@ export type SettingName =
   | "last_at"
   | "delivery_paused"
   | "growth"
+  /** JSON: how the renewal of the certificate goes, see src/modules/certificates/store.ts. */
+  | "tls_renewal"
   /** Unix ms: the database is one of an earlier time, and people and keys are to be reviewed; "": they are not. */
   | "access_review";
 
 /** Written also by an installation that accepts and sends nothing: see update-probation.ts. */
-const HOUSEKEEPING: readonly SettingName[] = ["last_write", "marker", "last_at", "growth"];
+const HOUSEKEEPING: readonly SettingName[] = ["last_write", "marker", "last_at", "growth", "tls_renewal"];
 const BUSY_TIMEOUT_MS = 5_000;
 
 export type InstanceSettings = ReturnType<typeof openInstanceSettings>;

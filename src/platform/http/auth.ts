@@ -107,7 +107,7 @@ export function requireStillSignedIn(request: Request): void {
 }
 
 /** The key in X-API-Key, or else in Authorization: Bearer (RFC 6750, section 2.1); "" where neither has one. */
-function readKey(request: Request): string {
+export function readKey(request: Request): string {
   const key = request.headers.get("x-api-key")?.trim() ?? "";
   return key === "" ? (BEARER.exec(request.headers.get("authorization") ?? "")?.[1] ?? "") : key;
 }

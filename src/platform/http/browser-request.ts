@@ -2,7 +2,7 @@
 
 import { type AddressRanges, isLoopback, isWithin } from "../ip/address.ts";
 import { AppError } from "../errors.ts";
-import { findPeer } from "./client-address.ts";
+import { findPeer, isOverTls } from "./client-address.ts";
 
 export interface DashboardSite {
   /** Where the dashboard is reached from elsewhere, as `https://mail.example.net`; null: only from this machine. */
@@ -10,7 +10,7 @@ export interface DashboardSite {
   trustedProxies: AddressRanges;
 }
 
-/** How a request of a browser came: from this machine, or over https through a trusted proxy. */
+/** How a request of a browser came: from this machine, or over https, here or through a trusted proxy. */
 export interface Arrival {
   isHttps: boolean;
   /** Of our own pages, as the browser sees them. */
@@ -46,7 +46,10 @@ function findArrival(request: Request, site: DashboardSite): Arrival {
   // A proxy may name the port that https has anyway.
   if (!isLocalHost && (url === null || host.replace(/:443$/, "") !== url.host)) throw misdirected(site);
   const peer = findPeer(request) ?? "";
-  if (isLocalHost && isLoopback(peer) && !isForwarded(request)) return { isHttps: false, origin: `http://${host}` };
+  const isOwnTls = isOverTls(request);
+  if (isLocalHost && isLoopback(peer) && !isForwarded(request))
+    return { isHttps: isOwnTls, origin: `${isOwnTls ? "https" : "http"}://${host}` };
+  if (url !== null && isOwnTls && !isLocalHost) return { isHttps: true, origin: url.origin };
   const isTls = request.headers.get("x-forwarded-proto")?.trim().toLowerCase() === "https";
   if (url === null || !isTls || !isWithin(peer, site.trustedProxies)) throw httpsRequired(site);
   return { isHttps: true, origin: url.origin };
@@ -123,7 +126,7 @@ function httpsRequired({ url }: DashboardSite): AppError {
   return new AppError("HTTPS_REQUIRED", "The dashboard works over https only, except on this machine", {
     hint:
       url === null
-        ? "Set [dashboard] url and put a reverse proxy with TLS in front, or open a tunnel: ssh -L 8080:localhost:8080."
+        ? "Set [dashboard] url and [tls], or put a reverse proxy with TLS in front, or open a tunnel: ssh -L 8080:localhost:8080."
         : `Open ${url}/dashboard. Behind a reverse proxy, name it in [http] trusted_proxies and have it send X-Forwarded-Proto.`,
   });
 }

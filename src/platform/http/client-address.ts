@@ -8,6 +8,8 @@ import { type AddressRanges, isWithin, getNetwork } from "../ip/address.ts";
 /** Bun's server, which knows the other end of a request's connection. */
 export interface Peers {
   requestIP(request: Request): { address: string } | null;
+  /** How it speaks with them; null on a Unix socket. */
+  readonly protocol?: "http" | "https" | null;
 }
 
 interface Arrival {
@@ -47,6 +49,12 @@ export function findPeer(request: Request): string | null {
   const found = "peers" in arrival ? arrival.peers.requestIP(arrival.request) : arrival.requestIP(request);
   // A zone (%eth0) names our own interface.
   return found?.address.split("%")[0] ?? null;
+}
+
+/** Whether it came over a port of ours with TLS. */
+export function isOverTls(request: Request): boolean {
+  const arrival = arrivals.get(request);
+  return arrival !== undefined && ("peers" in arrival ? arrival.peers : arrival).protocol === "https";
 }
 
 /** Proxies in a row that are followed back. */

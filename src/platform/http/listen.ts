@@ -3,7 +3,8 @@
 import http from "node:http";
 import type { AnyElysia } from "elysia";
 import type { HostPort } from "../ip/address.ts";
-import { StartError } from "../errors.ts";
+import { getErrorCode, StartError } from "../errors.ts";
+import type { CertificateSource } from "../served-certificate.ts";
 import { noteArrival, type Peers } from "./client-address.ts";
 import { createHandler } from "./direct-routes.ts";
 
@@ -22,11 +23,9 @@ export interface Listener {
   stop(graceMs: number): Promise<void>;
 }
 
-export interface ListenOptions {
-  /** What the operator can do when the port is taken. */
-  portHint: string;
+export interface ListenOptions extends Omit<Place, keyof HostPort> {
   /** Called after each answer, with the request as the router saw it. */
-  answered?: (response: Response, durationMs: number, request: Request) => void;
+  answered?: ((response: Response, durationMs: number, request: Request) => void) | undefined;
 }
 
 /**
@@ -35,32 +34,70 @@ export interface ListenOptions {
  */
 const RUNTIME_HEADER_BYTES = 256 * 1024;
 
-/** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
-export function listen(api: AnyElysia, { listen: at }: { listen: HostPort }, options: ListenOptions): Listener {
-  const { portHint, answered } = options;
+/** Binds an address of the API's. Throws StartError with the way out (`portHint`) when it is taken. */
+export function listen(api: AnyElysia, at: HostPort, options: ListenOptions): Listener {
+  const { answered, ...place } = options;
+  const { certificate } = place;
   const handle = createHandler(api);
-  return bind({ ...at, key: "[http] listen", portHint }, async (request, peers) => {
+  return bind({ ...at, ...place }, async (request, peers) => {
     const startedAt = performance.now();
     const handled = forRouter(request);
     noteArrival(request, peers, handled);
     const response = await handle(handled);
+    // With a certificate that browsers refuse it would lock people out.
+    if (certificate?.isPublic === true) response.headers.set("strict-transport-security", HSTS);
     answered?.(response, performance.now() - startedAt, handled);
     return response;
   });
 }
 
+/** 180 days. */
+const HSTS = "max-age=15552000";
+
 export interface Place extends HostPort {
   /** Of the configuration. */
   key: string;
+  /** What the operator can do when the port is taken. */
   portHint: string;
+  /** With TLS. */
+  certificate?: CertificateSource;
+  /** Another listener has the IPv4 addresses of the same port. */
+  isOnlyIPv6?: boolean;
 }
 
+type Fetch = (request: Request, peers: Peers) => Promise<Response> | Response;
+
 /** Takes a port for HTTP. Throws StartError with what a person can do about it when that cannot be. */
-export function bind(place: Place, fetch: (request: Request, peers: Peers) => Promise<Response>): Listener {
-  const { address, port, key } = place;
+export function bind(place: Place, fetch: Fetch): Listener {
+  const { address, certificate } = place;
+  let server = tryToServe(place, fetch);
+  const port = server.port ?? place.port;
+  /** Of former certificates: their last requests are being answered. */
+  const former = new Set<Bun.Server<undefined>>();
+  // The runtime takes no new certificate for a port that is open (oven-sh/bun#43815): it is closed and opened again in
+  // one turn. Requests under way are answered by the old one.
+  const endFollow = certificate?.follow(() => {
+    const old = server;
+    former.add(old);
+    void old.stop(false).finally(() => former.delete(old));
+    server = tryToServe({ ...place, port }, fetch);
+  });
+  const host = address.includes(":") ? `[${address}]` : address;
+  return {
+    url: `${certificate === undefined ? "http" : "https"}://${host}:${port}`,
+    port,
+    async stop(graceMs) {
+      endFollow?.();
+      await Promise.all([server, ...former].map((each) => endWithin(each, graceMs)));
+    },
+  };
+}
+
+function tryToServe(place: Place, fetch: Fetch): Bun.Server<undefined> {
+  const { address, port, key, certificate, isOnlyIPv6 = false } = place;
   try {
     (http as { maxHeaderSize: number }).maxHeaderSize = RUNTIME_HEADER_BYTES;
-    const server = Bun.serve({
+    return Bun.serve({
       hostname: address,
       port,
       idleTimeout: IDLE_TIMEOUT_S,
@@ -69,13 +106,12 @@ export function bind(place: Place, fetch: (request: Request, peers: Peers) => Pr
       // and two instances would answer each other's requests by turns.
       development: false,
       reusePort: false,
+      ipv6Only: isOnlyIPv6,
+      ...(certificate === undefined ? {} : { tls: certificate.pair }),
       fetch,
     });
-    const host = address.includes(":") ? `[${address}]` : address;
-    const taken = server.port ?? port;
-    return { url: `http://${host}:${taken}`, port: taken, stop: (graceMs) => endWithin(server, graceMs) };
   } catch (error) {
-    const code = (error as { code?: string }).code;
+    const code = getErrorCode(error);
     if (code === "EADDRINUSE") {
       throw new StartError(
         `Port ${port} on ${address} is in use by another program. Stop that one, or ${place.portHint}.`,
@@ -83,12 +119,16 @@ export function bind(place: Place, fetch: (request: Request, peers: Peers) => Pr
     }
     if (code === "EACCES") {
       throw new StartError(
-        `Port ${port} on ${address} may not be opened by this user. Choose a port above 1023 (${key}).`,
+        `Port ${port} on ${address} may not be opened by this user. ${port < 1024 ? LOW_PORT : ""}Choose a port above 1023 (${key}).`,
       );
     }
-    throw new StartError(`${address}:${port} cannot be listened on (${code ?? String(error)}). Check ${key}.`);
+    throw new StartError(`${address}:${port} cannot be listened on (${code || String(error)}). Check ${key}.`);
   }
 }
+
+const LOW_PORT =
+  "Give pombo the right (in its systemd service AmbientCapabilities=CAP_NET_BIND_SERVICE, elsewhere: sudo setcap " +
+  "cap_net_bind_service=+ep on the pombo executable). Or: ";
 
 /** A client that never ends its request must not keep the instance from stopping: nothing of it was accepted. */
 export async function endWithin(server: Bun.Server<undefined>, graceMs: number): Promise<void> {

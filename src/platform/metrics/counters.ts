@@ -41,6 +41,7 @@ export function createCounters(registry: Registry, now: () => number, categories
     commits: commitCounters(registry),
     http: httpCounters(registry),
     inbound: inboundCounters(registry),
+    certificates: certificateCounters(registry),
     eventLoop: eventLoopCounters(registry),
   };
 }
@@ -115,6 +116,16 @@ function commitCounters(registry: Registry) {
     },
     failed: () => failed.add(1),
   };
+}
+
+function certificateCounters(registry: Registry) {
+  const renewals = registry.counter({
+    name: "pombo_certificate_renewals_total",
+    help: "Orders of a TLS certificate by their result.",
+    labels: ["result"],
+  });
+  for (const result of ["issued", "failed"]) renewals.declare(result);
+  return { ended: (result: "issued" | "failed") => renewals.add(1, result) };
 }
 
 function httpCounters(registry: Registry) {

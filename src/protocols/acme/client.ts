@@ -32,6 +32,8 @@ interface Directory {
   /** Null: the authority has no renewal information. */
   renewalInfo: string | null;
   profiles: string[];
+  /** What CAA records call the authority. */
+  caaIdentities: string[];
 }
 
 export interface Account {
@@ -85,6 +87,11 @@ export class AcmeClient {
 
   constructor(options: AcmeOptions) {
     this.#options = options;
+  }
+
+  /** What CAA records call the authority; none: it does not say. */
+  async readCaaIdentities(): Promise<string[]> {
+    return (await this.#open()).caaIdentities;
   }
 
   /** Makes the account of the key, or finds it: a key has one account at an authority. */
@@ -176,13 +183,14 @@ export class AcmeClient {
     if (this.#directory !== null) return this.#directory;
     const answer = parse(await this.#fetch(this.#options.directory, { method: "GET" }));
     const { renewalInfo, meta } = answer;
-    const { profiles } = asRecord(meta);
+    const { profiles, caaIdentities } = asRecord(meta);
     this.#directory = {
       newNonce: this.#requireUrl(answer["newNonce"], "newNonce"),
       newAccount: this.#requireUrl(answer["newAccount"], "newAccount"),
       newOrder: this.#requireUrl(answer["newOrder"], "newOrder"),
       renewalInfo: renewalInfo === undefined ? null : this.#requireUrl(renewalInfo, "renewalInfo"),
       profiles: Object.keys(asRecord(profiles)),
+      caaIdentities: (Array.isArray(caaIdentities) ? caaIdentities : []).map((each) => String(each).toLowerCase()),
     };
     return this.#directory;
   }
@@ -190,10 +198,7 @@ export class AcmeClient {
   async #post(url: string, payload: unknown): Promise<Answer> {
     for (let left = MAX_NONCES; ; left--) {
       const nonce = await this.#takeNonce();
-      const body = signRequest(
-        { key: this.#options.accountKey, account: this.#account },
-        { url, nonce, payload },
-      );
+      const body = signRequest({ key: this.#options.accountKey, account: this.#account }, { url, nonce, payload });
       try {
         return await this.#fetch(url, {
           method: "POST",
@@ -266,7 +271,10 @@ export class AcmeClient {
   #requireUrl(value: unknown, what: string): string {
     const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : null;
     if (url?.protocol === "https:") return url.href;
-    throw new AcmeProblem("badAnswer", `${new URL(this.#options.directory).host} is no ACME directory: ${what} is missing or is not https`);
+    throw new AcmeProblem(
+      "badAnswer",
+      `${new URL(this.#options.directory).host} is no ACME directory: ${what} is missing or is not https`,
+    );
   }
 
   #readRetryAfter(headers: Headers): number | null {
@@ -280,7 +288,7 @@ export class AcmeClient {
 async function readBody({ body, url }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
     if (bytes > MAX_ANSWER_BYTES)
       throw new AcmeProblem("badAnswer", `${url} answers more than ${MAX_ANSWER_BYTES / 1024} KiB`);

@@ -10,7 +10,10 @@ export interface ExternalAccount {
 }
 
 /** Who signs: the account by its address, or, before it has one, the key itself. */
-export type Signer = { key: KeyObject; account: string | null };
+export interface Signer {
+  key: KeyObject;
+  account: string | null;
+}
 
 export interface SignedBody {
   protected: string;
@@ -53,7 +56,9 @@ export function bindAccount(key: KeyObject, { keyId, hmacKey }: ExternalAccount,
 
 /** What the authority wants to find under a challenge's token (RFC 8555 §8.1). */
 export function writeKeyAuthorization(token: string, key: KeyObject): string {
-  return `${token}.${createHash("sha256").update(JSON.stringify(exportJwk(key))).digest("base64url")}`;
+  return `${token}.${createHash("sha256")
+    .update(JSON.stringify(exportJwk(key)))
+    .digest("base64url")}`;
 }
 
 function encode(text: string): string {

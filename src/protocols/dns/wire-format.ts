@@ -30,7 +30,7 @@ export const CNAME_LIMIT = 16;
 /** Used when a negative answer comes without the SOA record that would say how long it holds. */
 const NEGATIVE_TTL_S = 60;
 
-export type QueryType = "A" | "AAAA" | "MX" | "TXT" | "CNAME" | "NS" | "SOA";
+export type QueryType = "A" | "AAAA" | "MX" | "TXT" | "CNAME" | "NS" | "SOA" | "CAA";
 
 /** `name` is normalized (see `normalizeName`); `id` is 0 to 65,535. */
 export interface Question {
@@ -203,6 +203,9 @@ function readValue(record: Answer): string | MxRecord {
       return String(Math.min(readTtl(record), record.data.minimum ?? 0));
     case "TXT":
       return joinStrings(record.data);
+    case "CAA":
+      // RFC 8659 §4.1.1, as its presentation form without the quotes.
+      return `${record.data.flags ?? 0} ${record.data.tag.toLowerCase()} ${record.data.value}`;
     case "A":
     case "AAAA":
       return record.data;

@@ -23,6 +23,8 @@ export interface Sources {
   /** Null: it cannot be read. */
   freeDiskBytes: () => number | null;
   diskDaysLeft: () => number | null;
+  /** Null: no certificate but a self-made one. */
+  certificateSecondsLeft: () => number | null;
   process: () => { residentBytes: number; heapBytes: number; cpuSeconds: number };
   /** Unix ms. */
   startedAt: number;
@@ -70,6 +72,11 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     sources.diskDaysLeft(),
   );
   gauge("pombo_disk_free_bytes", "Free space on the disk of the data directory.", () => sources.freeDiskBytes());
+  gauge(
+    "pombo_certificate_expires_seconds",
+    "Seconds until the TLS certificate expires; absent: it is self-made.",
+    () => sources.certificateSecondsLeft(),
+  );
   gauge("process_resident_memory_bytes", "Resident memory size.", () => sources.process().residentBytes);
   gauge("process_heap_bytes", "Memory used by JavaScript objects.", () => sources.process().heapBytes);
   registry.read(

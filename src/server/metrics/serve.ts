@@ -21,7 +21,7 @@ interface MetricsSources {
   config: Config;
   environment: Environment;
   core: Core & { db: Db };
-  modules: Pick<Modules, "growth" | "emails" | "sms" | "inboundMail">;
+  modules: Pick<Modules, "growth" | "emails" | "sms" | "inboundMail" | "certificates">;
   isReady: () => boolean;
 }
 
@@ -57,6 +57,7 @@ export function serveMetrics({ config, environment, core, modules, isReady }: Me
     backlog: () => census.sites,
     scheduled: () => census.scheduled,
     files: () => readFileSizes(databaseFile(config.dataDir)),
+    certificateSecondsLeft: () => modules.certificates.secondsLeft(),
     process: readProcess,
     startedAt: clock.now(),
   });

@@ -60,6 +60,8 @@ function operatorExamples(
     at(`POST ${held}/apply`, 200, { site: "mx.example.com" }),
     at(`POST ${held}/drop`, 200, { all: true }),
     at("GET /api/v1/operator/status", 200),
+    at("GET /api/v1/operator/tls", 200),
+    at("POST /api/v1/operator/tls/renew", 404),
     { ...at("GET /api/v1/operator/trace", 200), path: "/api/v1/operator/trace?find=gone@example.com" },
     at("GET /api/v1/operator/trace", 200),
     ...[email, sms].map((id) => ({

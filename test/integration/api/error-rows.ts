@@ -217,6 +217,8 @@ export const ROWS: Record<string, Row> = {
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
   "GET /api/v1/operator/status": { caller: "operator", isRead: true },
+  "GET /api/v1/operator/tls": { caller: "operator" },
+  "POST /api/v1/operator/tls/renew": { caller: "operator" },
   "GET /api/v1/operator/trace": { caller: "operator" },
   "GET /api/v1/operator/trace/{id}": {
     path: ({ emailId }) => `/api/v1/operator/trace/${emailId}`,

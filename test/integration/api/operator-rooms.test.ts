@@ -1,6 +1,7 @@
 // Which routes are the operator's.
 import { expect, test } from "bun:test";
 import { operatorAccountRoutes } from "../../../src/modules/accounts/operator-routes.ts";
+import { tlsRoutes } from "../../../src/modules/certificates/routes.ts";
 import { createDomains } from "../../../src/modules/domains/index.ts";
 import { createInboundMail } from "../../../src/modules/inbound-mail/index.ts";
 import { createRecipients } from "../../../src/modules/recipients/index.ts";
@@ -22,8 +23,9 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const workspaces = createWorkspaces(none, none, config, none);
   const [suppressions, recipients] = [createSuppressions(none, none, none), createRecipients(none, none, none)];
   const accounts = { operatorRoutes: () => operatorAccountRoutes(none) };
+  const certificates = { operatorRoutes: () => [tlsRoutes(none, none)] };
   const made = createOperatorRoutes(
-    { accounts, workspaces, suppressions, recipients, domains, inboundMail, sms },
+    { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, sms },
     none,
   );
   const routes = made.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));

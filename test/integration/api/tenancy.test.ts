@@ -173,6 +173,8 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
   "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
   "GET /api/v1/operator/status": operators("status"),
+  "GET /api/v1/operator/tls": operators("tls"),
+  "POST /api/v1/operator/tls/renew": operators("tls/renew"),
   "GET /api/v1/operator/trace": operators("trace?find=0198"),
   "GET /api/v1/operator/trace/{id}": {
     kind: "operators",

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
-import { openCertificate } from "../../../src/modules/inbound-mail/server/certificate.ts";
-import { selfSigned } from "../../../src/modules/inbound-mail/server/self-signed.ts";
+import { type CertificateFiles, followFiles } from "../../../src/modules/certificates/index.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
+import { createSelfSigned } from "../../../src/protocols/x509/self-signed.ts";
 import {
   AUTHORITY,
   OTHER_CERTIFICATE,
@@ -80,7 +80,7 @@ test("certificates made are of any name's length and of any date, and no two ali
     [`${"a".repeat(60)}.${"b".repeat(60)}.example`, Date.UTC(2039, 11, 31, 23, 59, 59)],
     [`${"a".repeat(63)}.${"b".repeat(63)}.${"c".repeat(63)}.example`, Date.UTC(2055, 5, 1)],
   ] as const) {
-    const { cert, key } = selfSigned(hostname, { now, serial });
+    const { cert, key } = createSelfSigned([hostname], { now, serial });
     const certificate = new X509Certificate(cert);
     expect(certificate.checkHost(hostname)).toBe(hostname);
     expect(certificate.verify(certificate.publicKey)).toBe(true);
@@ -113,7 +113,7 @@ test("a pair that cannot be used leaves the certificate what it was, says so onc
   const clock = fakeClock();
   await using desk = await startDesk({ clock, files: place.files });
   // The certificate is renewed, and its key comes a little later.
-  const { cert, key } = selfSigned("new.test", { now: Date.now(), serial: systemRandom.bytes(16) });
+  const { cert, key } = createSelfSigned(["new.test"], { now: Date.now(), serial: systemRandom.bytes(16) });
   writeFileSync(place.files.certificateFile, cert);
   for (let minute = 0; minute < 3; minute++) clock.advance(60_000);
   expect((await shown(desk)).subjectAltName).toContain("relay.test");
@@ -130,13 +130,12 @@ test("a pair that cannot be used leaves the certificate what it was, says so onc
 test("files that cannot be used stop the start with the sentence that cures it", () => {
   using place = scratch(RELAY_CERTIFICATE);
   const { certificateFile, keyFile } = place.files;
-  const open = (files: { certificateFile: string; keyFile: string }) => {
-    const config = { listen: null, ...files };
+  const open = (files: Omit<CertificateFiles, "table">) => {
     const log = { event: () => undefined, error: () => undefined };
-    return () => openCertificate({ config, hostname: HOSTNAME, clock: fakeClock(), random: systemRandom, log });
+    return () => void followFiles({ ...files, table: "inbound" }, { clock: fakeClock(), log }).stop();
   };
   expect(open(place.files)).not.toThrow();
-  const key = selfSigned("x.test", { now: 0, serial: systemRandom.bytes(16) }).key;
+  const key = createSelfSigned(["x.test"], { now: 0, serial: systemRandom.bytes(16) }).key;
   writeFileSync(keyFile, key);
   expect(open(place.files)).toThrow(`The key in ${keyFile} ([inbound] key_file) is not that of the certificate`);
   expect(open({ certificateFile: keyFile, keyFile })).toThrow(

@@ -4,7 +4,9 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { returnPath } from "../../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../../src/platform/uuid.ts";
-import { openCertificate } from "../../../src/modules/inbound-mail/server/certificate.ts";
+import { followFiles } from "../../../src/modules/certificates/index.ts";
+import { ServedCertificate } from "../../../src/platform/served-certificate.ts";
+import { createSelfSigned } from "../../../src/protocols/x509/self-signed.ts";
 import type { InboundMessage, Receive } from "../../../src/modules/inbound-mail/inbound-message.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "../../../src/modules/inbound-mail/server/limits.ts";
 import type { SentEmail } from "../../../src/modules/inbound-mail/server/recipients.ts";
@@ -58,7 +60,9 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     error: (where, error) => void bugs.push({ where, error }),
   };
   const listen = { address: "127.0.0.1", port: 0 };
-  const config = { listen, certificateFile: null, keyFile: null, ...options.files };
+  const files =
+    options.files === undefined ? null : followFiles({ ...options.files, table: "inbound" }, { clock, log });
+  const selfMade = createSelfSigned([HOSTNAME], { now: clock.now(), serial: systemRandom.bytes(16) });
   const inbound = await startInbound({
     listen,
     hostname: HOSTNAME,
@@ -66,7 +70,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     returnPathKey: KEY,
     readUnsubscribe: () => null,
     find: options.find ?? ((uid) => emails.get(uid)),
-    certificate: openCertificate({ config, hostname: HOSTNAME, clock, random: systemRandom, log }),
+    certificate: files?.source ?? new ServedCertificate(selfMade, false),
     receive: options.receive ?? (async (message) => void messages.push(message)),
     reporters: { timesHeard: options.timesHeard ?? (() => OFTEN) },
     blockedReason: options.blockedReason ?? (() => null),
@@ -96,7 +100,10 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
       return { uid, address };
     },
     client: (how) => openTalk(port, how),
-    [Symbol.asyncDispose]: () => inbound.stop(0),
+    async [Symbol.asyncDispose]() {
+      await files?.stop();
+      await inbound.stop(0);
+    },
   };
 }
 

@@ -11,8 +11,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import type { Clock } from "../../../platform/clock.ts";
 import { getNetworks, type HostPort } from "../../../platform/ip/address.ts";
+import type { CertificateSource } from "../../../platform/served-certificate.ts";
 import { bind } from "./bind.ts";
-import type { Certificate } from "./certificate.ts";
 import { Client } from "./client.ts";
 import { InboundSession, type SessionDeps } from "./session.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
@@ -21,7 +21,7 @@ import { type ClientRefusal, refusal, Refusals } from "./refusals.ts";
 
 export interface InboundDeps extends Omit<SessionDeps, "refusals" | "limits"> {
   listen: HostPort;
-  certificate: Certificate;
+  certificate: CertificateSource;
   /** For whom places are kept free. */
   reporters: { timesHeard(address: string): number };
   /** Default: INBOUND_LIMITS. */
