@@ -1,6 +1,7 @@
 // `pombo tls` and `pombo tls renew`: the certificate of the ports with TLS.
 
 import type { TlsStatus } from "../../modules/certificates/schema.ts";
+import { systemClock } from "../../platform/clock.ts";
 import { type OperatorCommand, record, type Work } from "../client/operator-command.ts";
 import { paint } from "../framework/screen.ts";
 import { labelledLines, plain, timeText } from "../framework/text.ts";
@@ -35,7 +36,7 @@ async function watch({ api }: Work): Promise<Tls> {
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
     const found = await api.call<Tls>("GET", PATH);
     if (!found.isRenewing || waitedMs >= WATCH_MS) return found;
-    await Bun.sleep(LOOK_EVERY_MS);
+    await new Promise<void>((resolve) => void systemClock.after(LOOK_EVERY_MS, resolve));
   }
 }
 

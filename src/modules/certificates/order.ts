@@ -44,7 +44,7 @@ export async function orderCertificate(wish: OrderWish, deps: OrderDeps): Promis
     await client.finalize(ready, createCertificateRequest(wish.names, privateKey));
     const { certificate } = await awaitOrder(placed.url, "valid", deps);
     if (certificate === null) throw new AcmeProblem("badAnswer", "its order is valid and names no certificate");
-    const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const key = privateKey.export({ type: "pkcs8", format: "pem" });
     return check(await client.download(certificate), { names: wish.names, key, now: clock.now() });
   } finally {
     for (const hide of hidden) hide();

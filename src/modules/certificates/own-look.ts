@@ -7,7 +7,7 @@ import type { Resolver } from "../../protocols/dns/lookup.ts";
 
 export interface OwnLookDeps {
   resolver: Pick<Resolver, "a" | "aaaa" | "caa">;
-  fetch: typeof globalThis.fetch;
+  call: typeof globalThis.fetch;
   /** Of this machine. */
   ownAddresses: () => string[];
   /** What CAA records call the authority; none: it does not say. */
@@ -58,7 +58,7 @@ async function lookForToken(name: string, address: string, deps: OwnLookDeps): P
   const { port, token, signal } = deps;
   const host = address.includes(":") ? `[${address}]` : address;
   try {
-    const response = await deps.fetch(`http://${host}:${port}${CHALLENGE_PATH}${token}`, {
+    const response = await deps.call(`http://${host}:${port}${CHALLENGE_PATH}${token}`, {
       headers: { host: name },
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),

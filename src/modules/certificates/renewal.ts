@@ -201,7 +201,7 @@ export class Renewal {
     const token = Buffer.from(random.bytes(16)).toString("base64url");
     const hide = this.#show(token, token);
     findings.push(
-      ...(await lookOurselves(names, { ...ownLook, fetch: this.#deps.fetch, caaIdentities, token, signal })),
+      ...(await lookOurselves(names, { ...ownLook, call: this.#deps.fetch, caaIdentities, token, signal })),
     );
     hide();
     if (findings.length > 0) log.event("tls.doubtful", { findings: findings.join(" ") }, "warn");

@@ -89,7 +89,7 @@ function show({ certificate, isSelfMade, isPublic, renewal, tls }: CertificateVi
   };
 }
 
-/** "C=US\nO=Let's Encrypt\nCN=R11" → "Let's Encrypt R11" */
+/** "C=US\nO=Let's Encrypt\nCN=E7" → "Let's Encrypt E7" */
 function describeIssuer(issuer: string): string {
   const parts = new Map(issuer.split("\n").map((line) => [line.split("=")[0], line.slice(line.indexOf("=") + 1)]));
   return [parts.get("O"), parts.get("CN")].filter((part) => part !== undefined).join(" ");

@@ -7,7 +7,7 @@ const MaybeText = orNull(Type.String());
 
 const Certificate = Type.Object({
   names: Type.Array(Type.String(), { examples: [["mail.example.net"]] }),
-  issuer: Type.String({ examples: ["Let's Encrypt R11"] }),
+  issuer: Type.String({ examples: ["Let's Encrypt E7"] }),
   validFrom: Time,
   validUntil: Time,
   isSelfMade: Type.Boolean({ description: "Shown until there is another; clients refuse it." }),

@@ -170,7 +170,7 @@ export class AcmeClient {
   async readRenewalInfo(renewalId: string): Promise<RenewalInfo | null> {
     const { renewalInfo } = await this.#open();
     if (renewalInfo === null) return null;
-    const answer = await this.#fetch(`${renewalInfo.replace(/\/$/, "")}/${renewalId}`, { method: "GET" });
+    const answer = await this.#ask(`${renewalInfo.replace(/\/$/, "")}/${renewalId}`, { method: "GET" });
     const { suggestedWindow } = parse(answer);
     const { start, end } = asRecord(suggestedWindow);
     const window = { start: Date.parse(String(start)), end: Date.parse(String(end)) };
@@ -181,7 +181,7 @@ export class AcmeClient {
 
   async #open(): Promise<Directory> {
     if (this.#directory !== null) return this.#directory;
-    const answer = parse(await this.#fetch(this.#options.directory, { method: "GET" }));
+    const answer = parse(await this.#ask(this.#options.directory, { method: "GET" }));
     const { renewalInfo, meta } = answer;
     const { profiles, caaIdentities } = asRecord(meta);
     this.#directory = {
@@ -200,7 +200,7 @@ export class AcmeClient {
       const nonce = await this.#takeNonce();
       const body = signRequest({ key: this.#options.accountKey, account: this.#account }, { url, nonce, payload });
       try {
-        return await this.#fetch(url, {
+        return await this.#ask(url, {
           method: "POST",
           headers: { "content-type": "application/jose+json" },
           body: JSON.stringify(body),
@@ -214,7 +214,7 @@ export class AcmeClient {
   /** Each answer brings one; it serves once. */
   async #takeNonce(): Promise<string> {
     const { newNonce } = await this.#open();
-    if (this.#nonce === null) await this.#fetch(newNonce, { method: "HEAD" });
+    if (this.#nonce === null) await this.#ask(newNonce, { method: "HEAD" });
     const nonce = this.#nonce;
     this.#nonce = null;
     if (nonce === null) throw new AcmeProblem("badAnswer", "it gives no nonce");
@@ -222,10 +222,10 @@ export class AcmeClient {
   }
 
   /** Throws AcmeProblem for whatever is not the answer. */
-  async #fetch(url: string, init: RequestInit): Promise<Answer> {
-    const { ca, signal, fetch } = this.#options;
+  async #ask(url: string, init: RequestInit): Promise<Answer> {
+    const { ca, signal, fetch: call } = this.#options;
     try {
-      const response = await fetch(url, {
+      const response = await call(url, {
         ...init,
         redirect: "manual",
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),

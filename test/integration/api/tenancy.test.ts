@@ -162,8 +162,8 @@ const CASES: Record<string, Case> = {
   "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": operators("workspaces/{id}/sender-ids/Loja"),
   "POST /api/v1/operator/workspaces/{id}/keys": operators("workspaces/{id}/keys", { name: "x" }),
   "POST /api/v1/operator/key/rotate": operators("key/rotate"),
-  ...operatorsEach("GET domains", "GET inbox", "GET sms/trial", "DELETE sms/trial", "GET workspaces"),
-  ...operatorsEach("GET workspaces/{id}", "POST workspaces/{id}/unblock"),
+  ...operatorsEach("GET domains", "GET inbox", "GET sms/trial", "DELETE sms/trial", "GET tls", "GET workspaces"),
+  ...operatorsEach("GET workspaces/{id}", "POST workspaces/{id}/unblock", "POST tls/renew"),
   ...operatorsEach("POST dashboard-link", "GET users", "POST users/{id}/reset", "DELETE users/{id}"),
   "GET /api/v1/operator/workspaces/{id}/suppressions": operators("workspaces/{id}/suppressions"),
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": operators("workspaces/{id}/suppressions/import", {
@@ -173,8 +173,6 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
   "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
   "GET /api/v1/operator/status": operators("status"),
-  "GET /api/v1/operator/tls": operators("tls"),
-  "POST /api/v1/operator/tls/renew": operators("tls/renew"),
   "GET /api/v1/operator/trace": operators("trace?find=0198"),
   "GET /api/v1/operator/trace/{id}": {
     kind: "operators",
