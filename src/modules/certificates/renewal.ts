@@ -128,12 +128,12 @@ export class Renewal {
     try {
       if (this.#unsaved !== null) await this.#save(this.#unsaved);
       else if (this.#isForced || this.#findDueAt() <= clock.now()) await this.#attempt(stopping);
-      else if (clock.now() >= this.#askAt) await this.#askWhen(stopping);
     } finally {
       this.#isRunning = false;
     }
-    if (clock.now() >= this.#askAt && this.#state.retryAt === null && !stopping.aborted) await this.#askWhen(stopping);
-    const next = Math.min(this.#findDueAt(), Math.max(this.#askAt, clock.now() + MIN_ASK_MS));
+    const current = this.#findUsable();
+    if (current !== null && clock.now() >= this.#askAt && !stopping.aborted) await this.#askWhen(current, stopping);
+    const next = Math.min(this.#findDueAt(), current === null ? Infinity : this.#askAt);
     return Math.min(Math.max(next - clock.now(), 0), LOOK_AGAIN_MS);
   }
 
@@ -282,11 +282,10 @@ export class Renewal {
   }
 
   /** An authority that does not answer this is asked again later: two thirds of the lifetime hold until then. */
-  async #askWhen(signal: AbortSignal): Promise<void> {
+  async #askWhen(current: Issued, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     this.#askAt = clock.now() + ASK_EVERY_MS;
-    const current = this.#findUsable();
-    const renewalId = current === null ? null : readRenewalId(current.certificate);
+    const renewalId = readRenewalId(current.certificate);
     if (renewalId === null) return;
     try {
       const info = await this.#openClient(await this.#openAccountKey(), signal).readRenewalInfo(renewalId);

@@ -1,0 +1,158 @@
+// When a certificate is renewed, and what survives the end of the process.
+
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import { openCertificateStore } from "../../../src/modules/certificates/store.ts";
+import { openInstanceSettings } from "../../../src/platform/db/instance-settings.ts";
+import { readRenewalId } from "../../../src/protocols/x509/chain.ts";
+import { HOUR_MS, type Kit, NAME, startKit } from "../../support/certificates/kit.ts";
+import { refuse } from "../../support/fakes/authority.ts";
+
+setDefaultTimeout(60_000);
+
+const DAY_MS = 24 * HOUR_MS;
+const servedBy = (kit: Kit) => new X509Certificate(kit.certificates.source.pair.cert);
+const issuedBy = (kit: Kit) => kit.counted.filter((result) => result === "issued").length;
+
+test("without a word of the authority's the next one is ordered when two thirds of the lifetime are over", async () => {
+  await using kit = await startKit({ isHeld: true });
+  kit.authority.lifetimeMs = 3 * DAY_MS;
+  await kit.certificates.start();
+  await kit.ended(1);
+  const first = servedBy(kit).fingerprint256;
+  const shown: string[] = [];
+  kit.certificates.source.follow(({ cert }) => shown.push(cert));
+  await kit.advance(2 * DAY_MS - 1);
+  expect(issuedBy(kit)).toBe(1);
+  await kit.advance(1);
+  await kit.ended(2);
+  expect(servedBy(kit).fingerprint256).not.toBe(first);
+  expect(shown).toEqual([kit.certificates.source.pair.cert]);
+  // Of the same account, and with another key.
+  expect(kit.authority.accounts.size).toBe(1);
+  expect(kit.certificates.issues()).toEqual([]);
+});
+
+test("the authority's window decides, is asked for again, and what replaces what is said in the order", async () => {
+  await using kit = await startKit({ isHeld: true });
+  const { authority, clock } = kit;
+  authority.window = { start: clock.now() + 50 * DAY_MS, end: clock.now() + 51 * DAY_MS };
+  await kit.certificates.start();
+  await kit.ended(1);
+  const before = servedBy(kit);
+  expect(authority.orders[0]?.replaces).toBeUndefined();
+  await kit.advance(5 * DAY_MS);
+  // It wants it sooner: it will revoke.
+  authority.window = { start: clock.now() + DAY_MS, end: clock.now() + 2 * DAY_MS };
+  await kit.advance(DAY_MS - HOUR_MS);
+  expect(issuedBy(kit)).toBe(1);
+  await kit.advance(DAY_MS + 2 * HOUR_MS);
+  await kit.ended(2);
+  expect(authority.orders[1]?.replaces).toBe(readRenewalId(before));
+});
+
+test("a window that is over at once, of a certificate that is new, does not make an endless loop", async () => {
+  await using kit = await startKit({ isHeld: true });
+  const { authority, clock } = kit;
+  authority.window = { start: clock.now() - 2 * DAY_MS, end: clock.now() - DAY_MS };
+  await kit.certificates.start();
+  await kit.ended(1);
+  await kit.advance(10 * HOUR_MS);
+  expect(issuedBy(kit)).toBe(1);
+  // A hundredth of ninety days.
+  await kit.advance(12 * HOUR_MS);
+  await kit.ended(2);
+});
+
+test("an order that was finished and not stored counts as the successor: the next one follows without it", async () => {
+  await using kit = await startKit({ isHeld: true });
+  kit.authority.lifetimeMs = 3 * DAY_MS;
+  await kit.certificates.start();
+  await kit.ended(1);
+  kit.authority.faults.newOrder = ({ replaces }) =>
+    replaces === undefined ? undefined : refuse("alreadyReplaced", "it was replaced", 409);
+  await kit.advance(2 * DAY_MS);
+  await kit.ended(2);
+  expect(kit.counted).toEqual(["issued", "issued"]);
+});
+
+test("a renewal that fails until the end is told in time, and the last certificate stays", async () => {
+  await using kit = await startKit({ isHeld: true });
+  kit.authority.lifetimeMs = 3 * DAY_MS;
+  await kit.certificates.start();
+  await kit.ended(1);
+  const before = servedBy(kit).fingerprint256;
+  kit.authority.faults.newOrder = () => refuse("serverInternal", "down", 500);
+  await kit.advance(2 * DAY_MS + HOUR_MS);
+  const [issue] = kit.certificates.issues();
+  expect(issue).toMatchObject({ component: "tls", isAdvisory: true });
+  expect(issue?.reason).toContain("down");
+  expect(issue?.reason).not.toContain("self-made");
+  expect(servedBy(kit).fingerprint256).toBe(before);
+  expect(kit.certificates.secondsLeft()).toBeGreaterThan(0);
+});
+
+test("a certificate is served after a restart before anything is asked, and on another authority's order until then", async () => {
+  await using kit = await startKit();
+  await kit.ended(1);
+  const before = kit.certificates.source.pair.cert;
+  const asked = kit.authority.steps.length;
+  kit.authority.faults.directory = () => new Response(null, { status: 500 });
+  await kit.restart();
+  expect(kit.certificates.source.pair.cert).toBe(before);
+  await kit.restart({ acme: kit.authority.directory.replace("directory", "directory/other") });
+  expect(kit.certificates.source.pair.cert).toBe(before);
+  await kit.ended(2);
+  expect(kit.counted.at(-1)).toBe("failed");
+  expect(kit.certificates.source.pair.cert).toBe(before);
+  expect(kit.authority.steps.slice(asked).every((step) => step === "directory")).toBe(true);
+});
+
+test("a full disk keeps the old certificate, and the new one is stored once there is room, without another order", async () => {
+  await using kit = await startKit({ isHeld: true });
+  const { sqlite } = kit.database.db;
+  kit.authority.faults.certificate = () => {
+    // As a disk that is full from now on.
+    sqlite.run("CREATE TRIGGER full BEFORE INSERT ON certificate BEGIN SELECT RAISE(ABORT, 'full'); END");
+    return undefined;
+  };
+  await kit.certificates.start();
+  while (kit.bugs.length === 0) await Bun.sleep(5);
+  expect(kit.certificates.issues()[0]?.reason).toContain("self-made");
+  sqlite.run("DROP TRIGGER full");
+  kit.authority.faults = {};
+  await kit.advance(60_000);
+  expect(servedBy(kit).checkHost(NAME)).toBe(NAME);
+  expect(kit.authority.orders).toHaveLength(1);
+});
+
+test("a process that ends in the middle of three orders in a row waits an hour with the next", async () => {
+  await using kit = await startKit({ isHeld: true });
+  const store = openCertificateStore(kit.database.db, openInstanceSettings(kit.database.db));
+  // As three that were killed leave it.
+  const read = () => store.readState();
+  kit.authority.faults.newOrder = async () => {
+    await Bun.sleep(60_000);
+    return undefined;
+  };
+  for (let begun = 1; begun <= 3; begun++) {
+    await kit.certificates.start();
+    while (kit.authority.steps.filter((step) => step === "newOrder").length < begun) await Bun.sleep(5);
+    const state = read();
+    expect(state.begun).toBe(begun);
+    // A stop that is asked for puts it back; a kill does not.
+    await kit.certificates.stop();
+    expect(read().begun).toBe(begun - 1);
+    await kit.database.committer.commit(() => store.writeState(state));
+    if (begun < 3) await kit.restart();
+  }
+  kit.authority.faults = {};
+  await kit.restart();
+  await kit.advance(HOUR_MS - 60_000);
+  expect(kit.authority.steps.filter((step) => step === "newOrder")).toHaveLength(3);
+  expect(kit.certificates.issues()[0]?.reason).toContain("pombo ended in the middle of 3 orders");
+  await kit.advance(60_000);
+  await kit.ended(1);
+  expect(kit.counted).toEqual(["issued"]);
+  expect(kit.authority.accounts.size).toBe(1);
+});
