@@ -53,7 +53,7 @@ test.each([
   ['names = ["bücher.example"]', "tls.names[0]", "xn-- form"],
   [`names = ${JSON.stringify(Array.from({ length: 101 }, (_, n) => `n${n}.example.net`))}`, "tls.names", "0 to 100 values"],
   ['listen = ["0.0.0.0:443"]', "tls.listen", 'acme = "letsencrypt", or certificate_file and key_file'],
-  ['listen = ["mail.example.net:443"]', "tls.listen[0]", "an address and a port"],
+  ['acme = "letsencrypt"\nlisten = ["mail.example.net:443"]', "tls.listen[0]", "an address and a port"],
   ['certificate_file = "/c.pem"', "tls.key_file", "the key of certificate_file"],
   ['key_file = "/k.pem"', "tls.certificate_file", "the certificate for key_file"],
   ['acme = "letsencrypt"\ncertificate_file = "/c.pem"\nkey_file = "/k.pem"', "tls.certificate_file", "only one of the two"],
