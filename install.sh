@@ -7,6 +7,7 @@
 #   curl -fsSL https://example.net/pombo/install.sh | sudo sh    from the release that this install.sh belongs to
 # Options:
 #   --hostname NAME   also set it up (pombo init) and start it; NAME is the reverse DNS name of the server's address
+#   --https           with --hostname: serve https with a certificate of Let's Encrypt's; ports 80 and 443 must be open
 #   --sha256 HEX      the expected checksum of the executable
 #   --public-key KEY  the public key of the releases, as minisign prints it; not from the same place as the executable
 #   --uninstall       remove the service and the executable; data, configuration and user stay
@@ -31,7 +32,7 @@ if [ ! -f "$CONFIG" ] && [ -f /etc/pombo/pombo.toml ]; then CONFIG=/etc/pombo/po
 
 # Piped into sh it is in no file, and $0 is the shell's name.
 is_file() { case "$0" in *.sh) [ -f "$0" ] ;; *) false ;; esac; }
-usage() { if is_file; then sed -n '2,17s/^# \{0,1\}//p' "$0"; else echo "install.sh [FILE|URL] [--hostname NAME] [--sha256 HEX] [--public-key KEY] [--uninstall [--purge]] [--unit]"; fi; }
+usage() { if is_file; then sed -n '2,18s/^# \{0,1\}//p' "$0"; else echo "install.sh [FILE|URL] [--hostname NAME [--https]] [--sha256 HEX] [--public-key KEY] [--uninstall [--purge]] [--unit]"; fi; }
 say() { printf '%s\n' "$@"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -105,13 +106,14 @@ WantedBy=multi-user.target
 EOF
 }
 
-source="" sha256="" public_key=$PUBLIC_KEY hostname="" action=install purge=""
+source="" sha256="" public_key=$PUBLIC_KEY hostname="" https="" action=install purge=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --hostname | --sha256 | --public-key) [ $# -ge 2 ] || fail "$1 needs a value." ;;
   esac
   case "$1" in
     --hostname) hostname=$2; shift ;;
+    --https) https=--https ;;
     --sha256) sha256=$2; shift ;;
     --public-key) public_key=$2; shift ;;
     --uninstall) action=uninstall ;;
@@ -127,6 +129,7 @@ done
 [ "$(uname -s)" = Linux ] || fail "pombo is for Linux."
 if is_file; then as_root="sudo $0"; else as_root="curl … | sudo sh"; fi
 [ "$(id -u)" = 0 ] || fail "install.sh writes to /usr/local/bin and /etc, so it needs root: $as_root"
+[ -z "$https" ] || [ -n "$hostname" ] || fail "--https needs --hostname: the name in the certificate."
 [ -z "$purge" ] || [ "$action" = uninstall ] || fail "--purge needs --uninstall."
 
 uninstall() {
@@ -317,7 +320,7 @@ say "$what is installed."
 
 if [ ! -f "$CONFIG" ] && [ -n "$hostname" ]; then
   # Started below, where systemd runs.
-  "$BINARY" init --config "$CONFIG" --data-dir "$DATA" --hostname "$hostname" $(if has_systemd; then echo --no-next-steps; fi)
+  "$BINARY" init --config "$CONFIG" --data-dir "$DATA" --hostname "$hostname" $https $(if has_systemd; then echo --no-next-steps; fi)
 fi
 if [ ! -f "$CONFIG" ]; then
   say "" "Set it up, with the reverse DNS name of the server's address:"

@@ -58,7 +58,14 @@ export async function startKit(options: { tls?: Partial<Config["tls"]>; isHeld?:
     const { commit } = database.committer;
     const config = defaultConfig({ hostname: NAME, dataDir: folder.path });
     return createCertificates(
-      { commit, clock, steady: clock, random: systemRandom, log, guard: { failure: null, whenOpen: () => () => undefined } },
+      {
+        commit,
+        clock,
+        steady: clock,
+        random: systemRandom,
+        log,
+        guard: { failure: null, whenOpen: () => () => undefined },
+      },
       { certificates: openCertificateStore(database.db, openInstanceSettings(database.db)) },
       { ...config, tls: { ...config.tls, acme: authority.directory, acmeCaFile, ...options.tls, ...tls } },
       {

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { AUTHORITY, RELAY_CERTIFICATE } from "./certificates.ts";
-import { createIssuer, type Issuer, readRequest } from "./issuer.ts";
+import { createIssuer, type Issuer, readRequestedKey } from "./issuer.ts";
 
 export type Step =
   | "directory"
@@ -94,7 +94,10 @@ export async function startAuthority(clock: Pick<Clock, "now">): Promise<Authori
       case "newOrder": {
         own.orders.push(payload);
         const made = String(++count);
-        names.set(made, payload.identifiers.map(({ value }: { value: string }) => value));
+        names.set(
+          made,
+          payload.identifiers.map(({ value }: { value: string }) => value),
+        );
         const location = `${base}/order/${made}`;
         id = made;
         return Response.json(order("pending"), { status: 201, headers: { location } });
@@ -107,7 +110,7 @@ export async function startAuthority(clock: Pick<Clock, "now">): Promise<Authori
       case "challenge":
         return Response.json({ status: "processing" });
       case "finalize": {
-        const { publicKey } = readRequest(Buffer.from(payload.csr, "base64url"));
+        const publicKey = readRequestedKey(Buffer.from(payload.csr, "base64url"));
         const now = clock.now();
         const own_ = { names: names.get(id) ?? [], publicKey, from: now - 3_600_000, until: now + own.lifetimeMs };
         chains.set(id, issuer.issue(own_));
@@ -129,13 +132,13 @@ export async function startAuthority(clock: Pick<Clock, "now">): Promise<Authori
     hostname: "127.0.0.1",
     tls: RELAY_CERTIFICATE,
     async fetch(request) {
-      const [, step = "", id = ""] = new URL(request.url).pathname.split("/") as [string, Step, string];
-      own.steps.push(step as Step);
+      const [, step, id] = new URL(request.url).pathname.split("/") as [string, Step, string];
+      own.steps.push(step);
       const body = (request.method === "POST" ? await request.json() : {}) as Payload;
-      const read = (text: string | undefined): Payload => (text ? JSON.parse(Buffer.from(text, "base64url").toString()) : {});
+      const read = (text: string | undefined): Payload =>
+        text ? JSON.parse(Buffer.from(text, "base64url").toString()) : {};
       const payload = read(body.payload);
-      const response =
-        (await own.faults[step as Step]?.(payload)) ?? answer(step as Step, id, payload, read(body.protected).jwk);
+      const response = (await own.faults[step]?.(payload)) ?? answer(step, id, payload, read(body.protected).jwk);
       response.headers.set("replay-nonce", `nonce${own.steps.length}`);
       return response;
     },

@@ -63,26 +63,23 @@ export function createIssuer(now: number): Issuer {
     der(OCTET_STRING, der(SEQUENCE, Buffer.of(0x01, 0x01, 0xff))),
   );
   const spki = publicKey.export({ type: "spki", format: "der" });
-  const authorityKey = der(SEQUENCE, oid(AUTHORITY_KEY_IDENTIFIER), der(OCTET_STRING, der(SEQUENCE, der(0x80, KEY_ID))));
+  const authorityKey = der(
+    SEQUENCE,
+    oid(AUTHORITY_KEY_IDENTIFIER),
+    der(OCTET_STRING, der(SEQUENCE, der(0x80, KEY_ID))),
+  );
   return {
     root: write(issuer, spki, [now - DAY_MS, now + 3_650 * DAY_MS], [mayIssue]),
     issue: ({ names, publicKey: key, from, until }) =>
-      write(toName(names[0] ?? ""), key, [from, until], [
-        authorityKey,
-        alternativeNames(names, { isCritical: false }),
-      ]),
+      write(toName(names[0] ?? ""), key, [from, until], [authorityKey, alternativeNames(names, { isCritical: false })]),
   };
 }
 
-/** Of a request for a certificate. */
-export function readRequest(csr: Buffer): { publicKey: Buffer; names: string[] } {
+/** The key that a request for a certificate is about, DER. */
+export function readRequestedKey(csr: Buffer): Buffer {
   const [info] = readAll(readDer(csr).content);
   const fields = readAll(info?.content ?? Buffer.alloc(0));
-  const names = [...csr.toString("latin1").matchAll(/\x82([\x01-\x7f])([a-z0-9.-]+)/g)];
-  return {
-    publicKey: der(SEQUENCE, fields[2]?.content ?? Buffer.alloc(0)),
-    names: names.map(([, length = "", text = ""]) => text.slice(0, length.charCodeAt(0))),
-  };
+  return der(SEQUENCE, fields[2]?.content ?? Buffer.alloc(0));
 }
 
 function toName(text: string): Buffer {

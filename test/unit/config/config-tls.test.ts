@@ -13,7 +13,9 @@ function tlsOf(text: string) {
 
 function errorsOf(text: string): string[] {
   const result = parse(text);
-  return result.kind === "errors" ? result.errors.map(({ key, found, expected }) => `${key}: ${found}; ${expected}`) : [];
+  return result.kind === "errors"
+    ? result.errors.map(({ key, found, expected }) => `${key}: ${found}; ${expected}`)
+    : [];
 }
 
 test("by default there is no TLS, and its name would be the hostname", () => {
@@ -51,12 +53,20 @@ test.each([
   ['names = ["203.0.113.7"]', "tls.names[0]", "no address"],
   ['names = ["*.example.net"]', "tls.names[0]", "it would need DNS-01"],
   ['names = ["bücher.example"]', "tls.names[0]", "xn-- form"],
-  [`names = ${JSON.stringify(Array.from({ length: 101 }, (_, n) => `n${n}.example.net`))}`, "tls.names", "0 to 100 values"],
+  [
+    `names = ${JSON.stringify(Array.from({ length: 101 }, (_, n) => `n${n}.example.net`))}`,
+    "tls.names",
+    "0 to 100 values",
+  ],
   ['listen = ["0.0.0.0:443"]', "tls.listen", 'acme = "letsencrypt", or certificate_file and key_file'],
   ['acme = "letsencrypt"\nlisten = ["mail.example.net:443"]', "tls.listen[0]", "an address and a port"],
   ['certificate_file = "/c.pem"', "tls.key_file", "the key of certificate_file"],
   ['key_file = "/k.pem"', "tls.certificate_file", "the certificate for key_file"],
-  ['acme = "letsencrypt"\ncertificate_file = "/c.pem"\nkey_file = "/k.pem"', "tls.certificate_file", "only one of the two"],
+  [
+    'acme = "letsencrypt"\ncertificate_file = "/c.pem"\nkey_file = "/k.pem"',
+    "tls.certificate_file",
+    "only one of the two",
+  ],
   ['acme = "letsencrypt"\neab_key_id = "x"', "tls.eab_key_file", "both eab_key_id and eab_key_file, or neither"],
   ['eab_key_id = "x"\neab_key_file = "/k"', "tls.eab_key_id", "the authority that has given it"],
   ["challenge_listen = []", "tls.challenge_listen", "1 to 8 values"],

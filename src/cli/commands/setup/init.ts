@@ -12,7 +12,7 @@ import { formatLink } from "../people.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { readConfig } from "../../client/settings.ts";
 import { type NewInstance, setUpInstance } from "./setup.ts";
-import { jsonLine } from "../../framework/text.ts";
+import { jsonLine, plain } from "../../framework/text.ts";
 
 /** `pombo init`: creates the data directory of a new instance and shows its keys once. An existing configuration is used. */
 export const init: Command = {
@@ -22,6 +22,7 @@ export const init: Command = {
     hostname: { value: "NAME", about: "the full name of this server, as in the reverse DNS of its address" },
     "data-dir": { value: "DIR", about: "the data directory (/var/lib/pombo)" },
     listen: { value: "ADDRESS", about: "the API's address and port (127.0.0.1:8080); in a container 0.0.0.0:8080" },
+    https: { about: "serve https on port 443, with a certificate of Let's Encrypt's; port 80 must be open too" },
     config: {
       value: "FILE",
       about: "the configuration to write (that of the installed service for root, else pombo.toml)",
@@ -34,7 +35,12 @@ export const init: Command = {
 };
 
 function initialize(args: Arguments, terminal: Terminal): void {
-  const options = { hostname: args.text("hostname"), dataDir: args.text("data-dir"), listen: args.text("listen") };
+  const options = {
+    hostname: args.text("hostname"),
+    dataDir: args.text("data-dir"),
+    listen: args.text("listen"),
+    isHttps: args.isSet("https"),
+  };
   const file = resolve(args.text("config") ?? terminal.env["POMBO_CONFIG"] ?? findNewConfigFile());
   const isExisting = existsSync(file);
   const plan = isExisting ? existing(file, options, terminal) : freshConfig(file, options, terminal);
@@ -53,8 +59,12 @@ function initialize(args: Arguments, terminal: Terminal): void {
   }
   const { link, ...keys } = created;
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...keys };
+  const isHttps = config.tls.listen.length > 0 && config.tls.acme !== null;
   if (args.isSet("json")) terminal.out(jsonLine({ ...shown, dashboardUrl: link?.url ?? null }));
-  else terminal.say(summary({ ...shown, link, bounceHost: config.email.bounceHost }, !args.isSet("no-next-steps")));
+  else
+    terminal.say(
+      summary({ ...shown, link, bounceHost: config.email.bounceHost, isHttps }, !args.isSet("no-next-steps")),
+    );
 }
 
 function existing(file: string, options: ConfigOptions, terminal: Terminal): Plan {
@@ -64,20 +74,21 @@ function existing(file: string, options: ConfigOptions, terminal: Terminal): Pla
       `${file} and its data directory ${config.dataDir} are set up already. Start this instance with pombo serve --config ${file}, or name another file with --config.`,
     );
   }
-  const { hostname, dataDir, listen } = options;
+  const { hostname, dataDir, listen, isHttps } = options;
   const isSame =
     (hostname ?? config.hostname) === config.hostname &&
     resolve(dataDir ?? config.dataDir) === config.dataDir &&
-    (listen === undefined || Bun.deepEquals(parseHostPort(listen), config.http.listen));
+    (listen === undefined || Bun.deepEquals(parseHostPort(listen), config.http.listen)) &&
+    (isHttps !== true || config.tls.listen.length > 0);
   if (!isSame) {
     throw new StartError(
-      `${file} exists already, and differs from --hostname, --data-dir or --listen. Leave them out to use the file as it is, or name another file with --config.`,
+      `${file} exists already, and differs from --hostname, --data-dir, --listen or --https. Leave them out to use the file as it is, or name another file with --config.`,
     );
   }
   return { config, text: null };
 }
 
-type Made = NewInstance & { config: string; dataDir: string; bounceHost: string };
+type Made = NewInstance & { config: string; dataDir: string; hostname: string; bounceHost: string; isHttps: boolean };
 
 function summary(made: Made, hasNextSteps: boolean): string {
   const { start, runAs, place } = describeStart(made.config, made.dataDir);
@@ -98,6 +109,11 @@ function summary(made: Made, hasNextSteps: boolean): string {
           formatLink(made.link),
         ]),
     `Bounces arrive by mail at ${made.bounceHost}: its A or MX record must point here, and port 25 must be open (or see [inbound]).`,
+    ...(made.isHttps
+      ? [
+          `The API is at https://${plain(made.hostname)} once there is a certificate. Open ports 80 and 443 in every firewall on the way: the authority looks at port 80. pombo tls shows how it goes.`,
+        ]
+      : []),
     ...(hasNextSteps
       ? [`Then create the first workspace there, or by this command, which shows its API key:\n  ${create}`]
       : []),

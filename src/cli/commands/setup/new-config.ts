@@ -23,6 +23,8 @@ export interface ConfigOptions {
   dataDir: string | undefined;
   /** Address and port of the API. */
   listen?: string | undefined;
+  /** With a certificate of Let's Encrypt's on port 443. */
+  isHttps?: boolean;
   /** Other keys; each must appear only once in the example. */
   more?: Record<string, string>;
 }
@@ -32,7 +34,8 @@ export function freshConfig(file: string, options: ConfigOptions, terminal: Pick
   const name = options.hostname ?? machineName();
   const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
   const listen = options.listen === undefined ? {} : { [LISTEN]: options.listen };
-  const text = fill(example as string, { hostname: name, data_dir: dataDir, ...listen, ...options.more });
+  const https = options.isHttps === true ? serveHttps(name) : {};
+  const text = fill(example as string, { hostname: name, data_dir: dataDir, ...listen, ...https, ...options.more });
   const parsed = parseConfig(text, { file, env: terminal.env });
   if (parsed.kind === "config") return { config: parsed.config, text };
   if (options.hostname === undefined && parsed.errors.every(({ key }) => key === "hostname")) {
@@ -44,6 +47,16 @@ export function freshConfig(file: string, options: ConfigOptions, terminal: Pick
     ({ key, found, expected }) => `--${toOption(key)}: found ${found}; expected ${expected}`,
   );
   throw new StartError(lines.join("\n"));
+}
+
+function serveHttps(name: string): Record<string, string | string[]> {
+  const origin = `https://${name}`;
+  return {
+    "tls.listen": ["0.0.0.0:443", "[::]:443"],
+    "tls.acme": "letsencrypt",
+    "http.public_url": origin,
+    "dashboard.url": origin,
+  };
 }
 
 /** Options have the names of keys without their table. */
@@ -89,7 +102,7 @@ export function forgetConfig(file: string, { err }: Pick<Terminal, "err">): void
 }
 
 /** The example with these keys set; `table.key` for a key of a table. */
-function fill(template: string, values: Record<string, string>): string {
+function fill(template: string, values: Record<string, string | string[]>): string {
   let text = template;
   for (const [path, value] of Object.entries(values)) {
     const [key = "", table] = path.split(".").toReversed();

@@ -64,9 +64,9 @@ test("the nearest CAA records upwards count, and an answer that fails forbids", 
   expect(await look({ caa: { "example.net": other } })).toEqual([
     "The CAA records of example.net do not allow ca.test to issue.",
   ]);
-  expect(await look({ caa: { "example.net": other, [NAME]: found("0 issue ca.test; validationmethods=http-01") } })).toEqual(
-    [],
-  );
+  expect(
+    await look({ caa: { "example.net": other, [NAME]: found("0 issue ca.test; validationmethods=http-01") } }),
+  ).toEqual([]);
   expect(await look({ caa: { net: { kind: "failed", reason: "timeout" } } })).toEqual([
     "The CAA records of net could not be asked for (timeout).",
   ]);

@@ -29,7 +29,10 @@ test.skipIf(Bun.which("openssl") === null)("OpenSSL reads a request, its names a
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const many = Array.from({ length: 100 }, (_, index) => `n${index}.example.net`);
   for (const names of [NAMES, many]) {
-    const said = openssl(["req", "-inform", "DER", "-verify", "-noout", "-text"], createCertificateRequest(names, privateKey));
+    const said = openssl(
+      ["req", "-inform", "DER", "-verify", "-noout", "-text"],
+      createCertificateRequest(names, privateKey),
+    );
     expect(said).toContain("verify OK");
     for (const name of names) expect(said).toContain(`DNS:${name}`);
   }
@@ -50,7 +53,12 @@ test("a chain is public where it leads to a root that browsers have", () => {
   const now = Date.now();
   const issuer = createIssuer(now);
   const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const wish = { names: NAMES, publicKey: publicKey.export({ type: "spki", format: "der" }), from: now, until: now + 1e6 };
+  const wish = {
+    names: NAMES,
+    publicKey: publicKey.export({ type: "spki", format: "der" }),
+    from: now,
+    until: now + 1e6,
+  };
   const chain = readChain(issuer.issue(wish));
   expect(isPublic(chain)).toBe(false);
   expect(isPublic(chain, [issuer.root])).toBe(true);
@@ -62,9 +70,18 @@ test("a chain is public where it leads to a root that browsers have", () => {
 test("a renewal id is the authority's key identifier and the serial number, as they are encoded", () => {
   const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const spki = publicKey.export({ type: "spki", format: "der" });
-  const pem = createIssuer(Date.now()).issue({ names: NAMES, publicKey: spki, from: Date.now(), until: Date.now() + 1e6 });
+  const pem = createIssuer(Date.now()).issue({
+    names: NAMES,
+    publicKey: spki,
+    from: Date.now(),
+    until: Date.now() + 1e6,
+  });
   const certificate = new X509Certificate(pem);
   const [keyId, serial] = (readRenewalId(certificate) ?? "").split(".");
   expect(Buffer.from(keyId ?? "", "base64url").toString()).toBe("issuer of the tests");
-  expect(Buffer.from(serial ?? "", "base64url").toString("hex").toUpperCase()).toBe(certificate.serialNumber.padStart(32, "0"));
+  expect(
+    Buffer.from(serial ?? "", "base64url")
+      .toString("hex")
+      .toUpperCase(),
+  ).toBe(certificate.serialNumber.padStart(32, "0"));
 });
