@@ -33,6 +33,8 @@ interface Certificates extends Required<Pick<Component, "start" | "stop" | "issu
   /** Of the certificate that is served; null: it is self-made. */
   secondsLeft(): number | null;
   operatorRoutes(): AnyElysia[];
+  /** Resolves when no order is under way. */
+  idle(): Promise<void> | undefined;
 }
 
 /** What is served from the first moment on is there when it returns. Throws StartError where files cannot be used. */
@@ -84,6 +86,7 @@ export function createCertificates(
     },
     operatorRoutes: () => [tlsRoutes(view, log)],
     issues: (): HealthIssue[] => (renewal === null && files === null ? [] : findIssues(view())),
+    idle: () => renewal?.idle(),
     start: () => renewal?.start(),
     async stop() {
       await Promise.all([renewal?.stop(), files?.stop()]);

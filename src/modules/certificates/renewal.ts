@@ -102,6 +102,11 @@ export class Renewal {
     this.#task.start();
   }
 
+  /** Resolves when no order is under way. */
+  idle(): Promise<void> {
+    return this.#task.idle();
+  }
+
   stop(): Promise<void> {
     return this.#task.stop();
   }

@@ -91,10 +91,10 @@ export async function startKit(options: { tls?: Partial<Config["tls"]>; isHeld?:
       }),
     async advance(ms) {
       for (let left = ms; left > 0; left -= HOUR_MS) {
-        await Bun.sleep(5);
+        await kit.certificates.idle();
         clock.advance(Math.min(left, HOUR_MS));
       }
-      await Bun.sleep(5);
+      await kit.certificates.idle();
     },
     async restart(tls = {}) {
       await kit.certificates.stop();
