@@ -20,6 +20,8 @@ export interface LoadOrder {
   /** Of a file attached to each email; absent: none is. */
   attachmentBytes?: number;
   firstNumber: number;
+  /** PEM of the root; absent: without TLS. */
+  ca?: string;
   /** Stop after that many emails, or after that many milliseconds. */
   until: { emails: number } | { ms: number };
 }
@@ -95,6 +97,7 @@ async function runLoad(order: LoadOrder): Promise<LoadResult> {
       hostname: "127.0.0.1",
       port: order.port,
       data: prepare(order, index),
+      ...(order.ca === undefined ? {} : { tls: { ca: order.ca, serverName: `pombo.${SENDER_DOMAIN}` } }),
       socket: {
         data: receive,
         drain: flush,
