@@ -1,5 +1,6 @@
 // The certificate that all ports with TLS show: from an authority, from two files, or self-made until there is one.
 
+import type { X509Certificate } from "node:crypto";
 import { networkInterfaces } from "node:os";
 import type { AnyElysia } from "elysia";
 import type { Config } from "../../config/config.ts";
@@ -73,8 +74,11 @@ export function createCertificates(
             served.replace({ cert: next.cert, key: next.key }, isPublic(readChain(next.cert)));
           },
         });
+  let parsed: { pem: string; certificate: X509Certificate | null } | null = null;
   const view = () => {
-    const [certificate = null] = readChain(source.pair.cert);
+    const pem = source.pair.cert;
+    if (parsed?.pem !== pem) parsed = { pem, certificate: readChain(pem)[0] ?? null };
+    const { certificate } = parsed;
     return { certificate, isSelfMade: isSelfMade(), isPublic: source.isPublic, renewal, tls, hostname, clock };
   };
   return {

@@ -51,6 +51,8 @@ export function listen(api: AnyElysia, at: HostPort, options: ListenOptions): Li
   });
 }
 
+const REOPEN_EVERY_MS = 100;
+
 /** 180 days. */
 const HSTS = "max-age=15552000";
 
@@ -80,13 +82,24 @@ export function bind(place: Place, fetch: Fetch): Listener {
     const old = server;
     former.add(old);
     void old.stop(false).finally(() => former.delete(old));
-    server = tryToServe({ ...place, port }, fetch);
+    reopen();
   });
+  let isStopping = false;
+  const reopen = (): void => {
+    if (isStopping) return;
+    try {
+      server = tryToServe({ ...place, port }, fetch);
+    } catch {
+      // Another program was quicker, or the system lacks something for a moment: the port is ours again once it can be.
+      setTimeout(reopen, REOPEN_EVERY_MS);
+    }
+  };
   const host = address.includes(":") ? `[${address}]` : address;
   return {
     url: `${certificate === undefined ? "http" : "https"}://${host}:${port}`,
     port,
     async stop(graceMs) {
+      isStopping = true;
       endFollow?.();
       await Promise.all([server, ...former].map((each) => endWithin(each, graceMs)));
     },

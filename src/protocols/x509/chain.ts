@@ -2,7 +2,7 @@
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { rootCertificates } from "node:tls";
-import { AUTHORITY_KEY_IDENTIFIER, OCTET_STRING, readAll, readDer } from "./der.ts";
+import { AUTHORITY_KEY_IDENTIFIER, der, OCTET_STRING, readAll, readDer } from "./der.ts";
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 const MAX_CERTIFICATES = 20;
@@ -61,10 +61,21 @@ function toDay(at: number): string {
 export function isPublic(chain: readonly X509Certificate[], roots: readonly string[] = rootCertificates): boolean {
   const last = chain.at(-1);
   if (last === undefined) return false;
+  const issuer = readIssuer(last);
   return roots.some((pem) => {
+    // All of them parsed would hold 4 MB; one whose bytes lack the name is not it.
+    if (!Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ""), "base64").includes(issuer)) return false;
     const root = new X509Certificate(pem);
     return root.fingerprint256 === last.fingerprint256 || (root.subject === last.issuer && isIssuedBy(last, root));
   });
+}
+
+/** Its name, as it is encoded. */
+function readIssuer(certificate: X509Certificate): Buffer {
+  const [signed] = readAll(readDer(certificate.raw).content);
+  // After version, serial number and algorithm (RFC 5280 §4.1).
+  const issuer = readAll(signed?.content ?? Buffer.alloc(0))[3];
+  return issuer === undefined ? Buffer.alloc(0) : der(issuer.tag, issuer.content);
 }
 
 /** What the certificate is called where its renewal is asked about (RFC 9773 §4.1); null: its authority gave it no identifier. */

@@ -15,6 +15,7 @@ interface TlsWorld extends AsyncDisposable {
   pebble: Pebble;
   /** With [tls] set. */
   config: string;
+  tls: Record<string, string | string[]>;
 }
 
 type Options = Partial<Parameters<typeof startPebble>[1]> & { tls?: Record<string, string | string[]> };
@@ -22,19 +23,19 @@ type Options = Partial<Parameters<typeof startPebble>[1]> & { tls?: Record<strin
 export async function startTlsWorld({ tls = {}, ...options }: Options = {}): Promise<TlsWorld> {
   const world = await createWorld({ mxPort: 9 });
   const pebble = await startPebble(PEBBLE ?? "", { folder: world.folder, dnsServer: world.dns.address, ...options });
-  const config = world.writeConfig("tls.toml", {
-    tls: {
-      listen: ["127.0.0.1:0"],
-      acme: pebble.directory,
-      acme_ca_file: pebble.caFile,
-      challenge_listen: [`127.0.0.1:${pebble.challengePort}`],
-      ...tls,
-    },
-  });
+  const table = {
+    listen: ["127.0.0.1:0"],
+    acme: pebble.directory,
+    acme_ca_file: pebble.caFile,
+    challenge_listen: [`127.0.0.1:${pebble.challengePort}`],
+    ...tls,
+  };
+  const config = world.writeConfig("tls.toml", { tls: table });
   return {
     world,
     pebble,
     config,
+    tls: table,
     async [Symbol.asyncDispose]() {
       await pebble[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();

@@ -2,9 +2,12 @@
 // served after a restart without asking again.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { waitUntil } from "../../support/peers/process.ts";
-import { runPombo } from "./child.ts";
+import { runPombo, spawnCommand } from "./child.ts";
 import {
   askAlways,
   forgetCertificate,
@@ -107,5 +110,87 @@ test.skipIf(PEBBLE === null)(
     expect((await handshake(tlsPortOf(last), await pebble.root())).checkHost(HOSTNAME)).toBe(HOSTNAME);
     expect(pebble.accounts()).toBe(1);
     expect(bugsOf(last)).toEqual([]);
+  },
+);
+
+/** Programs that are not ours, each of which must trust the chain and find the name. */
+const CLIENTS: Record<string, (port: number, ca: string) => string[]> = {
+  curl: (port, ca) => [
+    ...["curl", "-fsS", "--cacert", ca, "--resolve", `${HOSTNAME}:${port}:127.0.0.1`],
+    `https://${HOSTNAME}:${port}/ready`,
+  ],
+  openssl: (port, ca) => [
+    ...["openssl", "s_client", "-connect", `127.0.0.1:${port}`, "-servername", HOSTNAME],
+    ...["-verify_hostname", HOSTNAME, "-CAfile", ca, "-verify_return_error", "-brief"],
+  ],
+  python3: (port, ca) => [
+    "python3",
+    "-c",
+    `import socket, ssl
+context = ssl.create_default_context(cafile=${JSON.stringify(ca)})
+with context.wrap_socket(socket.create_connection(("127.0.0.1", ${port})), server_hostname="${HOSTNAME}") as found:
+    print(found.version())`,
+  ],
+};
+
+test.skipIf(PEBBLE === null)(
+  "curl, OpenSSL and Python trust the chain and find the name, also on another server",
+  async () => {
+    await using all = await startTlsWorld();
+    const { world, pebble } = all;
+    const replica = join(world.folder, "replica");
+    const replicated = world.writeConfig("replicated.toml", {
+      tls: all.tls,
+      replication: { url: replica, sync_interval: "100ms" },
+    });
+    await using first = await world.serve({ config: replicated });
+    await first.until("the certificate", () => hasLogged(first, "tls.issued"), LIMIT_MS);
+    const root = await pebble.root();
+    const ca = join(world.folder, "root.pem");
+    writeFileSync(ca, root);
+    for (const [name, command] of Object.entries(CLIENTS)) {
+      if (Bun.which(name) === null) continue;
+      await using client = spawnCommand(command(tlsPortOf(first), ca));
+      expect([name, (await client.ended).code, client.stderr()]).toEqual([name, 0, expect.any(String)]);
+    }
+    const { fingerprint256 } = await handshake(tlsPortOf(first), root);
+    first.signal("SIGTERM");
+    await first.ended;
+
+    // The authority is not reached from there.
+    await pebble[Symbol.asyncDispose]();
+    const elsewhere = { "": { hostname: HOSTNAME, data_dir: join(world.folder, "elsewhere") }, tls: all.tls };
+    const target = world.writeConfig("elsewhere.toml", elsewhere);
+    const key = join(world.dataDir, "instance.key");
+    const restored = await runPombo(["restore", "--from", replica, "--key-file", key, "--config", target]);
+    expect([restored.code, restored.stderr]).toEqual([0, expect.any(String)]);
+    await using second = await world.serve({ config: target });
+    expect((await handshake(tlsPortOf(second), root)).fingerprint256).toBe(fingerprint256);
+    expect(bugsOf(second)).toEqual([]);
+  },
+);
+
+test.skipIf(PEBBLE === null)(
+  "a port of [tls] that is taken stops the start with one sentence that cures it",
+  async () => {
+    await using all = await startTlsWorld();
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    try {
+      for (const [key, words] of [
+        ["listen", "choose another port ([tls] listen)"],
+        ["challenge_listen", "have it pass /.well-known/acme-challenge/ on to pombo"],
+      ] as const) {
+        const config = all.world.writeConfig("taken.toml", { tls: { ...all.tls, [key]: [`127.0.0.1:${port}`] } });
+        const refused = await runPombo(["serve", "--config", config]);
+        expect(refused).toMatchObject({ code: 1, stdout: "" });
+        expect(refused.stderr).toStartWith(`Port ${port} on 127.0.0.1 is in use by another program.`);
+        expect(refused.stderr).toContain(words);
+        expect(refused.stderr).toContain(`sudo ss -ltnp 'sport = :${port}' names the program`);
+      }
+    } finally {
+      taken.close();
+    }
   },
 );

@@ -21,11 +21,13 @@ interface Visit {
   headers?: Record<string, string>;
   method?: string;
   url?: string | null;
+  /** Over a port of ours. */
+  tls?: true;
 }
 
-function build({ host = "localhost:8080", peer = "127.0.0.1", headers = {}, method = "GET" }: Visit): Request {
+function build({ host = "localhost:8080", peer = "127.0.0.1", headers = {}, method = "GET", tls }: Visit): Request {
   const request = new Request("http://localhost/x", { method, headers: { host, ...headers } });
-  noteArrival(request, { requestIP: () => ({ address: peer }) });
+  noteArrival(request, { requestIP: () => ({ address: peer }), protocol: tls === true ? "https" : "http" });
   return request;
 }
 
@@ -40,6 +42,23 @@ function refusal(run: () => unknown): string {
 }
 
 const arrive = (visit: Visit) => requireOwnArrival(build(visit), visit.url === null ? { ...SITE, url: null } : SITE);
+
+describe("our own TLS", () => {
+  const own = { host: "mail.example.net", peer: "198.51.100.7", tls: true } as const;
+
+  test("is https from everywhere, without a proxy that says so", () => {
+    expect(arrive(own)).toEqual(HTTPS);
+    expect(arrive({ ...own, host: "mail.example.net:443" })).toEqual(HTTPS);
+    expect(arrive({ ...own, headers: { "x-forwarded-proto": "http" } })).toEqual(HTTPS);
+  });
+
+  test("is no other host's, and on this machine its own origin", () => {
+    expect(refusal(() => arrive({ ...own, host: "evil.example" }))).toBe("MISDIRECTED_REQUEST");
+    expect(refusal(() => arrive({ ...own, url: null }))).toBe("MISDIRECTED_REQUEST");
+    expect(arrive({ host: "localhost:8443", tls: true })).toEqual({ isHttps: true, origin: "https://localhost:8443" });
+    expect(refusal(() => arrive({ ...own, host: "localhost:8443" }))).toBe("HTTPS_REQUIRED");
+  });
+});
 
 describe("this machine", () => {
   test.each([
