@@ -194,3 +194,24 @@ test.skipIf(PEBBLE === null)(
     }
   },
 );
+
+test.skipIf(PEBBLE === null)("an authority for customers only gets the key that it has given", async () => {
+  const [id, hmac] = ["kid-1", Buffer.alloc(32, 7).toString("base64url")];
+  await using all = await startTlsWorld({ externalAccounts: { [id]: hmac } });
+  const { world, pebble } = all;
+  await using refused = await world.serve({ config: all.config });
+  await refused.until("the refusal", () => hasLogged(refused, "tls.failed"), LIMIT_MS);
+  const shown = await runPombo(["tls", "--config", all.config]);
+  expect([shown.code, shown.stdout]).toEqual([1, expect.stringContaining("externalAccountRequired")]);
+  expect(shown.stdout).toContain("[tls] eab_key_id and eab_key_file");
+  refused.signal("SIGTERM");
+  await refused.ended;
+  const file = join(world.folder, "eab.key");
+  writeFileSync(file, `${hmac}\n`);
+  const config = world.writeConfig("eab.toml", { tls: { ...all.tls, eab_key_id: id, eab_key_file: file } });
+  await using served = await world.serve({ config });
+  const renewed = await runPombo(["tls", "renew", "--config", config]);
+  expect([renewed.code, renewed.stdout]).toEqual([0, expect.stringContaining("Pebble")]);
+  expect((await handshake(tlsPortOf(served), await pebble.root())).checkHost(HOSTNAME)).toBe(HOSTNAME);
+  expect(bugsOf(served)).toEqual([]);
+});
