@@ -24,7 +24,7 @@ import type {
   TimelineEntry,
   TimelineQuery,
 } from "../../../modules/emails/api/schema.ts";
-import type { CountedMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
+import type { EmailPageMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
 import type { HtmlPreview, PreviewTicket } from "../../../modules/emails/preview/schema.ts";
 import type {
   Invitation,
@@ -90,7 +90,7 @@ export interface Calls extends AccountCalls {
     query: Static<typeof EmailQuery>;
     data: Static<typeof EmailInListWithStatus>[];
     /** By a cursor without numbers. */
-    meta: Partial<Static<typeof CountedMeta>>;
+    meta: EmailPageMeta;
   };
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
