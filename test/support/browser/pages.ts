@@ -76,13 +76,13 @@ const DIALOGS: PageCase[] = [
     name: "dialog-reschedule",
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
     who: "owner",
-    act: click("main .actions button:first-child"),
+    act: click("main .card:first-of-type .actions button:first-child"),
   },
   {
     name: "dialog-cancel",
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
     who: "owner",
-    act: click("main .actions button:nth-child(2)"),
+    act: click("main .card:first-of-type .actions button:nth-child(2)"),
   },
   {
     name: "dialog-preview",
@@ -256,15 +256,26 @@ export const PAGES: PageCase[] = [
   ...DIALOGS,
 ];
 
-/** Opens the page and waits until all of it is there. */
+/** Opens the page and waits until all of it is there. @throws Error with the page's name */
 export async function openPage(
   visitor: Visitor,
-  { path, sign = "main h1", act }: PageCase,
+  { name, path, sign = "main h1", act }: PageCase,
   world: Populated,
+): Promise<void> {
+  try {
+    await open(visitor, { path: path(world), sign, act });
+  } catch (cause) {
+    throw new Error(`${name}: ${String(cause)}`, { cause });
+  }
+}
+
+async function open(
+  visitor: Visitor,
+  { path, sign, act }: { path: string; sign: string; act: PageCase["act"] },
 ): Promise<void> {
   // A change of the fragment only would load nothing.
   await visitor.page.goto("about:blank");
-  await visitor.page.goto(path(world));
+  await visitor.page.goto(path);
   await visitor.until(
     "the page is there",
     `document.querySelector(${JSON.stringify(sign)}) !== null && document.querySelector("main .loading") === null`,
