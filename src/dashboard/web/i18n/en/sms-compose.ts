@@ -22,7 +22,7 @@ export const smsCompose = {
   lessRoom: (signs: string) => `With ${signs} a part holds 70 characters instead of 160.`,
   oneDoubled: (sign: string) => `${sign} counts as two characters.`,
   someDoubled: (signs: string) => `${signs} count as two characters each.`,
-  marked: "Where they stand",
+  marked: "In the text",
   isFolding: "The operator has accents and quotation marks replaced, since it takes fewer parts so.",
   sentAs: "What is sent",
   replace: (parts: string) => `Replace accents and quotation marks: ${parts}`,

@@ -22,7 +22,7 @@ export const smsCompose: Messages["smsCompose"] = {
   lessRoom: (signs) => `Com ${signs}, uma parte leva 70 caracteres em vez de 160.`,
   oneDoubled: (sign) => `${sign} conta como dois caracteres.`,
   someDoubled: (signs) => `${signs} contam como dois caracteres cada.`,
-  marked: "Onde estão",
+  marked: "No texto",
   isFolding: "O operador manda substituir acentos e aspas, porque assim são menos partes.",
   sentAs: "O que é enviado",
   replace: (parts) => `Substituir acentos e aspas: ${parts}`,
