@@ -1,5 +1,6 @@
 // Every page and every dialog, for axe and for pictures.
 
+import { DEAR_TEXT } from "./ledger.ts";
 import type { Populated } from "./populated.ts";
 import type { Visitor } from "./visitor.ts";
 
@@ -237,6 +238,24 @@ export const PAGES: PageCase[] = [
   { name: "requests", path: workspace("/requests"), who: "owner" },
   { name: "requests-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/requests`, who: "owner" },
   { name: "requests-failed", path: workspace("/requests?status=failed"), who: "owner" },
+  { name: "sms-compose", path: workspace("/sms/new"), who: "owner" },
+  {
+    name: "sms-compose-none",
+    path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/sms/new`,
+    who: "owner",
+  },
+  {
+    name: "sms-compose-dear",
+    path: workspace("/sms/new"),
+    who: "owner",
+    async act({ page }) {
+      await page.locator("[name=to]").fill("+258 84 123 4567");
+      await page.locator("[name=body]").fill(DEAR_TEXT);
+      await page.locator("main mark").first().waitFor();
+    },
+  },
+  { name: "credits", path: workspace("/credits"), who: "owner" },
+  { name: "credits-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/credits`, who: "owner" },
   { name: "settings", path: workspace("/settings"), who: "owner" },
   { name: "audit", path: workspace("/audit"), who: "owner" },
   { name: "account", path: () => "/dashboard/account", who: "owner" },

@@ -11,6 +11,8 @@ export const PICTURES = [
   "email-group",
   "email-scheduled",
   "suppressions",
+  "sms-compose-dear",
+  "credits",
   "webhooks",
   "webhook",
   "webhook-call-failed",

@@ -4,6 +4,7 @@ import { waitUntil } from "../peers/process.ts";
 import type { Sandbox } from "../peers/sandbox.ts";
 import { addWebhooks, type Called } from "./called.ts";
 import { sendEverything } from "./everything.ts";
+import { fillLedger } from "./ledger.ts";
 import type { Viewer } from "./pages.ts";
 import { createWorkspace, join, makeSetupLink, mustAsk, signInLongAgo, signInToSandbox } from "./people.ts";
 import type { StorageState, Visitor } from "./visitor.ts";
@@ -116,6 +117,7 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
     suppressedAt: new Date(Date.now() - nth * DAY_MS).toISOString(),
   }));
   await mustAsk(owner, "POST /api/v1/suppressions/import", { ...asked, body: { suppressions } });
+  await fillLedger(sandbox);
   const carrying = await sendCarrying(sandbox);
   const called = await webhooks.until();
   const setupLink = await makeSetupLink(place);

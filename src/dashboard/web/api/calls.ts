@@ -34,6 +34,7 @@ import type {
   MemberChange,
 } from "../../../modules/members/schema.ts";
 import type { LoggedRequest, RequestQuery } from "../../../modules/requests/schema.ts";
+import type { AcceptedSms, SmsPreview, smsPreview, SmsSend } from "../../../modules/sms/api/schema.ts";
 import type { Imported, SuppressionsImport } from "../../../modules/suppressions/operator-schema.ts";
 import type {
   DeletedSuppression,
@@ -55,6 +56,7 @@ import type {
   WebhookWithSecret,
 } from "../../../modules/webhooks/api/schema.ts";
 import type {
+  OwnCreditEntry,
   OwnWorkspace,
   OwnWorkspaceChange,
   OwnWorkspaceQuery,
@@ -114,6 +116,9 @@ export interface Calls extends AccountCalls {
   };
   "POST /api/v1/workspace/invitations/:id/resend": { data: Static<typeof InvitationWithLink> };
   "DELETE /api/v1/workspace/invitations/:id": { data: Static<typeof Deleted> };
+  "POST /api/v1/sms": { body: SmsSend; data: Static<typeof AcceptedSms> };
+  "POST /api/v1/sms/preview": { body: Static<ReturnType<typeof smsPreview>>; data: Static<typeof SmsPreview> };
+  "GET /api/v1/workspace/credits": List<typeof OwnCreditEntry>;
   "GET /api/v1/suppressions": {
     query: Static<typeof SuppressionQuery>;
     data: Static<typeof Suppression>[];

@@ -23,6 +23,7 @@ const ITEMS: NavigationItem[] = [
   { page: "webhooks", icon: "hook", chord: "w", getTitle: () => t().workspace.webhooks },
   { page: "members", icon: "people", chord: "m", getTitle: () => t().workspace.members },
   { page: "suppressions", icon: "shield", chord: "u", getTitle: () => t().workspace.suppressions },
+  { page: "credits", icon: "coins", chord: "c", getTitle: () => t().workspace.credits },
   { page: "requests", icon: "pulse", chord: "r", getTitle: () => t().workspace.requests },
   { page: "audit", icon: "list", chord: "a", getTitle: () => t().workspace.audit, isForManagers: true },
   { page: "settings", icon: "sliders", chord: "t", getTitle: () => t().workspace.settings },

@@ -16,7 +16,7 @@ const AUDIT = "/api/v1/workspace/audit";
 /** What a change of each kind makes out of date. */
 const PATHS: Record<string, string[]> = {
   emails: ["/api/v1/emails", WORKSPACE],
-  sms: ["/api/v1/sms", WORKSPACE],
+  sms: ["/api/v1/sms", "/api/v1/workspace/credits", WORKSPACE],
   domains: ["/api/v1/domains", WORKSPACE, AUDIT],
   keys: ["/api/v1/auth/keys", WORKSPACE, AUDIT],
   webhooks: ["/api/v1/webhooks", WORKSPACE, AUDIT],
