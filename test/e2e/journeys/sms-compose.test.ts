@@ -40,6 +40,10 @@ journey("an SMS is counted, made cheaper and sent; without credits, and without 
   await page.keyboard.press("c");
   await keys.press("Write an SMS", "link");
 
+  await keys.fill("Text", "5 € [IVA]");
+  await page.getByText("“€”, “[”, “]” count as two characters each.").waitFor();
+  await keys.fill("Text", "5\u00a0MT");
+  await page.getByText("With U+00A0 a part holds 70 characters instead of 160.").waitFor();
   await keys.fill("Text", DEAR_TEXT);
   await page.getByText("“ã” makes it 3 parts; without it 1 part.").waitFor();
   expect(await page.locator("main mark").allTextContents()).toEqual(["ã"]);
