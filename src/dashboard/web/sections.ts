@@ -8,6 +8,7 @@ const SECTIONS = {
   domains: createLaterPage(async () => (await import("./pages/workspace/domains/index.tsx")).DomainPages, "domains"),
   requests: createLaterPage(async () => (await import("./pages/workspace/requests/index.tsx")).Requests, "requests"),
   settings: createLaterPage(async () => (await import("./pages/workspace/settings/index.tsx")).Settings, "settings"),
+  sms: createLaterPage(async () => (await import("./pages/workspace/sms/index.tsx")).SmsPages, "sms"),
   "sms/new": createLaterPage(
     async () => (await import("./pages/workspace/sms-compose/index.tsx")).ComposeSms,
     "sms-compose",

@@ -238,6 +238,12 @@ export const PAGES: PageCase[] = [
   { name: "requests", path: workspace("/requests"), who: "owner" },
   { name: "requests-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/requests`, who: "owner" },
   { name: "requests-failed", path: workspace("/requests?status=failed"), who: "owner" },
+  { name: "sms", path: workspace("/sms"), who: "owner" },
+  { name: "sms-filtered", path: workspace("/sms?status=expired"), who: "owner" },
+  { name: "sms-delivered", path: (world) => workspace(`/sms/${world.deliveredSmsId}`)(world), who: "owner" },
+  { name: "sms-failed", path: (world) => workspace(`/sms/${world.failedSmsId}`)(world), who: "owner" },
+  { name: "sms-received", path: workspace("/sms/received"), who: "owner" },
+  { name: "sms-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/sms`, who: "owner" },
   { name: "sms-compose", path: workspace("/sms/new"), who: "owner" },
   {
     name: "sms-compose-none",

@@ -34,7 +34,18 @@ import type {
   MemberChange,
 } from "../../../modules/members/schema.ts";
 import type { LoggedRequest, RequestQuery } from "../../../modules/requests/schema.ts";
-import type { AcceptedSms, SmsPreview, smsPreview, SmsSend } from "../../../modules/sms/api/schema.ts";
+import type {
+  AcceptedSms,
+  InboundQuery,
+  InboundSms,
+  SmsPreview,
+  smsPreview,
+  smsQuery,
+  SmsRecord,
+  SmsRecordWithSender,
+  SmsSend,
+  SmsTimelineEntry,
+} from "../../../modules/sms/api/schema.ts";
 import type { Imported, SuppressionsImport } from "../../../modules/suppressions/operator-schema.ts";
 import type {
   DeletedSuppression,
@@ -116,6 +127,18 @@ export interface Calls extends AccountCalls {
   };
   "POST /api/v1/workspace/invitations/:id/resend": { data: Static<typeof InvitationWithLink> };
   "DELETE /api/v1/workspace/invitations/:id": { data: Static<typeof Deleted> };
+  "GET /api/v1/sms": {
+    query: Static<ReturnType<typeof smsQuery>>;
+    data: Static<typeof SmsRecord>[];
+    meta: Static<typeof CursorMeta>;
+  };
+  "GET /api/v1/sms/:id": { data: Static<typeof SmsRecordWithSender> };
+  "GET /api/v1/sms/:id/events": { data: Static<typeof SmsTimelineEntry>[] };
+  "GET /api/v1/sms/inbound": {
+    query: Static<typeof InboundQuery>;
+    data: Static<typeof InboundSms>[];
+    meta: Static<typeof CursorMeta>;
+  };
   "POST /api/v1/sms": { body: SmsSend; data: Static<typeof AcceptedSms> };
   "POST /api/v1/sms/preview": { body: Static<ReturnType<typeof smsPreview>>; data: Static<typeof SmsPreview> };
   "GET /api/v1/workspace/credits": List<typeof OwnCreditEntry>;

@@ -48,6 +48,11 @@ export const SECTIONS = {
     () => import("./pt-pt/compose.ts"),
     () => import("./pt-br/compose.ts"),
   ),
+  sms: inEach(
+    () => import("./en/sms.ts"),
+    () => import("./pt-pt/sms.ts"),
+    () => import("./pt-br/sms.ts"),
+  ),
   suppressions: inEach(
     () => import("./en/suppressions.ts"),
     () => import("./pt-pt/suppressions.ts"),

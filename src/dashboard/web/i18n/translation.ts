@@ -7,6 +7,7 @@ import type * as domains from "./en/domains.ts";
 import type { en } from "./en/index.ts";
 import type * as requests from "./en/requests.ts";
 import type * as settings from "./en/settings.ts";
+import type * as sms from "./en/sms.ts";
 import type * as smsCompose from "./en/sms-compose.ts";
 import type * as suppressions from "./en/suppressions.ts";
 import type * as webhooks from "./en/webhooks.ts";
@@ -32,6 +33,7 @@ export type Messages = FirstMessages &
       typeof domains &
       typeof requests &
       typeof settings &
+      typeof sms &
       typeof smsCompose &
       typeof suppressions &
       typeof webhooks

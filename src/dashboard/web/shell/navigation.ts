@@ -18,6 +18,7 @@ export interface NavigationItem {
 const ITEMS: NavigationItem[] = [
   { page: "", icon: "home", chord: "h", getTitle: () => t().workspace.home },
   { page: "emails", icon: "mail", chord: "e", getTitle: () => t().workspace.emails },
+  { page: "sms", icon: "chat", chord: "s", getTitle: () => t().workspace.sms },
   { page: "keys", icon: "key", chord: "k", getTitle: () => t().workspace.keys },
   { page: "domains", icon: "globe", chord: "d", getTitle: () => t().workspace.domains },
   { page: "webhooks", icon: "hook", chord: "w", getTitle: () => t().workspace.webhooks },

@@ -7,8 +7,8 @@ import { invalidate } from "./resource.ts";
 import { loadMe } from "./session.ts";
 import { growRetry, readStream, RETRY_MS, wait } from "./stream.ts";
 
-/** The newest status that the stream told of an email, by its id. */
-export const emailStatuses = signal<Readonly<Record<string, string>>>({});
+/** The newest status that the stream told of a message, by its id. */
+export const liveStatuses = signal<Readonly<Record<string, string>>>({});
 
 const WORKSPACE = "/api/v1/workspace";
 const AUDIT = "/api/v1/workspace/audit";
@@ -16,7 +16,7 @@ const AUDIT = "/api/v1/workspace/audit";
 /** What a change of each kind makes out of date. */
 const PATHS: Record<string, string[]> = {
   emails: ["/api/v1/emails", WORKSPACE],
-  sms: ["/api/v1/sms", "/api/v1/workspace/credits", WORKSPACE],
+  sms: ["/api/v1/sms", "/api/v1/sms/inbound", "/api/v1/workspace/credits", WORKSPACE],
   domains: ["/api/v1/domains", WORKSPACE, AUDIT],
   keys: ["/api/v1/auth/keys", WORKSPACE, AUDIT],
   webhooks: ["/api/v1/webhooks", WORKSPACE, AUDIT],
@@ -24,13 +24,15 @@ const PATHS: Record<string, string[]> = {
   suppressions: ["/api/v1/suppressions"],
   requests: ["/api/v1/workspace/requests"],
   // Also who sees what messages say.
-  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms", "/api/v1/webhooks"],
+  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms", "/api/v1/sms/inbound", "/api/v1/webhooks"],
 };
 const ALL = ["/api/"];
 
 const MAX_IDS = 100;
 /** Lists are asked for again at most so often, however much changes. */
 const REFRESH_MS = 2_500;
+/** The server tells once a second what has changed. */
+const OVERLAP_MS = 1_500;
 
 type Message =
   | { kind: "event"; event: ServerEvent }
@@ -52,10 +54,10 @@ const idsOfTabs = new Map<string, string[]>();
 let restart: (() => void) | null = null;
 
 /** Has the server look after the records of a domain until the returned function is called. */
-export const followDomain = (id: string) => followEmails([id]);
+export const followDomain = (id: string) => followMessages([id]);
 
-/** Hears of the statuses of these emails until the returned function is called. */
-export function followEmails(ids: string[]): () => void {
+/** Hears of the statuses of these emails and SMS until the returned function is called. */
+export function followMessages(ids: string[]): () => void {
   const count = (by: 1 | -1) => {
     for (const id of ids) {
       const left = (followed.get(id) ?? 0) + by;
@@ -128,22 +130,36 @@ async function readUntilStopped(stop: AbortSignal): Promise<void> {
   tell({ kind: "who" });
   let retryMs = RETRY_MS;
   let wasOpen = false;
+  let openStreams = 0;
+  /** Still heard until one that follows what is on the screen now tells: else a change between the two is lost. */
+  const outdated: AbortController[] = [];
   while (!stop.aborted) {
-    const changed = new AbortController();
-    restart = () => void setTimeout(() => changed.abort(), 300);
-    try {
-      await listen(AbortSignal.any([stop, changed.signal]), () => {
-        if (wasOpen && retryMs > 0) share({ kind: "again" });
-        wasOpen = true;
-        retryMs = RETRY_MS;
+    const own = new AbortController();
+    const isOutdated = new Promise<boolean>((resolve) => {
+      restart = () => void setTimeout(resolve, 300, true);
+    });
+    let isOpen = false;
+    const opened = () => {
+      if (wasOpen && openStreams === 0) share({ kind: "again" });
+      const older = outdated.splice(0);
+      setTimeout(() => older.forEach((each) => each.abort()), OVERLAP_MS);
+      [isOpen, wasOpen, retryMs] = [true, true, RETRY_MS];
+      openStreams += 1;
+    };
+    const ended = listen(AbortSignal.any([stop, own.signal]), opened)
+      .catch(() => {
+        // Too many streams, or no server: it is tried again.
+        if (isAway.peek()) tell({ kind: "away" });
+      })
+      .then(() => {
+        if (isOpen) openStreams -= 1;
+        return false;
       });
-    } catch {
-      // Too many streams, or no server: it is tried again.
-      if (isAway.peek()) tell({ kind: "away" });
+    if (await Promise.race([ended, isOutdated])) outdated.push(own);
+    else {
+      await wait(retryMs, stop);
+      retryMs = growRetry(retryMs);
     }
-    if (changed.signal.aborted) retryMs = 0;
-    await wait(retryMs, stop);
-    if (retryMs > 0) retryMs = growRetry(retryMs);
   }
   restart = null;
 }
@@ -169,9 +185,9 @@ function share(message: Message): void {
 
 function take({ name, data }: ServerEvent): void {
   if (name === "ended") void loadMe();
-  else if (name === "email") {
+  else if (name === "email" || name === "sms") {
     const { id, status } = data as { id: string; status: string };
-    emailStatuses.value = { ...emailStatuses.value, [id]: status };
+    liveStatuses.value = { ...liveStatuses.value, [id]: status };
   } else if (name === "changed") refresh(Object.keys(data as object).flatMap((kind) => PATHS[kind] ?? []));
 }
 

@@ -17,7 +17,7 @@ import {
 import { type Filter, LIST, NAMES, readFilter, toQuery, writeAddress } from "./filter.ts";
 import { Filters } from "./filters.tsx";
 import { ListActions } from "./list-actions.tsx";
-import { useSteady } from "./steady.ts";
+import { useSteady } from "../parts/steady.ts";
 import { EmailTable } from "./table.tsx";
 
 const PER_PAGE = 50;
