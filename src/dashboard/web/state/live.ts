@@ -31,8 +31,6 @@ const ALL = ["/api/"];
 const MAX_IDS = 100;
 /** Lists are asked for again at most so often, however much changes. */
 const REFRESH_MS = 2_500;
-/** The server tells once a second what has changed. */
-const OVERLAP_MS = 1_500;
 
 type Message =
   | { kind: "event"; event: ServerEvent }
@@ -130,36 +128,22 @@ async function readUntilStopped(stop: AbortSignal): Promise<void> {
   tell({ kind: "who" });
   let retryMs = RETRY_MS;
   let wasOpen = false;
-  let openStreams = 0;
-  /** Still heard until one that follows what is on the screen now tells: else a change between the two is lost. */
-  const outdated: AbortController[] = [];
   while (!stop.aborted) {
-    const own = new AbortController();
-    const isOutdated = new Promise<boolean>((resolve) => {
-      restart = () => void setTimeout(resolve, 300, true);
-    });
-    let isOpen = false;
-    const opened = () => {
-      if (wasOpen && openStreams === 0) share({ kind: "again" });
-      const older = outdated.splice(0);
-      setTimeout(() => older.forEach((each) => each.abort()), OVERLAP_MS);
-      [isOpen, wasOpen, retryMs] = [true, true, RETRY_MS];
-      openStreams += 1;
-    };
-    const ended = listen(AbortSignal.any([stop, own.signal]), opened)
-      .catch(() => {
-        // Too many streams, or no server: it is tried again.
-        if (isAway.peek()) tell({ kind: "away" });
-      })
-      .then(() => {
-        if (isOpen) openStreams -= 1;
-        return false;
+    const changed = new AbortController();
+    restart = () => void setTimeout(() => changed.abort(), 300);
+    try {
+      await listen(AbortSignal.any([stop, changed.signal]), () => {
+        if (wasOpen && retryMs > 0) share({ kind: "again" });
+        wasOpen = true;
+        retryMs = RETRY_MS;
       });
-    if (await Promise.race([ended, isOutdated])) outdated.push(own);
-    else {
-      await wait(retryMs, stop);
-      retryMs = growRetry(retryMs);
+    } catch {
+      // Too many streams, or no server: it is tried again.
+      if (isAway.peek()) tell({ kind: "away" });
     }
+    if (changed.signal.aborted) retryMs = 0;
+    await wait(retryMs, stop);
+    if (retryMs > 0) retryMs = growRetry(retryMs);
   }
   restart = null;
 }
