@@ -29,8 +29,9 @@ const PATHS: Record<string, string[]> = {
 const ALL = ["/api/"];
 
 const MAX_IDS = 100;
-/** Lists are asked for again at most so often, however much changes. */
+/** Lists are asked for again at most so often, and at least so often while they change. */
 const REFRESH_MS = 2_500;
+const SLOWEST_MS = 10_000;
 
 type Message =
   | { kind: "event"; event: ServerEvent }
@@ -106,7 +107,8 @@ function hear(message: Message): void {
     case "event":
       return take(message.event);
     case "again":
-      return refresh(ALL);
+      refresh(ALL, true);
+      return undefined;
     case "away":
       isAway.value = true;
       return undefined;
@@ -177,18 +179,25 @@ function take({ name, data }: ServerEvent): void {
 
 const outdated = new Set<string>();
 let isWaiting = false;
+let waitMs = REFRESH_MS;
 
-/** At once, and then as seldom as it should be; a tab that nobody sees waits until it is seen. */
-function refresh(paths: string[]): void {
+/**
+ * Asks again for what is shown: at once, and while changes come without a pause ever more seldom, since rows hear their
+ * statuses from the stream. A tab that nobody sees waits until it is seen. False: nothing of it is shown.
+ */
+function refresh(paths: string[], isUrgent = false): boolean {
   for (const path of paths) outdated.add(path);
-  if (isWaiting || outdated.size === 0 || document.hidden) return;
-  invalidate(...outdated);
+  if ((isWaiting && !isUrgent) || document.hidden) return false;
+  const isShown = invalidate(...outdated);
   outdated.clear();
+  if (!isShown || isWaiting) return isShown;
   isWaiting = true;
   setTimeout(() => {
     isWaiting = false;
-    refresh([]);
-  }, REFRESH_MS);
+    waitMs = Math.min(2 * waitMs, SLOWEST_MS);
+    if (!refresh([])) waitMs = REFRESH_MS;
+  }, waitMs);
+  return true;
 }
 
-document.addEventListener("visibilitychange", () => refresh([]));
+document.addEventListener("visibilitychange", () => void refresh([]));
