@@ -16,7 +16,7 @@ import { type Sink, startSink } from "./sink.ts";
 import { isHeld, machineLines } from "./table.ts";
 import { formatWatched, judgeWatched, measureWatched } from "./watchers.ts";
 
-const WATCHED = { messages: 4000, rounds: 9 };
+const WATCHED = { messages: 16_000, rounds: 7 };
 const USAGE = `usage: script/bench email [options]
   --messages N        messages through pombo (20000; 3000 with --short)
   --peer-messages N   messages through Postfix (2000; 1000 with --short)

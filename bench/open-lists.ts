@@ -1,6 +1,6 @@
-// The people of `script/bench email --watchers`, in a process of their own: each has the list of emails open, follows those
-// that it shows, and asks again when its stream tells of a change, as src/dashboard/web/state/live.ts does. Runs until it
-// is ended; prints a line once all streams are open, and one at SIGTERM.
+// The people of `script/bench email --watchers`, in a process of their own: each has the list of emails open, follows the
+// fifty that it shows, which stay until somebody asks for newer ones, and asks again when its stream tells of a change, as
+// src/dashboard/web/state/live.ts does. Runs until it is ended; prints a line once all streams are open, and one at SIGTERM.
 //
 // Run by bench/watchers.ts: bun bench/open-lists.ts <JSON of an OpenOrder>
 
@@ -23,8 +23,7 @@ export interface Asked {
 }
 
 const REFRESH_MS = 2_500;
-/** From another list on the screen to a stream for it. */
-const RESTART_MS = 300;
+const SLOWEST_MS = 10_000;
 const LIST = "/emails?limit=50&include=status";
 
 const { port, workspaceId, cookies } = JSON.parse(process.argv[2] ?? "") as OpenOrder;
@@ -38,60 +37,43 @@ await Promise.all(cookies.map(openList));
 console.log("open");
 
 async function openList(cookie: string): Promise<void> {
-  const ask = async (path: string, signal?: AbortSignal) => {
+  const ask = async (path: string) => {
     const headers = { cookie, "pombo-workspace": workspaceId, "sec-fetch-site": "same-origin" };
     asked.requests += 1;
-    const init = signal === undefined ? { headers } : { headers, signal };
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, init);
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, { headers });
     if (!answer.ok || answer.body === null) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return { answer, body: answer.body };
   };
-  let shown = "";
-  let stream = new AbortController();
-  const read = async () => {
-    const { data } = (await (await ask(LIST)).answer.json()) as { data: { id: string }[] };
-    const ids = data.map(({ id }) => id).join();
-    if (ids !== shown) setTimeout(() => stream.abort(), RESTART_MS);
-    shown = ids;
-  };
+  const read = async () => (await (await ask(LIST)).answer.json()) as { data: { id: string }[] };
   const refresh = limitRate(() => void read().catch(() => (asked.failed += 1)));
-  const follow = async (body: ReadableStream<Uint8Array>) => {
+  const shown = (await read()).data.map(({ id }) => id).join();
+  const { body } = await ask(`/workspace/live${shown === "" ? "" : `?ids=${shown}`}`);
+  const follow = async () => {
     for await (const { name } of readEvents(body)) {
       if (name === "email") asked.statuses += 1;
       if (name === "changed") refresh();
     }
+    asked.failed += 1;
   };
-  const listen = async (opened: () => void) => {
-    stream = new AbortController();
-    const { body } = await ask(`/workspace/live?ids=${shown}`, stream.signal);
-    opened();
-    await follow(body);
-  };
-  const listenOn = async (opened: () => void) => {
-    for (;;)
-      await listen(opened).catch(() => {
-        // A stream that it ended itself did not fail.
-        if (!stream.signal.aborted) asked.failed += 1;
-      });
-  };
-  await read();
-  stream = new AbortController();
-  await new Promise<void>((resolve) => void listenOn(resolve));
+  void follow();
 }
 
 /** Runs it at once, and then as seldom as the page does. */
 function limitRate(run: () => void): () => void {
   let isOutdated = false;
   let isWaiting = false;
-  const look = () => {
-    if (!isOutdated || isWaiting) return;
+  let waitMs = REFRESH_MS;
+  const look = (): boolean => {
+    if (!isOutdated || isWaiting) return false;
     isOutdated = false;
     isWaiting = true;
     run();
     setTimeout(() => {
       isWaiting = false;
-      look();
-    }, REFRESH_MS);
+      waitMs = Math.min(2 * waitMs, SLOWEST_MS);
+      if (!look()) waitMs = REFRESH_MS;
+    }, waitMs);
+    return true;
   };
   return () => {
     isOutdated = true;

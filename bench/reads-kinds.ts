@@ -1,6 +1,7 @@
 // What `script/bench reads` asks for.
 
 import { SENDER_DOMAIN } from "./message.ts";
+import type { SmsPages } from "./reads-sms.ts";
 import { SINGLE_ADDRESS, WAITING_ADDRESS } from "./reads-rows.ts";
 
 const FIRST_PAGES = [1, 2, 3, 4, 5];
@@ -33,6 +34,7 @@ interface Keys {
 interface World {
   rows: number;
   webhook: { calls: string[]; one: string[] };
+  sms: SmsPages;
 }
 
 export function kindsOf(keys: Keys, ids: string[], world: World): Kind[] {
@@ -52,7 +54,7 @@ export function kindsOf(keys: Keys, ids: string[], world: World): Kind[] {
 }
 
 /** What the pages of the dashboard ask for; here with an API key, since there is a limit to how fast one person reads. */
-function dashboardPages(key: string, ids: string[], { rows, webhook }: World): Kind[] {
+function dashboardPages(key: string, ids: string[], { rows, webhook, sms }: World): Kind[] {
   const page = (name: string, ...paths: string[]): Kind => ({
     ...{ name: `dashboard, ${name}`, key, share: 3, hasBound: true, isPage: true },
     paths: paths.map((path) => `/api/v1${path}`),
@@ -75,6 +77,7 @@ function dashboardPages(key: string, ids: string[], { rows, webhook }: World): K
     page("webhooks", "/webhooks?limit=50"),
     ...webhook.calls.map((path) => page(`webhook: ${path.slice(path.indexOf("?"))}`, path)),
     page("webhook: a call", ...webhook.one),
+    ...Object.entries(sms).map(([name, paths]) => page(name, ...paths)),
   ];
 }
 

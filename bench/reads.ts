@@ -1,5 +1,5 @@
 // How fast a full instance answers questions: `script/bench reads`. A million emails, of twenty
-// domains, with bodies and attempts, half of them waiting, are written into the stopped instance;
+// domains, with bodies and attempts, half of them waiting, and as many SMS are written into the stopped instance;
 // then GETs are measured over one connection and over eight, from a process of their own. Exit code
 // 1: a bound was missed or something failed.
 
@@ -25,6 +25,7 @@ import { formatReads, judgeReads, type Reading, type ReadsFigures } from "./read
 import { type Kind, kindsOf } from "./reads-kinds.ts";
 import { sampleIds, writeEmails } from "./reads-rows.ts";
 import { readSuppressions, writeSuppressions } from "./reads-suppressions.ts";
+import { writeSms } from "./reads-sms.ts";
 import { writeWebhook } from "./reads-webhooks.ts";
 import { describeMachine } from "./report.ts";
 import { limitRun } from "./run-limit.ts";
@@ -98,6 +99,7 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
     Math.min(2 * options.requests, options.rows),
   );
   const webhook = writeWebhook(stopped.dataFolder, Math.ceil(options.rows / 10));
+  const sms = await writeSms(stopped.dataFolder, options.rows);
   say(`${filled.rows} in ${filled.seconds.toFixed(0)} s; starting again …`);
   const startedAt = performance.now();
   const app = await servePombo(stopped, cleanup);
@@ -105,7 +107,7 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
 
   const ask = (kind: Pick<Kind, "key" | "paths">, connections: number, requests: number): Promise<ReadResult> =>
     read(folder, { port: app.port, apiKey: kind.key, method: "GET", connections, paths: kind.paths, requests });
-  const kinds = kindsOf(keys, ids, { rows: options.rows, webhook });
+  const kinds = kindsOf(keys, ids, { rows: options.rows, webhook, sms });
   await Promise.all(kinds.slice(0, 2).map((kind) => ask(kind, 1, WARM_UP_REQUESTS)));
   const readings: Reading[] = [];
   for (const kind of kinds) {

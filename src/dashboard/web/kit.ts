@@ -11,7 +11,7 @@ export { serverNow } from "./api/server-clock.ts";
 export { download } from "./api/download.ts";
 export type { Call, Data, Meta } from "./api/calls.ts";
 export { formatBytes, formatNumber, LANGUAGE_NAMES, LANGUAGES, tellPage as t } from "./i18n/index.ts";
-export { emailStatuses, followDomain, followEmails } from "./state/live.ts";
+export { liveStatuses, followDomain, followMessages } from "./state/live.ts";
 export { language, setLanguage, setTheme, theme } from "./state/preferences.ts";
 export { invalidate, type Resource, useCall } from "./state/resource.ts";
 export { forgetSession, loadMe as refreshMe, me, takeMe, workspace, workspacePath } from "./state/session.ts";

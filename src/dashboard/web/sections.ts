@@ -4,9 +4,15 @@ import { createLaterPage } from "./shell/later.tsx";
 
 const SECTIONS = {
   "emails/new": createLaterPage(async () => (await import("./pages/workspace/compose/index.tsx")).Compose, "compose"),
+  credits: createLaterPage(async () => (await import("./pages/workspace/credits.tsx")).Credits, "credits"),
   domains: createLaterPage(async () => (await import("./pages/workspace/domains/index.tsx")).DomainPages, "domains"),
   requests: createLaterPage(async () => (await import("./pages/workspace/requests/index.tsx")).Requests, "requests"),
   settings: createLaterPage(async () => (await import("./pages/workspace/settings/index.tsx")).Settings, "settings"),
+  sms: createLaterPage(async () => (await import("./pages/workspace/sms/index.tsx")).SmsPages, "sms"),
+  "sms/new": createLaterPage(
+    async () => (await import("./pages/workspace/sms-compose/index.tsx")).ComposeSms,
+    "sms-compose",
+  ),
   suppressions: createLaterPage(
     async () => (await import("./pages/workspace/suppressions/index.tsx")).Suppressions,
     "suppressions",
@@ -23,5 +29,6 @@ const others = createLaterPage(async () => (await import("./pages/workspace/inde
 /** `path`: of the address, /dashboard/w/:workspace/SECTION/… */
 export function findSection(path: string) {
   const [, , , , name = "", id] = path.split("/");
-  return Object.entries(SECTIONS).find(([section]) => section === name || section === `${name}/${id}`)?.[1] ?? others;
+  const find = (wanted: string) => Object.entries(SECTIONS).find(([section]) => section === wanted)?.[1];
+  return find(`${name}/${id}`) ?? find(name) ?? others;
 }

@@ -11,6 +11,7 @@ import type { EmailStore } from "../emails/store/store.ts";
 import type { MessageStore } from "../sms/queue/message-store.ts";
 import { liveRoutes, type LiveRoutesDeps } from "./routes.ts";
 import { sharedLiveRoutes, type SharedRoutesDeps } from "./shared-routes.ts";
+import { RecentChanges } from "./recent-changes.ts";
 import { LiveStreams } from "./streams.ts";
 import type { MessageKind } from "./workspace-source.ts";
 
@@ -32,7 +33,7 @@ export interface LiveDeps extends Pick<SharedRoutesDeps, "openShare" | "watchDom
 }
 
 export function createLive(
-  { clock }: { clock: Pick<Clock, "after"> },
+  { clock, steady }: { clock: Pick<Clock, "after">; steady: Clock },
   { emails, sms, domains }: LiveStores,
   deps: LiveDeps,
 ): Live {
@@ -48,9 +49,13 @@ export function createLive(
     return { status, nextAttemptAt, lastReply, failedReason };
   };
   const streams = new LiveStreams(clock);
-  const all = { ...deps, streams, emails, sms, domains, clock, findStatus, findNow };
+  const recentChanges = new RecentChanges(deps.changes, steady);
+  const all = { ...deps, recentChanges, streams, emails, sms, domains, clock, findStatus, findNow };
   return {
     routes: () => [liveRoutes(all), sharedLiveRoutes(all)],
-    stop: () => streams.close(),
+    stop() {
+      streams.close();
+      recentChanges.stop();
+    },
   };
 }

@@ -1,6 +1,7 @@
 // What an open dashboard hears: how much changed in its workspace, and the status of the messages on its screen.
 
-import type { ChangeKind, Changes } from "../../platform/db/changes.ts";
+import type { ChangeKind } from "../../platform/db/changes.ts";
+import type { RecentChanges } from "./recent-changes.ts";
 import { type Source, writeEvent } from "./streams.ts";
 
 /** As changes name them. */
@@ -17,7 +18,7 @@ export interface WorkspaceView {
 }
 
 export interface WorkspaceSourceDeps {
-  changes: Pick<Changes, "watch">;
+  recentChanges: Pick<RecentChanges, "watch">;
   /** The status of a message by its key inside; null: it is gone. */
   findStatus: (kind: MessageKind, id: number) => string | null;
   /** A domain's page is open, until the returned function is called. */
@@ -51,14 +52,16 @@ export function createWorkspaceSource(
 
   return {
     open() {
-      const unwatch = deps.changes.watch(workspaceId, (kind, id) => {
-        if (kinds?.includes(kind) === false) return;
+      const isTold = (kind: ChangeKind) => kinds === undefined || kinds.includes(kind);
+      const { recent, unwatch } = deps.recentChanges.watch(workspaceId, (kind, id) => {
+        if (!isTold(kind)) return;
         changed[kind] = (changed[kind] ?? 0) + 1;
         const isMessage = kind === "emails" || kind === "sms";
         if (isMessage && id !== null && messages[kind].has(id)) changedMessages[kind].add(id);
       });
       watches = [unwatch, ...domains.map((id) => deps.watchDomain(id))];
-      return writeMessages();
+      changed = Object.fromEntries(recent.filter(isTold).map((kind) => [kind, 1]));
+      return writeMessages() + writeChanged();
     },
     tick: () => writeMessages() + writeChanged(),
     close() {

@@ -1,11 +1,11 @@
 // The log's rows: for each workspace a ring of those that succeeded, and one of those that failed, which a busy program
 // would push out otherwise.
 
-import { and, asc, desc, eq, getTableColumns, gte, inArray, lt, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, gte, inArray, isNull, lt, sql } from "drizzle-orm";
 import { isOlder, newestFirst } from "../../platform/db/batches.ts";
 import type { Db } from "../../platform/db/open.ts";
 import { apiRequests } from "../../platform/db/schema/people.ts";
-import { apiKeys } from "../../platform/db/schema/schema.ts";
+import { apiKeys, workspaces } from "../../platform/db/schema/schema.ts";
 import { prepare, toPlaceholders } from "../../platform/db/statement.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
@@ -57,6 +57,12 @@ export function openRequestStore({ orm, changes }: Db) {
       .limit(MAX_CUT)
       .offset(MAX_OF_RING),
   );
+  const findWorkspace = prepare(
+    orm
+      .select({ id: workspaces.id })
+      .from(workspaces)
+      .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt))),
+  );
   const remove = prepare(orm.delete(apiRequests).where(eq(apiRequests.id, p("id"))));
 
   /** New rows since a ring was cut, by workspace; the ring of those that failed under the negative key. */
@@ -67,8 +73,11 @@ export function openRequestStore({ orm, changes }: Db) {
   };
 
   return {
-    /** Inside a transaction. */
-    write(rows: readonly NewRequest[]): void {
+    /** Inside a transaction. What a workspace asked that is deleted by now is left out: nothing would remove it. */
+    write(all: readonly NewRequest[]): void {
+      const asking = new Set(all.map(({ workspaceId }) => workspaceId));
+      const present = new Set(Array.from(asking).filter((id) => findWorkspace.get({ id }) !== undefined));
+      const rows = all.filter(({ workspaceId }) => present.has(workspaceId));
       for (const row of rows) {
         insert.run(row);
         const isFailed = row.status >= FAILED;
@@ -80,7 +89,7 @@ export function openRequestStore({ orm, changes }: Db) {
           cut(row.workspaceId, Number(isFailed));
         }
       }
-      for (const workspaceId of new Set(rows.map((row) => row.workspaceId))) changes.note(workspaceId, "requests");
+      for (const workspaceId of present) changes.note(workspaceId, "requests");
     },
 
     /** A page of a workspace's requests, newest first, and one row more when there are more. */

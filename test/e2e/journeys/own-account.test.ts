@@ -108,6 +108,6 @@ journey("a password with a code of an app, and a recovery code when the phone is
   await lost.page.waitForURL((url) => url.pathname !== "/dashboard/signin");
   expect((await mustAsk(lost, "GET /api/v1/auth/me")).session.method).toBe("recovery_code");
   const again = await signIn(codes[0] ?? "");
-  await again.page.getByText("The address, the password or the code is wrong").waitFor();
+  await again.page.getByText("each of these works once").waitFor();
   expect((await ask(again, "GET /api/v1/auth/me")).status).toBe(401);
 });

@@ -106,16 +106,18 @@ journey("a viewer sees what an email says once an owner lets viewers, by keyboar
   expect(await rui.page.content()).not.toContain("4711");
 
   const keys = new Keyboard(ana.page);
-  await ana.page.goto(`/dashboard/w/${workspaceId}/members`);
-  await keys.reach(ana.page.getByLabel("Viewers too"));
+  await ana.page.goto(`/dashboard/w/${workspaceId}/settings`);
+  const views = ana.page.locator("section, form", { has: ana.page.getByLabel("Viewers too") }).last();
+  await keys.reach(views.getByLabel("Viewers too"));
   await ana.page.keyboard.press("Space");
-  await keys.press("Save");
+  await keys.reach(views.getByRole("button", { name: "Save" }));
+  await ana.page.keyboard.press("Enter");
   await ana.page.getByText("Saved").first().waitFor();
   await rui.page.goto(email);
   await rui.page.getByRole("textbox", { name: "Text" }).waitFor();
   expect(await rui.page.getByRole("textbox", { name: "Text" }).inputValue()).toBe("O código é 4711.");
-  await rui.page.goto(`/dashboard/w/${workspaceId}/members`);
-  await rui.page.getByRole("heading", { level: 1, name: "Members" }).waitFor();
+  await rui.page.goto(`/dashboard/w/${workspaceId}/settings`);
+  await rui.page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
   expect(await rui.page.getByLabel("Viewers too").count()).toBe(0);
 });
 

@@ -220,6 +220,7 @@ function examplesFor(
       path: `/api/v1/operator/domains/${domain}`,
       options: { body: { suspended: "yes" }, ...key },
     },
+    { route: "GET /api/v1/emails.csv", status: 200 },
     { route: "GET /api/v1/domains/{id}/dns-host", status: 200, path: `/api/v1/domains/${domain}/dns-host` },
     { route: "GET /api/v1/domains/{id}/zone", status: 200, path: `/api/v1/domains/${domain}/zone` },
     { route: "POST /api/v1/domains/{id}/share", status: 201, path: `/api/v1/domains/${domain}/share` },

@@ -37,6 +37,7 @@ test("a domain that was never checked shows its records to publish, and when the
         verifiedAt: null,
         lastCheckedAt: null,
         nextCheckAt: new Date(Date.parse(created.createdAt) + 60_000).toISOString(),
+        sharedUntil: null,
         dns: created.dns,
         hint: expect.stringContaining("Publish these records"),
       },

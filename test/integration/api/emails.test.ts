@@ -215,7 +215,9 @@ test("the hints of a refused send say what to do", async () => {
   const several = await send(pombo, { to: "a@example.com, b@example.com" });
   expect(errorItems(several)[0]?.hint).toBe("Give several addresses as an array.");
   expect(errorItems(await send(pombo, { to: "m@" }))[0]?.hint).toBeUndefined();
-  const cursor = errorItems(await pombo.workspace.call("GET", `${EMAILS}?cursor=x`))[0];
+  const cursor = errorItems(
+    await pombo.workspace.call("GET", "/api/v1/webhooks/01a1fdfa-4600-74ed-8e00-92985e10239c/deliveries?cursor=x"),
+  )[0];
   expect(cursor?.hint).toStartWith("This list has pages: page and limit. Known here: page, limit,");
   const page = errorItems(await pombo.workspace.call("GET", "/api/v1/sms?page=2"))[0];
   expect(page?.hint).toStartWith("This list is read with a cursor: meta.next_cursor of the page before. Known here:");
@@ -246,6 +248,7 @@ const RECORD_MEMBERS = [
     "metadata",
     "unsubscribe",
     "attachments",
+    "sentBy",
   ],
 ];
 

@@ -61,6 +61,10 @@ function ofHook(rest: string, body?: unknown): Row {
   };
 }
 
+function ofDomain(rest: string): Row {
+  return { path: ({ domainId }) => `/api/v1/domains/${domainId}${rest}` };
+}
+
 function ofEmail(rest: string): Row {
   return { path: ({ emailId }) => `/api/v1/emails/${emailId}${rest}`, isForDomainKeys: true };
 }
@@ -78,6 +82,7 @@ export const ROWS: Record<string, Row> = {
     conflict: ({ pombo }) => reused({ emails: [pombo.email({ subject: "another" })] }),
   },
   "GET /api/v1/emails": { isForDomainKeys: true },
+  "GET /api/v1/emails.csv": { isForDomainKeys: true },
   "GET /api/v1/emails/{id}": { ...ofEmail(""), isRead: true },
   "GET /api/v1/emails/{id}/events": ofEmail("/events"),
   "GET /api/v1/emails/{id}/live": { ...ofEmail("/live"), isRead: true },
@@ -109,7 +114,11 @@ export const ROWS: Record<string, Row> = {
     conflict: () => ({ body: { domain: "loja.test" }, code: "DOMAIN_ALREADY_EXISTS" }),
   },
   "GET /api/v1/domains": {},
-  "GET /api/v1/domains/{id}": { path: ({ domainId }) => `/api/v1/domains/${domainId}` },
+  "GET /api/v1/domains/{id}": ofDomain(""),
+  "GET /api/v1/domains/{id}/dns-host": ofDomain("/dns-host"),
+  "GET /api/v1/domains/{id}/zone": ofDomain("/zone"),
+  "POST /api/v1/domains/{id}/share": ofDomain("/share"),
+  "DELETE /api/v1/domains/{id}/share": ofDomain("/share"),
   "POST /api/v1/domains/{id}/verification-checks": {
     path: ({ domainId }) => `/api/v1/domains/${domainId}/verification-checks`,
   },

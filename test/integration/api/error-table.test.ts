@@ -79,6 +79,8 @@ test("every route of the document has a row, and the other way round", async () 
   expect(routes.map(({ name }) => name).toSorted()).toEqual(Object.keys(ROWS).toSorted());
   // What the row says of its request is true: it succeeds. What takes things away goes last.
   for (const route of routes.toSorted((one, other) => turnOf(one) - turnOf(other))) {
+    // A stream does not end: test/integration/people/watched-email.test.ts reads it.
+    if (route.name.endsWith("/live")) continue;
     const { status, text } = await ask(route, scene);
     await scene.pombo.app.worker.idle();
     expect([route.name, status < 300, route.statuses.includes(status), text]).toEqual([route.name, true, true, text]);

@@ -86,6 +86,9 @@ test("the example of every operation works as it stands, and is answered as docu
     if (json === undefined || route === "GET /api/v1/openapi.json") continue;
     // The detail of an audit's row depends on what was done.
     if (route === "GET /api/v1/workspace/audit") for (const row of answer.body.data) row.detail = null;
+    // What went wrong with a record is there where something did.
+    for (const record of answer.body.data?.dns?.dkim ?? [])
+      for (const name of ["mistake", "foundAt"]) delete record[name];
     expect([route, differencesOf(json.example, answer.body, method === "POST")]).toEqual([route, []]);
     if (route === "POST /api/v1/sms/preview") expect(json.example).toEqual(answer.body);
   }

@@ -4,6 +4,7 @@ import { type Json, startInstance } from "../../support/fakes/instance.ts";
 import { faultsAgainst } from "./json-schema.ts";
 import { documentOf, type Members, operationsOf, servedBy } from "./document.ts";
 import { isForPeople, KEYED, ROUTES } from "./documented-routes.ts";
+import { CATEGORIES } from "../../../src/protocols/smtp/replies/rules.ts";
 import { omit } from "../../support/api/kit.ts";
 
 /** Every object in the document with the path to it. */
@@ -73,6 +74,7 @@ const OTHER_TYPES: Record<string, string[]> = {
   "GET /api/v1/workspace/live 200": ["text/event-stream"],
   "GET /api/v1/emails/{id}/live 200": ["text/event-stream"],
   "GET /api/v1/suppressions.csv 200": ["text/csv"],
+  "GET /api/v1/emails.csv 200": ["text/csv"],
   "GET /api/v1/domains/{id}/zone 200": ["text/dns"],
 };
 
@@ -222,6 +224,12 @@ test("the bounds of the interface are in the document", async () => {
     ["from", { type: "string", format: "email", minLength: 1, maxLength: 255 }],
     ["tag", expect.objectContaining({ type: "string", maxLength: 64 })],
     ["groupId", { type: "string", format: "uuid" }],
+    ["since", expect.objectContaining({ type: "string", format: "date-time" })],
+    ["until", expect.objectContaining({ type: "string", format: "date-time" })],
+    ["domain", expect.objectContaining({ type: "string", minLength: 1, maxLength: 255 })],
+    ["category", { type: "string", enum: [...CATEGORIES] }],
+    ["subject", expect.objectContaining({ type: "string", minLength: 1, maxLength: 255 })],
+    ["cursor", expect.objectContaining({ type: "string", minLength: 1, maxLength: 512 })],
     ["include", { type: "string", enum: ["status"] }],
   ]);
   const list = operations["GET /api/v1/emails"]?.["responses"]["200"].content["application/json"].schema;
@@ -231,6 +239,8 @@ test("the bounds of the interface are in the document", async () => {
     "page",
     "lastPage",
     "totalIsMinimum",
+    "has_more",
+    "next_cursor",
   ]);
   expect(list.properties.meta.required).toEqual(["total", "perPage", "page", "lastPage"]);
   const headers = operations["POST /api/v1/emails"]?.["parameters"].map(({ name }: Json) => name);

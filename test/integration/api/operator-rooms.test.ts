@@ -16,7 +16,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const { paths } = (await pombo.operator.call("GET", "/api/v1/openapi.json")).body;
   const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
   const none = {} as never;
-  const config = { email: {}, inbound: {}, plans: {} } as never;
+  const config = { email: {}, inbound: {}, plans: {}, dns: {} } as never;
   const sms = { operatorRoutes: () => [linkRoutes(none), linkTestRoutes({ tests: none, numbering: none })] };
   const inboundMail = createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never);
   const domains = createDomains(none, none, config, none);

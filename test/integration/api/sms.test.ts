@@ -40,6 +40,7 @@ test("a text is queued, encoded and paid for, and its record has exactly the int
       encoding: "ucs2",
       credits: 1,
       possibleDuplicate: false,
+      sentBy: { kind: "api_key", id: expect.stringMatching(UUID_V7), name: expect.stringContaining("default") },
     },
   ]);
   expect(

@@ -74,6 +74,7 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/emails": { kind: "by_body", body: ({ pombo }) => pombo.email(), status: 422 },
   "POST /api/v1/emails/batch": { kind: "by_body", body: ({ pombo }) => ({ emails: [pombo.email()] }), status: 422 },
   "GET /api/v1/emails": { kind: "list" },
+  ...nobodysEach("GET emails.csv"),
   "GET /api/v1/emails/{id}": ofEmail(""),
   "GET /api/v1/emails/{id}/events": ofEmail("/events"),
   "GET /api/v1/emails/{id}/live": ofEmail("/live"),

@@ -176,6 +176,7 @@ describe("the workspace itself", () => {
       block: null,
       emailsDelayed: 0,
       senderIds: [{ name: "Loja", isDefault: true, priority: null }],
+      sms: { isInPlan: true, isConnected: true, example: expect.stringMatching(/^\+258/) },
       rates: {
         since: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
         answered: 0,

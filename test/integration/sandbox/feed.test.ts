@@ -62,6 +62,7 @@ test("an email that arrived has its record, as often as it came; one that bounce
     headers: _headers,
     recipients: _recipients,
     attachments: _attachments,
+    sentBy: _sentBy,
     ...shown
   } = record;
   expect(mail).toHaveLength(4);

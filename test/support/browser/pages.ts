@@ -1,5 +1,6 @@
 // Every page and every dialog, for axe and for pictures.
 
+import { DEAR_TEXT } from "./ledger.ts";
 import type { Populated } from "./populated.ts";
 import type { Visitor } from "./visitor.ts";
 
@@ -30,6 +31,9 @@ const CREATE = "main .page-head .primary";
 /** The one that does it, of the dialog that lies on top. */
 const SUBMIT = "dialog[open] [type=submit]";
 
+/** It stands before the button of the export. */
+const TEST_SEND = "main .page-head .actions button:not(:last-child)";
+
 const click =
   (...buttons: string[]) =>
   async ({ page }: Visitor) => {
@@ -56,13 +60,13 @@ function message(name: string, find: (world: Populated) => string, tab: string):
 const WEBHOOK_DIALOGS = ["edit", "disable", "rotate", "delete"];
 
 const DIALOGS: PageCase[] = [
-  { name: "dialog-test-send", path: workspace("/emails"), who: "owner", act: click("main .page-head .actions button") },
+  { name: "dialog-test-send", path: workspace("/emails"), who: "owner", act: click(TEST_SEND) },
   {
     name: "dialog-test-sent",
     path: workspace("/emails"),
     who: "owner",
     async act(visitor) {
-      await click("main .page-head .actions button")(visitor);
+      await click(TEST_SEND)(visitor);
       await visitor.page.locator("dialog[open] [name=to]").fill("maria@example.com");
       await visitor.page.locator(SUBMIT).click();
       await visitor.page.locator("dialog[open] .live .badge").waitFor();
@@ -73,13 +77,13 @@ const DIALOGS: PageCase[] = [
     name: "dialog-reschedule",
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
     who: "owner",
-    act: click("main .actions button:first-child"),
+    act: click("main .card:first-of-type .actions button:first-child"),
   },
   {
     name: "dialog-cancel",
     path: (world) => workspace(`/emails/${world.scheduledId}`)(world),
     who: "owner",
-    act: click("main .actions button:nth-child(2)"),
+    act: click("main .card:first-of-type .actions button:nth-child(2)"),
   },
   {
     name: "dialog-preview",
@@ -234,6 +238,30 @@ export const PAGES: PageCase[] = [
   { name: "requests", path: workspace("/requests"), who: "owner" },
   { name: "requests-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/requests`, who: "owner" },
   { name: "requests-failed", path: workspace("/requests?status=failed"), who: "owner" },
+  { name: "sms", path: workspace("/sms"), who: "owner" },
+  { name: "sms-filtered", path: workspace("/sms?status=expired"), who: "owner" },
+  { name: "sms-delivered", path: (world) => workspace(`/sms/${world.deliveredSmsId}`)(world), who: "owner" },
+  { name: "sms-failed", path: (world) => workspace(`/sms/${world.failedSmsId}`)(world), who: "owner" },
+  { name: "sms-received", path: workspace("/sms/received"), who: "owner" },
+  { name: "sms-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/sms`, who: "owner" },
+  { name: "sms-compose", path: workspace("/sms/new"), who: "owner" },
+  {
+    name: "sms-compose-none",
+    path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/sms/new`,
+    who: "owner",
+  },
+  {
+    name: "sms-compose-dear",
+    path: workspace("/sms/new"),
+    who: "owner",
+    async act({ page }) {
+      await page.locator("[name=to]").fill("+258 84 123 4567");
+      await page.locator("[name=body]").fill(DEAR_TEXT);
+      await page.locator("main mark").first().waitFor();
+    },
+  },
+  { name: "credits", path: workspace("/credits"), who: "owner" },
+  { name: "credits-empty", path: ({ emptyWorkspaceId }) => `/dashboard/w/${emptyWorkspaceId}/credits`, who: "owner" },
   { name: "settings", path: workspace("/settings"), who: "owner" },
   { name: "audit", path: workspace("/audit"), who: "owner" },
   { name: "account", path: () => "/dashboard/account", who: "owner" },
@@ -253,15 +281,26 @@ export const PAGES: PageCase[] = [
   ...DIALOGS,
 ];
 
-/** Opens the page and waits until all of it is there. */
+/** Opens the page and waits until all of it is there. @throws Error with the page's name */
 export async function openPage(
   visitor: Visitor,
-  { path, sign = "main h1", act }: PageCase,
+  { name, path, sign = "main h1", act }: PageCase,
   world: Populated,
+): Promise<void> {
+  try {
+    await open(visitor, { path: path(world), sign, act });
+  } catch (cause) {
+    throw new Error(`${name}: ${String(cause)}`, { cause });
+  }
+}
+
+async function open(
+  visitor: Visitor,
+  { path, sign, act }: { path: string; sign: string; act: PageCase["act"] },
 ): Promise<void> {
   // A change of the fragment only would load nothing.
   await visitor.page.goto("about:blank");
-  await visitor.page.goto(path(world));
+  await visitor.page.goto(path);
   await visitor.until(
     "the page is there",
     `document.querySelector(${JSON.stringify(sign)}) !== null && document.querySelector("main .loading") === null`,

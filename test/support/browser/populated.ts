@@ -4,6 +4,7 @@ import { waitUntil } from "../peers/process.ts";
 import type { Sandbox } from "../peers/sandbox.ts";
 import { addWebhooks, type Called } from "./called.ts";
 import { sendEverything } from "./everything.ts";
+import { fillLedger, type SentSms } from "./ledger.ts";
 import type { Viewer } from "./pages.ts";
 import { createWorkspace, join, makeSetupLink, mustAsk, signInLongAgo, signInToSandbox } from "./people.ts";
 import type { StorageState, Visitor } from "./visitor.ts";
@@ -30,7 +31,7 @@ const SUPPRESSED = [
   { address: "antigo.cliente@example.com" },
 ];
 
-export interface Populated extends Called {
+export interface Populated extends Called, SentSms {
   url: string;
   workspaceId: string;
   /** A workspace in which nothing has happened. */
@@ -116,6 +117,7 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
     suppressedAt: new Date(Date.now() - nth * DAY_MS).toISOString(),
   }));
   await mustAsk(owner, "POST /api/v1/suppressions/import", { ...asked, body: { suppressions } });
+  const texts = await fillLedger(sandbox);
   const carrying = await sendCarrying(sandbox);
   const called = await webhooks.until();
   const setupLink = await makeSetupLink(place);
@@ -125,7 +127,7 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
   return {
     ...{ pendingDomainId, dnsLink: share.url as string, verifiedDomainId },
     ...{ url: place.url, workspaceId, emptyWorkspaceId, pendingWorkspaceId },
-    ...{ deliveredId, bouncedId, setupLink, invitationLink: url, ...carrying, ...called },
+    ...{ deliveredId, bouncedId, setupLink, invitationLink: url, ...carrying, ...called, ...texts },
     cookies: { nobody: ofNobody, owner: ofOwner, late: ofLate } as Record<Viewer, StorageState>,
   };
 }

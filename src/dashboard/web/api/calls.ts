@@ -24,7 +24,7 @@ import type {
   TimelineEntry,
   TimelineQuery,
 } from "../../../modules/emails/api/schema.ts";
-import type { CountedMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
+import type { EmailPageMeta, EmailQuery } from "../../../modules/emails/list/schema.ts";
 import type { HtmlPreview, PreviewTicket } from "../../../modules/emails/preview/schema.ts";
 import type {
   Invitation,
@@ -34,6 +34,18 @@ import type {
   MemberChange,
 } from "../../../modules/members/schema.ts";
 import type { LoggedRequest, RequestQuery } from "../../../modules/requests/schema.ts";
+import type {
+  AcceptedSms,
+  InboundQuery,
+  InboundSms,
+  SmsPreview,
+  smsPreview,
+  smsQuery,
+  SmsRecord,
+  SmsRecordWithSender,
+  SmsSend,
+  SmsTimelineEntry,
+} from "../../../modules/sms/api/schema.ts";
 import type { Imported, SuppressionsImport } from "../../../modules/suppressions/operator-schema.ts";
 import type {
   DeletedSuppression,
@@ -55,6 +67,7 @@ import type {
   WebhookWithSecret,
 } from "../../../modules/webhooks/api/schema.ts";
 import type {
+  OwnCreditEntry,
   OwnWorkspace,
   OwnWorkspaceChange,
   OwnWorkspaceQuery,
@@ -90,7 +103,7 @@ export interface Calls extends AccountCalls {
     query: Static<typeof EmailQuery>;
     data: Static<typeof EmailInListWithStatus>[];
     /** By a cursor without numbers. */
-    meta: Partial<Static<typeof CountedMeta>>;
+    meta: EmailPageMeta;
   };
   "POST /api/v1/emails": { body: EmailSend; data: Static<typeof Accepted> };
   "GET /api/v1/emails/:id": { data: Static<typeof EmailRecord> };
@@ -114,6 +127,21 @@ export interface Calls extends AccountCalls {
   };
   "POST /api/v1/workspace/invitations/:id/resend": { data: Static<typeof InvitationWithLink> };
   "DELETE /api/v1/workspace/invitations/:id": { data: Static<typeof Deleted> };
+  "GET /api/v1/sms": {
+    query: Static<ReturnType<typeof smsQuery>>;
+    data: Static<typeof SmsRecord>[];
+    meta: Static<typeof CursorMeta>;
+  };
+  "GET /api/v1/sms/:id": { data: Static<typeof SmsRecordWithSender> };
+  "GET /api/v1/sms/:id/events": { data: Static<typeof SmsTimelineEntry>[] };
+  "GET /api/v1/sms/inbound": {
+    query: Static<typeof InboundQuery>;
+    data: Static<typeof InboundSms>[];
+    meta: Static<typeof CursorMeta>;
+  };
+  "POST /api/v1/sms": { body: SmsSend; data: Static<typeof AcceptedSms> };
+  "POST /api/v1/sms/preview": { body: Static<ReturnType<typeof smsPreview>>; data: Static<typeof SmsPreview> };
+  "GET /api/v1/workspace/credits": List<typeof OwnCreditEntry>;
   "GET /api/v1/suppressions": {
     query: Static<typeof SuppressionQuery>;
     data: Static<typeof Suppression>[];

@@ -18,6 +18,16 @@ export const SECTIONS = {
     () => import("./pt-pt/account.ts"),
     () => import("./pt-br/account.ts"),
   ),
+  credits: inEach(
+    () => import("./en/credits.ts"),
+    () => import("./pt-pt/credits.ts"),
+    () => import("./pt-br/credits.ts"),
+  ),
+  "sms-compose": inEach(
+    () => import("./en/sms-compose.ts"),
+    () => import("./pt-pt/sms-compose.ts"),
+    () => import("./pt-br/sms-compose.ts"),
+  ),
   domains: inEach(
     () => import("./en/domains.ts"),
     () => import("./pt-pt/domains.ts"),
@@ -37,6 +47,11 @@ export const SECTIONS = {
     () => import("./en/compose.ts"),
     () => import("./pt-pt/compose.ts"),
     () => import("./pt-br/compose.ts"),
+  ),
+  sms: inEach(
+    () => import("./en/sms.ts"),
+    () => import("./pt-pt/sms.ts"),
+    () => import("./pt-br/sms.ts"),
   ),
   suppressions: inEach(
     () => import("./en/suppressions.ts"),

@@ -69,6 +69,8 @@ function listActions(): Command[] {
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
+/** As people write one: +258 84 123 4567. */
+const NUMBER = /^\+[\d ]{7,24}$/;
 
 /** Those whose title has all the words, after what an id or an address leads to. */
 export function findCommands(all: Command[], words: string): Command[] {
@@ -79,11 +81,23 @@ export function findCommands(all: Command[], words: string): Command[] {
       .every((word) => fold(title).includes(word)),
   );
   if (workspaceId.value === null) return fitting;
+  const tell = t().shell;
   if (ID.test(asked))
-    return [{ key: "id", icon: "mail", title: t().shell.goToEmail(asked), path: workspacePath(`emails/${asked}`) }];
-  if (!ADDRESS.test(asked)) return fitting;
-  const path = workspacePath(`emails?to=${encodeURIComponent(asked)}`);
-  return [{ key: "address", icon: "mail", title: t().shell.findAddress(asked), path }, ...fitting];
+    return [
+      { key: "id", icon: "mail", title: tell.goToEmail(asked), path: workspacePath(`emails/${asked}`) },
+      { key: "sms", icon: "chat", title: tell.goToSms(asked), path: workspacePath(`sms/${asked}`) },
+    ];
+  const to = encodeURIComponent(asked.replaceAll(" ", ""));
+  if (ADDRESS.test(asked))
+    return [
+      { key: "address", icon: "mail", title: tell.findAddress(asked), path: workspacePath(`emails?to=${to}`) },
+      ...fitting,
+    ];
+  if (!NUMBER.test(asked)) return fitting;
+  return [
+    { key: "number", icon: "chat", title: tell.findNumber(asked), path: workspacePath(`sms?to=${to}`) },
+    ...fitting,
+  ];
 }
 
 /** Without accents and capitals: "inicio" finds "Início". */

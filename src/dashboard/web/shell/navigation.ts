@@ -18,11 +18,13 @@ export interface NavigationItem {
 const ITEMS: NavigationItem[] = [
   { page: "", icon: "home", chord: "h", getTitle: () => t().workspace.home },
   { page: "emails", icon: "mail", chord: "e", getTitle: () => t().workspace.emails },
+  { page: "sms", icon: "chat", chord: "s", getTitle: () => t().workspace.sms },
   { page: "keys", icon: "key", chord: "k", getTitle: () => t().workspace.keys },
   { page: "domains", icon: "globe", chord: "d", getTitle: () => t().workspace.domains },
   { page: "webhooks", icon: "hook", chord: "w", getTitle: () => t().workspace.webhooks },
   { page: "members", icon: "people", chord: "m", getTitle: () => t().workspace.members },
   { page: "suppressions", icon: "shield", chord: "u", getTitle: () => t().workspace.suppressions },
+  { page: "credits", icon: "coins", chord: "c", getTitle: () => t().workspace.credits },
   { page: "requests", icon: "pulse", chord: "r", getTitle: () => t().workspace.requests },
   { page: "audit", icon: "list", chord: "a", getTitle: () => t().workspace.audit, isForManagers: true },
   { page: "settings", icon: "sliders", chord: "t", getTitle: () => t().workspace.settings },

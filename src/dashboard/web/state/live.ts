@@ -7,8 +7,8 @@ import { invalidate } from "./resource.ts";
 import { loadMe } from "./session.ts";
 import { growRetry, readStream, RETRY_MS, wait } from "./stream.ts";
 
-/** The newest status that the stream told of an email, by its id. */
-export const emailStatuses = signal<Readonly<Record<string, string>>>({});
+/** The newest status that the stream told of a message, by its id. */
+export const liveStatuses = signal<Readonly<Record<string, string>>>({});
 
 const WORKSPACE = "/api/v1/workspace";
 const AUDIT = "/api/v1/workspace/audit";
@@ -16,7 +16,7 @@ const AUDIT = "/api/v1/workspace/audit";
 /** What a change of each kind makes out of date. */
 const PATHS: Record<string, string[]> = {
   emails: ["/api/v1/emails", WORKSPACE],
-  sms: ["/api/v1/sms", WORKSPACE],
+  sms: ["/api/v1/sms", "/api/v1/sms/inbound", "/api/v1/workspace/credits", WORKSPACE],
   domains: ["/api/v1/domains", WORKSPACE, AUDIT],
   keys: ["/api/v1/auth/keys", WORKSPACE, AUDIT],
   webhooks: ["/api/v1/webhooks", WORKSPACE, AUDIT],
@@ -24,13 +24,14 @@ const PATHS: Record<string, string[]> = {
   suppressions: ["/api/v1/suppressions"],
   requests: ["/api/v1/workspace/requests"],
   // Also who sees what messages say.
-  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms", "/api/v1/webhooks"],
+  workspace: [WORKSPACE, AUDIT, "/api/v1/emails", "/api/v1/sms", "/api/v1/sms/inbound", "/api/v1/webhooks"],
 };
 const ALL = ["/api/"];
 
 const MAX_IDS = 100;
-/** Lists are asked for again at most so often, however much changes. */
+/** Lists are asked for again at most so often, and at least so often while they change. */
 const REFRESH_MS = 2_500;
+const SLOWEST_MS = 10_000;
 
 type Message =
   | { kind: "event"; event: ServerEvent }
@@ -52,10 +53,10 @@ const idsOfTabs = new Map<string, string[]>();
 let restart: (() => void) | null = null;
 
 /** Has the server look after the records of a domain until the returned function is called. */
-export const followDomain = (id: string) => followEmails([id]);
+export const followDomain = (id: string) => followMessages([id]);
 
-/** Hears of the statuses of these emails until the returned function is called. */
-export function followEmails(ids: string[]): () => void {
+/** Hears of the statuses of these emails and SMS until the returned function is called. */
+export function followMessages(ids: string[]): () => void {
   const count = (by: 1 | -1) => {
     for (const id of ids) {
       const left = (followed.get(id) ?? 0) + by;
@@ -106,7 +107,8 @@ function hear(message: Message): void {
     case "event":
       return take(message.event);
     case "again":
-      return refresh(ALL);
+      refresh(ALL, true);
+      return undefined;
     case "away":
       isAway.value = true;
       return undefined;
@@ -169,26 +171,33 @@ function share(message: Message): void {
 
 function take({ name, data }: ServerEvent): void {
   if (name === "ended") void loadMe();
-  else if (name === "email") {
+  else if (name === "email" || name === "sms") {
     const { id, status } = data as { id: string; status: string };
-    emailStatuses.value = { ...emailStatuses.value, [id]: status };
+    liveStatuses.value = { ...liveStatuses.value, [id]: status };
   } else if (name === "changed") refresh(Object.keys(data as object).flatMap((kind) => PATHS[kind] ?? []));
 }
 
 const outdated = new Set<string>();
 let isWaiting = false;
+let waitMs = REFRESH_MS;
 
-/** At once, and then as seldom as it should be; a tab that nobody sees waits until it is seen. */
-function refresh(paths: string[]): void {
+/**
+ * Asks again for what is shown: at once, and while changes come without a pause ever more seldom, since rows hear their
+ * statuses from the stream. A tab that nobody sees waits until it is seen. False: nothing of it is shown.
+ */
+function refresh(paths: string[], isUrgent = false): boolean {
   for (const path of paths) outdated.add(path);
-  if (isWaiting || outdated.size === 0 || document.hidden) return;
-  invalidate(...outdated);
+  if ((isWaiting && !isUrgent) || document.hidden) return false;
+  const isShown = invalidate(...outdated);
   outdated.clear();
+  if (!isShown || isWaiting) return isShown;
   isWaiting = true;
   setTimeout(() => {
     isWaiting = false;
-    refresh([]);
-  }, REFRESH_MS);
+    waitMs = Math.min(2 * waitMs, SLOWEST_MS);
+    if (!refresh([])) waitMs = REFRESH_MS;
+  }, waitMs);
+  return true;
 }
 
-document.addEventListener("visibilitychange", () => refresh([]));
+document.addEventListener("visibilitychange", () => void refresh([]));

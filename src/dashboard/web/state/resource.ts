@@ -95,12 +95,16 @@ function forgetOldest(): void {
   }
 }
 
-/** Those that are shown are asked for again, others when they are shown. `paths` as isOf takes them. */
-export function invalidate(...paths: string[]): void {
+/** Those that are shown are asked for again, others when they are shown. `paths` as isOf takes them. False: none is shown. */
+export function invalidate(...paths: string[]): boolean {
+  let isShown = false;
   for (const entry of entries.values()) {
     const path = entry.name.slice(entry.name.indexOf(" ") + 1);
-    if (entry.shownBy > 0 && paths.some((each) => isOf(path, each))) entry.load();
+    if (entry.shownBy === 0 || !paths.some((each) => isOf(path, each))) continue;
+    isShown = true;
+    entry.load();
   }
+  return isShown;
 }
 
 /** `which`: a list with what is in it, as "/api/v1/emails"; or all below "/api/". */

@@ -44,7 +44,7 @@ function useDescription({ name, hint }: Omit<Described, "label">) {
 }
 
 type FieldProps = Described & {
-  type?: "text" | "email" | "password" | "search" | "date" | "datetime-local";
+  type?: "text" | "email" | "password" | "search" | "tel" | "date" | "datetime-local";
   defaultValue?: string;
   autoComplete?: string;
   inputMode?: "text" | "numeric" | "email";

@@ -99,7 +99,7 @@ function nameTotpSecret({ uid }: Pick<UserRow, "uid">): string {
 function invalidCode(): AppError {
   return new AppError("INVALID_CREDENTIALS", "This code is not right", {
     field: "code",
-    hint: "Type the code that the app shows now, or a recovery code.",
+    hint: "Type the code that the app shows now, or a recovery code: each of these works once.",
   });
 }
 

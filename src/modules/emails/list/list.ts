@@ -54,7 +54,9 @@ function findPage(
     const before = query.cursor === START ? null : pages.read(query.cursor, LIST);
     const { found, end } = openLook(caller, query, deps)({ before, limit: page.limit + 1 });
     const shown = found.slice(0, page.limit);
-    return { emails: read(shown), meta: buildNext(found.length > page.limit ? shown.at(-1) : end) };
+    const meta = buildPageMeta(shown.length, { page: 1, limit: page.limit });
+    const next = buildNext(found.length > page.limit ? shown.at(-1) : end);
+    return { emails: read(shown), meta: { ...meta, totalIsMinimum: true, ...next } };
   }
   if (!isSearched) {
     const { emails: listed, total, isMinimum } = emails.list(caller, readSearch(query), page);

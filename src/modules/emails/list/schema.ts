@@ -57,22 +57,22 @@ export const EmailQuery = Type.Object({
   ...EmailFilterQuery.properties,
   cursor: Type.Optional({
     ...CursorQuery.properties.cursor,
-    description: `\`${START}\` for the first page, then \`meta.next_cursor\` of the page before. \`page\` does not count then.`,
+    description: `\`${START}\` for the first page, then \`meta.next_cursor\` of the page before. Such a page counts for itself: \`page\` and \`lastPage\` are 1, \`total\` is what it holds.`,
   }),
   include: Type.Optional(choice(["status"], "`status` adds each email's status.")),
 });
 
 export type EmailQuery = typeof EmailQuery.static;
 
-export const CountedMeta = namedObject("EmailPageMeta", {
+/** A page by a cursor counts for itself: `page` and `lastPage` are 1, `total` is what it holds. */
+export const EmailPageMeta = namedObject("EmailPageMeta", {
   ...PageMeta.properties,
   totalIsMinimum: Type.Optional(
     Type.Boolean({
-      description: "True: there are more emails than were searched, and `total` counts only these.",
+      description: "True: there may be more emails than were searched, and `total` counts only these.",
     }),
   ),
   ...Type.Partial(CursorMeta).properties,
 });
 
-export const EmailPageMeta = Type.Union([CountedMeta, CursorMeta]);
 export type EmailPageMeta = typeof EmailPageMeta.static;

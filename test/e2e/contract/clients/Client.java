@@ -57,8 +57,8 @@ public class Client {
 
     var read = emails.getEmail(sent.getId()).getData();
     check(read.getSubject().equals("One") && read.getBounce() == null, "read", read);
-    var first = emails.listEmails(1, 2, null, TO, null, null, null, "status");
-    var second = emails.listEmails(2, 2, null, TO, null, null, null, "status");
+    var first = emails.listEmails(1, 2, null, TO, null, null, null, null, null, null, null, null, null, "status");
+    var second = emails.listEmails(2, 2, null, TO, null, null, null, null, null, null, null, null, null, "status");
     check(first.getMeta().getTotal() == 3 && second.getData().get(0).getId().equals(sent.getId()), "pages", second);
 
     String host = TO.split("@")[1];
@@ -93,7 +93,7 @@ public class Client {
     File file = emails.getEmailAttachment(group.getId(), "0");
     check(Files.readString(file.toPath()).equals("Recibo"), "file", file);
     file.delete();
-    var grouped = emails.listEmails(null, null, null, null, null, "receipt", group.getId(), null);
+    var grouped = emails.listEmails(null, null, null, null, null, "receipt", group.getId(), null, null, null, null, null, null, null);
     check(grouped.getMeta().getTotal() == 3, "filters", grouped);
     SuppressionsApi suppressions = new SuppressionsApi(client);
     suppressions.createSuppression(new SuppressionCreate().address("ana@" + host)._list("news"));

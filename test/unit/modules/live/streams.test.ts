@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { RecentChanges } from "../../../../src/modules/live/recent-changes.ts";
 import { LiveStreams, type Reader } from "../../../../src/modules/live/streams.ts";
 import { createWorkspaceSource, type WorkspaceView } from "../../../../src/modules/live/workspace-source.ts";
 import { Changes } from "../../../../src/platform/db/changes.ts";
@@ -9,6 +10,7 @@ type Given = Partial<Reader & WorkspaceView["messages"] & Pick<WorkspaceView, "d
 function start() {
   const clock = fakeClock();
   const changes = new Changes();
+  const recent = new RecentChanges(changes, clock);
   const statuses = new Map([[7, "queued"]]);
   const streams = new LiveStreams(clock);
   const watched: number[] = [];
@@ -28,7 +30,7 @@ function start() {
       { owner, mayRead },
       createWorkspaceSource(
         { workspaceId: 1, messages: { emails, sms }, domains: [], ...view },
-        { changes, findStatus, watchDomain },
+        { recentChanges: recent, findStatus, watchDomain },
       ),
     );
   };
@@ -69,6 +71,31 @@ function read(stream: ReadableStream<Uint8Array>) {
 }
 
 describe("what a stream tells", () => {
+  test("what changed while its page opened another one, or was not told before", async () => {
+    const on = start();
+    const first = on.open();
+    on.clock.advance(1_000);
+    on.change(1, "sms", 3);
+    await first.cancel();
+    on.change(1, "keys");
+    on.change(2, "domains");
+    on.clock.advance(2_000);
+    expect(await on.open({ owner: "user 2" }).take()).toBe(
+      `: open\n\nevent: changed\ndata: ${JSON.stringify({ sms: 1, keys: 1 })}\n\n`,
+    );
+  });
+
+  test("nothing of what is longer ago, and nobody watches on behind the last reader", async () => {
+    const on = start();
+    const first = on.open();
+    on.change(1, "sms", 3);
+    await first.cancel();
+    on.clock.advance(5_000);
+    expect(on.clock.pending).toBe(0);
+    on.change(1, "keys");
+    expect(await on.open().take()).toBe(": open\n\n");
+  });
+
   test("the changes of its workspace, once a second and summed", async () => {
     const on = start();
     const stream = on.open();
@@ -136,6 +163,7 @@ describe("the end of a stream", () => {
     on.clock.advance(1_000);
     expect(await stream.take()).toBe("event: ended\ndata: {}\n\n");
     expect(stream.isOver).toBe(true);
+    on.clock.advance(5_000);
     expect(on.clock.pending).toBe(0);
   });
 
@@ -144,6 +172,7 @@ describe("the end of a stream", () => {
     const stream = on.open();
     expect([on.streams.count, on.clock.pending]).toEqual([1, 1]);
     await stream.cancel();
+    on.clock.advance(5_000);
     expect([on.streams.count, on.clock.pending]).toEqual([0, 0]);
   });
 
@@ -153,6 +182,7 @@ describe("the end of a stream", () => {
     on.streams.close();
     await turn();
     expect(streams.map(({ isOver }) => isOver)).toEqual([true, true]);
+    on.clock.advance(5_000);
     expect(on.clock.pending).toBe(0);
     expect(() => on.open()).toThrow("no more");
   });

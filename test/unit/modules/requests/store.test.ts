@@ -13,6 +13,15 @@ const ALL: RequestFilter = {
   until: null,
 };
 
+function open() {
+  const opened = temporaryDatabase();
+  opened.db.sqlite.run(
+    `INSERT INTO workspace (id, uid, name, plan, created_at, deleted_at)
+     VALUES (1, 'w1', 'x', 'launch', 0, NULL), (2, 'w2', 'x', 'launch', 0, NULL), (3, 'w3', 'x', 'launch', 0, 1)`,
+  );
+  return { ...opened, store: openRequestStore(opened.db), [Symbol.dispose]: () => opened[Symbol.dispose]() };
+}
+
 function row(createdAt: number, changes: Partial<NewRequest> = {}): NewRequest {
   const path = "/api/v1/emails";
   const usual = { workspaceId: 1, keyId: 1, method: "POST", path, status: 202, ms: 1, error: null };
@@ -20,8 +29,8 @@ function row(createdAt: number, changes: Partial<NewRequest> = {}): NewRequest {
 }
 
 test("each ring is cut to its newest, and neither pushes out the other", () => {
-  using opened = temporaryDatabase();
-  const store = openRequestStore(opened.db);
+  using opened = open();
+  const { store } = opened;
   store.write([row(1, { status: 500 }), row(2, { workspaceId: 2 })]);
   const writeAll = opened.db.sqlite.transaction(() => {
     for (let at = 0; at < 12_000; at += 500) store.write(Array.from({ length: 500 }, (_, i) => row(10 + at + i)));
@@ -36,8 +45,8 @@ test("each ring is cut to its newest, and neither pushes out the other", () => {
 });
 
 test("pages are those of both rings in one order, by any filter", () => {
-  using opened = temporaryDatabase();
-  const store = openRequestStore(opened.db);
+  using opened = open();
+  const { store } = opened;
   store.write([
     row(1),
     row(2, { status: 422 }),
@@ -65,10 +74,16 @@ test("pages are those of both rings in one order, by any filter", () => {
 });
 
 test("rows from before the retention are removed in batches, the oldest first, and no other", () => {
-  using opened = temporaryDatabase();
-  const store = openRequestStore(opened.db);
+  using opened = open();
+  const { store } = opened;
   store.write(Array.from({ length: 250 }, (_, i) => row(i + 1)));
   const left = () => store.list(ALL, null, 1_000).length;
   expect([store.purge(240), left()]).toEqual([true, 50]);
   expect([store.purge(240), left()]).toEqual([false, 11]);
+});
+
+test("what a workspace asked before it was deleted is not written behind its removal", () => {
+  using opened = open();
+  opened.store.write([row(1, { workspaceId: 3 }), row(2, { workspaceId: 4 }), row(3)]);
+  expect(opened.db.sqlite.query("SELECT workspace_id FROM api_request").all()).toEqual([{ workspace_id: 1 }]);
 });

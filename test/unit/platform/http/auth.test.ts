@@ -207,7 +207,7 @@ describe("a person's request", () => {
   }
 
   test("speaks for the workspace that it names, and for no other", () => {
-    expect(wholeWorkspaceCaller(signedIn(MEMBER))).toEqual({ workspaceId: 3, domainId: null });
+    expect(wholeWorkspaceCaller(signedIn(MEMBER))).toEqual({ workspaceId: 3, domainId: null, userId: 1 });
     expect(refusal(() => wholeWorkspaceCaller(signedIn(PERSON)))).toBe("API_KEY_RESTRICTED");
     expect(refusal(() => personCaller(signedIn(MEMBER)))).toBe("API_KEY_RESTRICTED");
     expect(personCaller(signedIn(PERSON))).toEqual(PERSON);

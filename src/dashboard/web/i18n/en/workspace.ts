@@ -9,6 +9,8 @@ export const workspace = {
   suppressions: "Suppressions",
   members: "Members",
   audit: "Audit log",
+  sms: "SMS",
+  credits: "SMS credits",
   requests: "Requests",
   settings: "Settings",
 };

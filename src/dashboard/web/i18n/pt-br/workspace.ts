@@ -9,6 +9,8 @@ export const workspace: Messages["workspace"] = {
   suppressions: "Supressões",
   members: "Membros",
   audit: "Registro de auditoria",
+  sms: "SMS",
+  credits: "Créditos de SMS",
   requests: "Requisições",
   settings: "Configurações",
 };

@@ -9,6 +9,8 @@ export const workspace: Messages["workspace"] = {
   suppressions: "Supressões",
   members: "Membros",
   audit: "Registo de auditoria",
+  sms: "SMS",
+  credits: "Créditos de SMS",
   requests: "Pedidos",
   settings: "Definições",
 };

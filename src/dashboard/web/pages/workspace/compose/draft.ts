@@ -1,28 +1,15 @@
-// An email that is being written: it outlives the page that shows it and a server that is away, but not the tab.
+// An email that is being written.
 
 import type { CallOptions } from "../../../kit.ts";
+import { createDrafts, type Draft as AnyDraft } from "../parts/draft.ts";
 
 export type EmailBody = CallOptions<"POST /api/v1/emails">["body"];
 
-export interface Draft {
-  workspace: string;
-  /** By the names of the form's fields. */
-  values: Record<string, string>;
+export interface Draft extends AnyDraft {
   files: File[];
-  /** Of the last try: the same body again has the same key, so that an answer that was lost does not send twice. */
-  sent: { json: string; key: string } | null;
 }
 
-let kept: Draft | null = null;
-
-export function openDraft(workspace: string): Draft {
-  if (kept?.workspace !== workspace) kept = { workspace, values: {}, files: [], sent: null };
-  return kept;
-}
-
-export function forgetDraft(): void {
-  kept = null;
-}
+export const drafts = createDrafts(() => ({ files: [] as File[] }));
 
 /** Whether there is something to lose. */
 export function isWritten({ values, files }: Draft): boolean {

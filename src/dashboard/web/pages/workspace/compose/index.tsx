@@ -19,18 +19,17 @@ import {
   showToast,
   t,
   useCall,
-  useEffect,
   useForm,
   useLocation,
   useState,
-  workspace,
   workspacePath,
 } from "../../../kit.ts";
 import { writeCurl } from "../parts/curl.ts";
+import { findKey, noteInput, useDraft } from "../parts/draft.ts";
 import { isSender } from "../parts/first-email.ts";
 import { Preview } from "../parts/preview.tsx";
 import { may } from "../parts/rights.ts";
-import { buildBody, type Draft, forgetDraft, isWritten, openDraft, readFiles, splitAddresses } from "./draft.ts";
+import { buildBody, type Draft, drafts, isWritten, readFiles, splitAddresses } from "./draft.ts";
 import { FileField } from "./files.tsx";
 
 export function Compose() {
@@ -66,32 +65,26 @@ export function Compose() {
 function ComposeForm({ senders }: { senders: string[] }) {
   const words = t().compose;
   const { route } = useLocation();
-  const [draft] = useState(() => openDraft(workspace.value?.id ?? ""));
+  const draft = useDraft(drafts, isWritten);
   const [shown, setShown] = useState<string | null>(null);
   const { values } = draft;
   const domain = senders[0] ?? "";
-  useEffect(() => warnBeforeLeaving(draft), []);
   const form = useForm(async () => {
     const files = await readFiles(draft.files);
     const body = { ...buildBody(draft, domain), ...(files.length === 0 ? {} : { attachments: files }) };
-    const json = JSON.stringify(body);
-    if (draft.sent?.json !== json) draft.sent = { json, key: crypto.randomUUID() };
-    const { data } = await nameFaults(call("POST /api/v1/emails", { body, idempotencyKey: draft.sent.key }), draft);
-    forgetDraft();
+    const idempotencyKey = findKey(draft, body);
+    const { data } = await nameFaults(call("POST /api/v1/emails", { body, idempotencyKey }), draft);
+    drafts.forget();
     draft.values = {};
     draft.files = [];
     invalidate("/api/v1/emails");
     showToast(words.accepted);
     route(workspacePath(`emails/${data.id}`));
   });
-  const input = ({ target }: Event) => {
-    if (target instanceof HTMLInputElement && target.type === "file") return;
-    if (isField(target)) values[target.name] = target.value;
-  };
   const given = (name: string) => ({ name, defaultValue: values[name] ?? "", autoComplete: "off" });
   return (
     <Card>
-      <div onInput={input}>
+      <div onInput={(event) => noteInput(draft, event)}>
         <Form state={form} action={words.send}>
           <div class="fields">
             <Field {...given("fromName")} label={words.fromName} />
@@ -158,21 +151,6 @@ function PreviewDialog({ html, close }: { html: string; close: () => void }) {
       )}
     </Dialog>
   );
-}
-
-function isField(target: EventTarget | null) {
-  return (
-    target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement
-  );
-}
-
-/** The browser's own question; a page of ours keeps the draft. */
-function warnBeforeLeaving(draft: Draft): () => void {
-  const ask = (event: BeforeUnloadEvent) => {
-    if (isWritten(draft)) event.preventDefault();
-  };
-  addEventListener("beforeunload", ask);
-  return () => removeEventListener("beforeunload", ask);
 }
 
 /** A fault of one of several stands at their field, and says which it is. */

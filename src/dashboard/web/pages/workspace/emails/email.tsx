@@ -5,7 +5,7 @@ import {
   Card,
   type Data,
   ErrorNotice,
-  followEmails,
+  followMessages,
   LinkButton,
   Loading,
   Notice,
@@ -30,7 +30,7 @@ type EmailRecord = Data<"GET /api/v1/emails/:id">;
 
 export function Email({ id }: { id: string }) {
   const { data, error, reload } = useCall("GET /api/v1/emails/:id", { params: { id } });
-  useEffect(() => followEmails([id]), [id]);
+  useEffect(() => followMessages([id]), [id]);
   const words = t().email;
   const back = (
     <LinkButton look="bare" icon="back" href={workspacePath("emails")}>

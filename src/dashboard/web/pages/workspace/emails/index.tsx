@@ -17,7 +17,7 @@ import {
 import { type Filter, LIST, NAMES, readFilter, toQuery, writeAddress } from "./filter.ts";
 import { Filters } from "./filters.tsx";
 import { ListActions } from "./list-actions.tsx";
-import { useSteady } from "./steady.ts";
+import { useSteady } from "../parts/steady.ts";
 import { EmailTable } from "./table.tsx";
 
 const PER_PAGE = 50;
@@ -39,7 +39,7 @@ export function Emails() {
   const isFiltered = NAMES.some((name) => filter[name] !== "");
   const next = meta?.next_cursor ?? null;
   const findOlder = () => {
-    if (meta?.lastPage !== undefined && page < meta.lastPage) return turn({ page: page + 1 });
+    if (meta !== undefined && cursor === undefined && page < meta.lastPage) return turn({ page: page + 1 });
     return next === null ? null : turn({ cursor: next });
   };
   const findNewer = () => {
@@ -70,7 +70,7 @@ export function Emails() {
         <Card>
           <EmailTable emails={rows} />
           <footer class="list-foot">
-            <p class="small soft">{describeRange(meta, rows.length)}</p>
+            <p class="small soft">{describeRange(meta, rows.length, cursor !== undefined)}</p>
             <Pagination
               newer={cursor === undefined ? undefined : words.newest}
               previous={findNewer()}
@@ -83,9 +83,10 @@ export function Emails() {
   );
 }
 
-function describeRange({ page, perPage, total, totalIsMinimum }: Partial<Meta<typeof LIST>>, shown: number): string {
+function describeRange(meta: Meta<typeof LIST>, shown: number, isByCursor: boolean): string {
+  const { page, perPage, total, totalIsMinimum } = meta;
   const words = t().emails;
-  if (page === undefined || perPage === undefined || total === undefined) return words.rangeOlder(formatNumber(shown));
+  if (isByCursor) return words.rangeOlder(formatNumber(shown));
   const first = (page - 1) * perPage + 1;
   const tell = totalIsMinimum === true ? words.rangeMinimum : words.range;
   return tell(formatNumber(first), formatNumber(first + shown - 1), formatNumber(total));

@@ -1,6 +1,6 @@
 // The recipients of a send to several: each has an email of its own.
 
-import { Card, type Column, type Data, followEmails, t, Table, useEffect, workspacePath } from "../../../kit.ts";
+import { Card, type Column, type Data, followMessages, t, Table, useEffect, workspacePath } from "../../../kit.ts";
 import { StatusBadge } from "../parts/status.tsx";
 import { Line } from "../parts/words.tsx";
 
@@ -10,7 +10,7 @@ type Recipient = NonNullable<Data<"GET /api/v1/emails/:id">["recipients"]>[numbe
 export function Recipients({ recipients, shownId }: { recipients: Recipient[]; shownId: string }) {
   const words = t().email;
   const ids = recipients.map(({ id }) => id);
-  useEffect(() => followEmails(ids), [ids.join()]);
+  useEffect(() => followMessages(ids), [ids.join()]);
   const columns: Column<Recipient>[] = [
     {
       key: "address",

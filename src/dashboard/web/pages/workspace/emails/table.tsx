@@ -1,6 +1,6 @@
 // Emails in a table whose statuses are live.
 
-import { type Column, type Data, followEmails, t, Table, Time, useEffect, workspacePath } from "../../../kit.ts";
+import { type Column, type Data, followMessages, t, Table, Time, useEffect, workspacePath } from "../../../kit.ts";
 import { StatusBadge } from "../parts/status.tsx";
 import { Line } from "../parts/words.tsx";
 
@@ -9,7 +9,7 @@ type Email = Data<"GET /api/v1/emails">[number];
 export function EmailTable({ emails }: { emails: Email[] }) {
   const words = t().emails;
   const ids = emails.map(({ id }) => id);
-  useEffect(() => followEmails(ids), [ids.join()]);
+  useEffect(() => followMessages(ids), [ids.join()]);
   const columns: Column<Email>[] = [
     {
       key: "subject",

@@ -26,9 +26,9 @@ export function writeSendCurl(origin: string, key: string | null, send: Send): s
 }
 
 /** Sends this body. */
-export function writeCurl(origin: string, key: string | null, body: object): string {
+export function writeCurl(origin: string, key: string | null, body: object, path = "/api/v1/emails"): string {
   return [
-    `curl ${quote(`${origin}/api/v1/emails`)}`,
+    `curl ${quote(origin + path)}`,
     // In double quotes a shell puts its variable in.
     key === null ? `-H "X-API-Key: $POMBO_KEY"` : `-H ${quote(`X-API-Key: ${key}`)}`,
     `-H 'Content-Type: application/json'`,

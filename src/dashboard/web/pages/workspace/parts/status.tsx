@@ -1,6 +1,6 @@
 // The status of an email, as it is now.
 
-import { Badge, emailStatuses, t, type Tone } from "../../../kit.ts";
+import { Badge, liveStatuses, t, type Tone } from "../../../kit.ts";
 
 const TONES: Record<string, Tone> = {
   scheduled: "plain",
@@ -18,7 +18,7 @@ const TONES: Record<string, Tone> = {
 
 /** As the page read it, or as the stream told since. */
 export function findStatus(id: string, read: string | undefined): string {
-  return emailStatuses.value[id] ?? read ?? "queued";
+  return liveStatuses.value[id] ?? read ?? "queued";
 }
 
 export function StatusBadge({ id, status }: { id: string; status: string | undefined }) {

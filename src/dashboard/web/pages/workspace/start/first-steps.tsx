@@ -8,7 +8,7 @@ import {
   CodeBlock,
   type Data,
   ErrorNotice,
-  followEmails,
+  followMessages,
   Icon,
   LinkButton,
   me,
@@ -159,7 +159,7 @@ function EmailStep({ domains }: Pick<StepsProps, "domains">) {
 
 function Arrived({ id, status }: { id: string; status: string | undefined }) {
   const words = t().home;
-  useEffect(() => followEmails([id]), [id]);
+  useEffect(() => followMessages([id]), [id]);
   const isDelivered = findStatus(id, status) === "delivered";
   return (
     <p class="arrived">

@@ -1,6 +1,6 @@
 // How much of the plan is used.
 
-import { Card, formatBytes, formatNumber, t } from "../../../kit.ts";
+import { Card, formatBytes, formatNumber, t, workspacePath } from "../../../kit.ts";
 import type { WorkspaceUsage } from "./flow.tsx";
 
 /** -1: there is no limit. */
@@ -13,12 +13,26 @@ export function Usage({ usage: { plan, usage, limits } }: { usage: WorkspaceUsag
       <dl class="meters">
         <Meter label={words.usageToday} used={usage.emailsToday} limit={limits.emailsPerDay} />
         <Meter label={words.usageMonth} used={usage.emailsThisMonth} limit={limits.emailsPerMonth} />
+        {(usage.smsCreditsBalance > 0 || usage.smsThisMonth > 0) && <Credits left={usage.smsCreditsBalance} />}
         <Meter label={words.usageDomains} used={usage.domains} limit={limits.domains} />
         <Meter label={words.usageKeys} used={usage.apiKeys} limit={limits.apiKeys} />
         <Meter label={words.usageMembers} used={usage.members} limit={limits.members} />
         <Meter label={words.usageStorage} used={usage.storageBytes} limit={limits.storageBytes} format={formatBytes} />
       </dl>
     </Card>
+  );
+}
+
+function Credits({ left }: { left: number }) {
+  return (
+    <div class="meter">
+      <dt>{t().workspace.credits}</dt>
+      <dd>
+        <a href={workspacePath("credits")}>
+          <strong>{formatNumber(left)}</strong>
+        </a>
+      </dd>
+    </div>
   );
 }
 

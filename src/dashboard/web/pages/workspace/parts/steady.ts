@@ -1,20 +1,22 @@
 // A list that does not move under the reader's eyes: its rows stay while newer ones come, and are as they are now.
 
-import { type Data, useRef, useState } from "../../../kit.ts";
-import type { LIST } from "./filter.ts";
+import { useRef, useState } from "../../../kit.ts";
 
-type Rows = Data<typeof LIST>;
+interface Listed {
+  id: string;
+  createdAt: string;
+}
 
-interface Steady {
-  rows: Rows | undefined;
+interface Steady<Row> {
+  rows: Row[] | undefined;
   /** Newer ones that are not shown. */
   hidden: number;
   showAll: () => void;
 }
 
 /** `key`: of the question; another one is another list. */
-export function useSteady(key: string, newest: Rows | undefined): Steady {
-  const kept = useRef<{ key: string; rows: Rows }>({ key: "", rows: [] });
+export function useSteady<Row extends Listed>(key: string, newest: Row[] | undefined): Steady<Row> {
+  const kept = useRef<{ key: string; rows: Row[] }>({ key: "", rows: [] });
   const [, redraw] = useState(0);
   if (newest === undefined) return { rows: undefined, hidden: 0, showAll: () => {} };
   // An empty list has no place that could be lost.
