@@ -1,6 +1,12 @@
 // A workspace that has one of everything, for the table of errors.
 
-import { type Client, type Instance, type InstanceOptions, startInstance } from "../../support/fakes/instance.ts";
+import {
+  type Client,
+  type Instance,
+  type InstanceOptions,
+  startInstance,
+  useAbsentAuthority,
+} from "../../support/fakes/instance.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
 import { signUpOperator } from "../../support/people/browser.ts";
@@ -46,6 +52,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   const pombo = await startInstance({
     ...options,
     configure(config) {
+      useAbsentAuthority(config);
       config.webhooks.allowHttp = true;
       config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
       options.configure?.(config);

@@ -1,7 +1,14 @@
 import { dereference } from "@apidevtools/swagger-parser";
 import { expect, test } from "bun:test";
 import { type Caller, LAST, seed, type World } from "../../e2e/contract/seeds.ts";
-import { type Client, type Instance, type Json, SENDING_DOMAIN, startInstance } from "../../support/fakes/instance.ts";
+import {
+  type Client,
+  type Instance,
+  type Json,
+  SENDING_DOMAIN,
+  startInstance,
+  useAbsentAuthority,
+} from "../../support/fakes/instance.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
 import { addPerson } from "../../support/people/member.ts";
@@ -48,7 +55,7 @@ function callerOf(client: Client): Caller {
 }
 
 test("the example of every operation works as it stands, and is answered as documented", async () => {
-  await using pombo = await startInstance({ exampleDomain: SENDING_DOMAIN });
+  await using pombo = await startInstance({ exampleDomain: SENDING_DOMAIN, configure: useAbsentAuthority });
   const world: World = {
     workspace: callerOf(pombo.workspace),
     operator: callerOf(pombo.operator),
