@@ -86,7 +86,7 @@ export const ConfigSchema = Type.Object({
     maxBodyDefaultBytes: size(BODY_SIZES, "Maximal size of any other request.", "64KiB"),
     publicUrl: optional(
       "https_origin",
-      "Where everybody reaches /u/ of this instance, through a reverse proxy with TLS: links to unsubscribe lead there; empty = no such links.",
+      "Where everybody reaches /u/ of this instance, through a reverse proxy with TLS: links to unsubscribe lead there; empty = [dashboard] url; without that no such links.",
     ),
     trustedProxies: ranges("Address ranges of reverse proxies whose X-Forwarded-For is trusted; none = it is ignored."),
   }),
@@ -315,6 +315,8 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   // Incomplete where a error was noted: it leaves this function only when there is none.
   const config = readTable(ConfigSchema, table, errors) as Config;
   config.email.bounceHost ??= config.hostname;
+  // The dashboard may do without https on a private network, links in emails may not.
+  if (config.dashboard?.url?.startsWith("https:")) config.http.publicUrl ??= config.dashboard.url;
   config.secrets.instanceKeyFile ??= `${config.dataDir === "/" ? "" : config.dataDir}/instance.key`;
   applyEnvironment(config, env, errors);
   completeRelays(config.relay, env, errors);
@@ -356,16 +358,10 @@ function checkTogether(config: Config, errors: ConfigError[]): void {
     errors.push({ key: "email.sessions_per_destination", found, expected });
   }
   const { certificateFile, keyFile } = inbound;
-  if (certificateFile === null && typeof keyFile === "string") {
-    errors.push({
-      key: "inbound.certificate_file",
-      found: "nothing",
-      expected: "the certificate for key_file",
-    });
-  }
-  if (keyFile === null && typeof certificateFile === "string") {
+  if (certificateFile === null && typeof keyFile === "string")
+    errors.push({ key: "inbound.certificate_file", found: "nothing", expected: "the certificate for key_file" });
+  if (keyFile === null && typeof certificateFile === "string")
     errors.push({ key: "inbound.key_file", found: "nothing", expected: "the key of certificate_file" });
-  }
   if (dashboard.magicLinks && dashboard.from === null)
     errors.push({ key: "dashboard.magic_links", found: "true", expected: "false, or an address in dashboard.from" });
   const { defaultPlan } = workspaces;

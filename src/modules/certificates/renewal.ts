@@ -144,7 +144,7 @@ export class Renewal {
 
   /** Unix ms; in the past: at once. */
   #findDueAt(): number {
-    const { retryAt } = this.#state;
+    const retryAt = this.#findRetryAt();
     const current = this.#findUsable();
     if (current === null) return retryAt ?? 0;
     const until = Date.parse(current.certificate.validTo);
@@ -152,6 +152,12 @@ export class Renewal {
     const wanted = this.#suggestion?.at ?? current.issuedAt + life * RENEW_AT_SHARE;
     const within = Math.min(Math.max(wanted, current.issuedAt + life * MIN_SHARE), current.issuedAt + life * MAX_SHARE);
     return Math.max(within, retryAt ?? 0);
+  }
+
+  /** A failure of the future is one from before the clock was set back: it must not hold for a year. */
+  #findRetryAt(): number | null {
+    const { failure, retryAt } = this.#state;
+    return failure !== null && failure.at > this.#deps.clock.now() ? null : retryAt;
   }
 
   /** Null: what is served is not what the configuration wants. */

@@ -94,17 +94,22 @@ export class AcmeClient {
     return (await this.#open()).caaIdentities;
   }
 
-  /** Makes the account of the key, or finds it: a key has one account at an authority. */
+  /** Makes the account of the key, or finds it, and gives it this address: a key has one account at an authority. */
   async openAccount({ contact, externalAccount }: Account): Promise<void> {
     const { newAccount } = await this.#open();
+    const contacts = contact === null ? [] : [`mailto:${contact}`];
     const answer = await this.#post(newAccount, {
       termsOfServiceAgreed: true,
-      ...(contact === null ? {} : { contact: [`mailto:${contact}`] }),
+      contact: contacts,
       ...(externalAccount === null
         ? {}
         : { externalAccountBinding: bindAccount(this.#options.accountKey, externalAccount, newAccount) }),
     });
     this.#account = this.#requireUrl(answer.headers.get("location"), "the address of the account");
+    // Of an account that was there, what is sent with the question is ignored (RFC 8555 §7.3). Authorities that keep no
+    // addresses show none.
+    const { contact: kept } = parse(answer);
+    if (Array.isArray(kept) && kept.join() !== contacts.join()) await this.#post(this.#account, { contact: contacts });
   }
 
   /** `replaces`: the renewal id of the certificate that this one follows. */

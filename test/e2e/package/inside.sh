@@ -138,4 +138,14 @@ is "its drop-in is printed" grep -q "ReadWritePaths=/srv/mail/data" /tmp/printed
 is "uninstalls once more" ./install.sh --uninstall --purge
 rm -r /srv/mail
 
+# With https, where no authority is reached.
+is "installs with https" ./install.sh ./pombo --hostname mail.example.net --https
+is "it runs" systemctl is-active --quiet pombo.service
+is "it answers" until_answers
+says "port 443 is open" ":01BB " cat /proc/net/tcp /proc/net/tcp6
+says "so is port 80, for the authority" ":0050 " cat /proc/net/tcp /proc/net/tcp6
+says "with the same right and no other" "0000000000000400" of_process CapEff
+says "it says that a self-made certificate is shown" "self-made" refuses runuser -u pombo -- pombo tls
+is "uninstalls that as well" ./install.sh --uninstall --purge
+
 echo "$passed checks inside"

@@ -71,6 +71,18 @@ test.skipIf(!CAN_BE_DENIED)(
   },
 );
 
+test.skipIf(!CAN_BE_DENIED)("neither does port 80 open without that right", async () => {
+  await using world = await createWorld({ mxPort: 9 });
+  const tls = { acme: "letsencrypt", challenge_listen: ["127.0.0.1:80"] };
+  const refused = await runPombo(["serve", "--config", world.writeConfig("port80.toml", { tls })], {
+    through: WITHOUT_THE_RIGHT,
+  });
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toStartWith("Port 80 on 127.0.0.1 may not be opened by this user. Give pombo the right");
+  for (const cure of ["CAP_NET_BIND_SERVICE", "setcap", "[tls] challenge_listen"])
+    expect(refused.stderr).toContain(cure);
+});
+
 test("a certificate that cannot be used stops the start; without a listener nobody asks for it", async () => {
   await using world = await createWorld({ mxPort: 9 });
   const files = { certificate_file: `${world.folder}/none.pem`, key_file: `${world.folder}/none.key` };

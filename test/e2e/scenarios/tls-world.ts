@@ -83,6 +83,12 @@ export function forgetCertificate(file: string): void {
   sqlite.run("DELETE FROM instance WHERE name = 'tls_renewal'");
 }
 
+/** As if the certificate had been issued that much earlier. */
+export function moveIssueBack(file: string, ms: number): void {
+  using sqlite = new Database(file);
+  sqlite.run("UPDATE certificate SET issued_at = issued_at - ?", [ms]);
+}
+
 interface Asked {
   answered: number;
   wrong: number;

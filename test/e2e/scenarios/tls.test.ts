@@ -13,6 +13,7 @@ import {
   forgetCertificate,
   handshake,
   LIMIT_MS,
+  moveIssueBack,
   PEBBLE,
   startTls,
   startTlsWorld,
@@ -82,6 +83,30 @@ test.skipIf(PEBBLE === null)(
   },
 );
 
+test.skipIf(PEBBLE === null)(
+  "an authority that wants the next certificate now gets the order for it, which says what it replaces",
+  async () => {
+    await using all = await startTlsWorld();
+    const { world, pebble, config } = all;
+    await using first = await world.serve({ config });
+    await first.until("the certificate", () => hasLogged(first, "tls.issued"), LIMIT_MS);
+    const before = await handshake(tlsPortOf(first), await pebble.root());
+    first.signal("SIGTERM");
+    await first.ended;
+    const [start, end] = [Date.now() - 7_200_000, Date.now() - 3_600_000].map((at) => new Date(at).toISOString());
+    await pebble.suggest(String(before), { suggestedWindow: { start, end } });
+    // A certificate is not replaced in the first hundredth of its lifetime.
+    moveIssueBack(join(world.dataDir, "pombo.db"), 3 * 24 * 3_600_000);
+
+    await using second = await world.serve({ config });
+    await second.until("the next certificate", () => hasLogged(second, "tls.issued"), LIMIT_MS);
+    const after = await handshake(tlsPortOf(second), await pebble.root());
+    expect(after.serialNumber).not.toBe(before.serialNumber);
+    expect(pebble.output()).toMatch(/replace/i);
+    expect(bugsOf(second)).toEqual([]);
+  },
+);
+
 /** What Pebble has said once an order has come so far. */
 const STEPS: [string, RegExp][] = [
   ["before the account", /GET \/dir /],
@@ -113,6 +138,8 @@ test.skipIf(PEBBLE === null)(
   },
 );
 
+const client = (file: string) => join(import.meta.dir, "tls-clients", file);
+
 /** Programs that are not ours, each of which must trust the chain and find the name. */
 const CLIENTS: Record<string, (port: number, ca: string) => string[]> = {
   curl: (port, ca) => [
@@ -123,18 +150,19 @@ const CLIENTS: Record<string, (port: number, ca: string) => string[]> = {
     ...["openssl", "s_client", "-connect", `127.0.0.1:${port}`, "-servername", HOSTNAME],
     ...["-verify_hostname", HOSTNAME, "-CAfile", ca, "-verify_return_error", "-brief"],
   ],
-  python3: (port, ca) => [
-    "python3",
-    "-c",
-    `import socket, ssl
-context = ssl.create_default_context(cafile=${JSON.stringify(ca)})
-with context.wrap_socket(socket.create_connection(("127.0.0.1", ${port})), server_hostname="${HOSTNAME}") as found:
-    print(found.version())`,
-  ],
+  python3: (port, ca) => ["python3", client("client.py"), String(port), ca, HOSTNAME],
+  go: (port, ca) => ["go", "run", client("client.go"), String(port), ca, HOSTNAME],
+  java: (port, ca) => ["java", client("Client.java"), String(port), ca, HOSTNAME],
 };
 
+/** The same of a mail client after STARTTLS. */
+function runSwaks(port: number, ca: string): string[] {
+  const tls = ["--tls", "--tls-verify", "--tls-ca-path", ca, "--tls-sni", HOSTNAME];
+  return ["swaks", "--server", `127.0.0.1:${port}`, "--quit-after", "EHLO", ...tls];
+}
+
 test.skipIf(PEBBLE === null)(
-  "curl, OpenSSL and Python trust the chain and find the name, also on another server",
+  "curl, OpenSSL, Python, Go, Java and swaks trust the chain and find the name, also on another server",
   async () => {
     await using all = await startTlsWorld();
     const { world, pebble } = all;
@@ -148,10 +176,13 @@ test.skipIf(PEBBLE === null)(
     const root = await pebble.root();
     const ca = join(world.folder, "root.pem");
     writeFileSync(ca, root);
-    for (const [name, command] of Object.entries(CLIENTS)) {
+    const commands = Object.values(CLIENTS).map((command) => command(tlsPortOf(first), ca));
+    for (const command of [...commands, runSwaks(first.inboundPort, ca)]) {
+      const [name = ""] = command;
       if (Bun.which(name) === null) continue;
-      await using client = spawnCommand(command(tlsPortOf(first), ca));
-      expect([name, (await client.ended).code, client.stderr()]).toEqual([name, 0, expect.any(String)]);
+      await using running = spawnCommand(command);
+      const { code } = await running.ended;
+      expect([name, code, running.stderr()]).toEqual([name, 0, expect.any(String)]);
     }
     const { fingerprint256 } = await handshake(tlsPortOf(first), root);
     first.signal("SIGTERM");

@@ -4,7 +4,8 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RELAY_CERTIFICATE } from "../../support/fakes/certificates.ts";
-import { type Instance, startInstance } from "../../support/fakes/instance.ts";
+import { freePort } from "../../support/peers/process.ts";
+import { type Instance, startInstance, useAbsentAuthority } from "../../support/fakes/instance.ts";
 
 setDefaultTimeout(60_000);
 
@@ -37,6 +38,28 @@ test("the API answers over TLS with a key, and the dashboard's pages without a p
   expect((await ask(pombo, "/dashboard", { host: "evil.example" })).status).toBe(421);
   const plain = await fetch(`${pombo.app.url}/dashboard`, { headers: { host: NAME } });
   expect(plain.status).toBe(403);
+  expect(pombo.bugs).toEqual([]);
+});
+
+test("two thousand knocks at the challenge's port are answered, and the API beside them", async () => {
+  const port = await freePort();
+  await using pombo = await startInstance({
+    configure({ tls }) {
+      useAbsentAuthority({ tls });
+      tls.challengeListen = [{ address: "127.0.0.1", port }];
+    },
+  });
+  const knock = async (nth: number) => {
+    const path = `/.well-known/acme-challenge/${nth % 2 === 0 ? `token${nth}` : "..%2f..%2fpombo.db"}`;
+    return (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+  };
+  const startedAt = performance.now();
+  const knocks = Array.from({ length: 2_000 }, (_, nth) => knock(nth));
+  const read = await pombo.workspace.call("GET", "/api/v1/emails");
+  expect(read.status).toBe(200);
+  expect(new Set(await Promise.all(knocks))).toEqual(new Set([404]));
+  // A thousand a second, on a machine that does other things as well.
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
   expect(pombo.bugs).toEqual([]);
 });
 

@@ -155,3 +155,55 @@ test("a process that ends in the middle of three orders in a row waits an hour w
   expect(kit.counted).toEqual(["issued"]);
   expect(kit.authority.accounts.size).toBe(1);
 });
+
+test("a clock that was a year ahead and is set back: the certificate stays, and the wait is not a year", async () => {
+  await using kit = await startKit();
+  await kit.ended(1);
+  const { fingerprint256 } = servedBy(kit);
+  const right = kit.clock.now();
+  const year = 365 * 24 * HOUR_MS;
+  kit.authority.faults.newOrder = () => refuse("serverInternal", "down", 500);
+  kit.clock.set(right + year);
+  await kit.restart();
+  await kit.ended(2);
+  expect(kit.certificates.issues()[0]?.reason).toMatch(/has ended|ended on|not valid/);
+  expect(servedBy(kit).fingerprint256).toBe(fingerprint256);
+  kit.clock.set(right);
+  await kit.restart();
+  await kit.certificates.idle();
+  expect(servedBy(kit).fingerprint256).toBe(fingerprint256);
+  // It is due when two thirds are over, not a year later.
+  kit.authority.faults = {};
+  await kit.advance(61 * 24 * HOUR_MS);
+  await kit.ended(3);
+  expect(servedBy(kit).fingerprint256).not.toBe(fingerprint256);
+  expect([kit.bugs, kit.counted]).toEqual([[], ["issued", "failed", "issued"]]);
+  expect(kit.authority.accounts.size).toBe(1);
+});
+
+test("a clock a year behind takes no certificate, and is named as the cause", async () => {
+  await using kit = await startKit({ isHeld: true });
+  const issue = kit.authority.issuer.issue;
+  const year = 365 * 24 * HOUR_MS;
+  // The authority's clock is right.
+  kit.authority.issuer.issue = (wish) => issue({ ...wish, from: wish.from + year, until: wish.until + year });
+  await kit.certificates.start();
+  await kit.ended(1);
+  expect(kit.certificates.issues()[0]?.reason).toContain("whether this machine's clock is right");
+  kit.authority.issuer.issue = issue;
+  kit.clock.set(kit.clock.now() + year);
+  await kit.certificates.idle();
+  await kit.advance(HOUR_MS);
+  await kit.ended(2);
+  expect(kit.counted).toEqual(["failed", "issued"]);
+});
+
+test("another [tls] contact reaches the account that is there", async () => {
+  await using kit = await startKit({ tls: { contact: "ana@example.net" } });
+  await kit.ended(1);
+  expect(kit.authority.contact).toEqual(["mailto:ana@example.net"]);
+  await kit.restart({ contact: "rui@example.net" });
+  await kit.advance(61 * 24 * HOUR_MS);
+  await kit.ended(2);
+  expect([kit.authority.contact, kit.authority.accounts.size]).toEqual([["mailto:rui@example.net"], 1]);
+});

@@ -14,6 +14,7 @@ export function hurriedClock(): FakeClock {
     now: () => clock.now(),
     after: (delayMs, run) => (delayMs <= SHORT_MS ? systemClock.after(delayMs, run) : clock.after(delayMs, run)),
     advance: (ms) => clock.advance(ms),
+    set: (ms) => clock.set(ms),
     get pending() {
       return clock.pending;
     },

@@ -10,6 +10,7 @@ export type Step =
   | "directory"
   | "newNonce"
   | "newAccount"
+  | "account"
   | "newOrder"
   | "authorization"
   | "challenge"
@@ -34,6 +35,8 @@ export interface Authority extends AsyncDisposable {
   steps: Step[];
   /** Thumbprints of the keys that have an account. */
   accounts: Set<string>;
+  /** Of the newest of them. */
+  contact: string[];
   /** Of the orders so far. */
   orders: Payload[];
   /** Of what is issued, from now. */
@@ -64,6 +67,7 @@ export async function startAuthority(clock: Pick<Clock, "now">): Promise<Authori
     faults: {},
     steps: [],
     accounts: new Set(),
+    contact: [],
     orders: [],
     lifetimeMs: 90 * DAY_MS,
     window: null,
@@ -88,9 +92,15 @@ export async function startAuthority(clock: Pick<Clock, "now">): Promise<Authori
         return new Response(null);
       case "newAccount": {
         const print = createHash("sha256").update(JSON.stringify(jwk)).digest("hex");
+        const isNew = !own.accounts.has(print);
         own.accounts.add(print);
-        return Response.json({ status: "valid" }, { status: 201, headers: { location: `${base}/account/${print}` } });
+        if (isNew) own.contact = payload.contact;
+        const headers = { location: `${base}/account/${print}` };
+        return Response.json({ status: "valid", contact: own.contact }, { status: isNew ? 201 : 200, headers });
       }
+      case "account":
+        own.contact = payload.contact;
+        return Response.json({ status: "valid", contact: own.contact });
       case "newOrder": {
         own.orders.push(payload);
         const made = String(++count);

@@ -4,6 +4,8 @@ import type { Clock } from "../../../src/platform/clock.ts";
 export interface FakeClock extends Clock {
   /** Moves the time on by `ms`, running the timers that fall due in their order, each at its own time; timers they set run too if due. */
   advance(ms: number): void;
+  /** Sets the time, and runs nothing: timers wait as long as they had left, as on a steady clock. */
+  set(ms: number): void;
   /** Timers set and neither run nor cancelled. */
   readonly pending: number;
 }
@@ -32,6 +34,10 @@ export function fakeClock(startMs = Date.UTC(2026, 0, 1)): FakeClock {
         timer.run();
       }
       now = until;
+    },
+    set(ms) {
+      for (const timer of timers) timer.at += ms - now;
+      now = ms;
     },
     get pending() {
       return timers.size;

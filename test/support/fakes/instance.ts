@@ -215,7 +215,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
 }
 
 /** Certificates are to come from where nobody answers. */
-export function useAbsentAuthority({ tls }: Config): void {
+export function useAbsentAuthority({ tls }: Pick<Config, "tls">): void {
   tls.acme = "https://127.0.0.1:1/directory";
   tls.challengeListen = [{ address: "127.0.0.1", port: 0 }];
 }

@@ -50,12 +50,10 @@ export function freshConfig(file: string, options: ConfigOptions, terminal: Pick
 }
 
 function serveHttps(name: string): Record<string, string | string[]> {
-  const origin = `https://${name}`;
   return {
     "tls.listen": ["0.0.0.0:443", "[::]:443"],
     "tls.acme": "letsencrypt",
-    "http.public_url": origin,
-    "dashboard.url": origin,
+    "dashboard.url": `https://${name}`,
   };
 }
 
