@@ -31,13 +31,20 @@ export function findIssues(view: CertificateView): HealthIssue[] {
     isAdvisory: true,
   });
   const failure = describeFailure(view);
-  const meanwhile = isSelfMade ? "Until then a self-made one is shown, which clients refuse. " : "";
+  const late = describeEnd(view);
+  const meanwhile = isSelfMade
+    ? "Until then a self-made one is shown, which clients refuse. "
+    : late === null
+      ? ""
+      : `The one that is shown ${late.what}. `;
   if (failure !== null && renewal !== null)
     return [told(`${failure} ${meanwhile}${describeNext(renewal.nextAt)}`, renewal.failure?.at ?? clock.now())];
   if (isSelfMade)
     return [told(`The certificate for ${tls.names.join(", ")} is being ordered. ${meanwhile}`.trim(), clock.now())];
-  const late = describeEnd(view);
-  return late === null ? [] : [told(late.reason, late.since)];
+  if (late === null) return [];
+  const cure =
+    renewal === null ? "Put a new one into its files ([tls] certificate_file)." : "pombo tls renew orders a new one.";
+  return [told(`The TLS certificate ${late.what}. ${cure}`, late.since)];
 }
 
 /** In the authority's words, with what can be done; null: nothing has failed. */
@@ -58,16 +65,15 @@ function describeNext(nextAt: number): string {
   return `Next attempt: ${toMinute(nextAt)}; pombo tls renew makes it now.`;
 }
 
-function describeEnd({ certificate, renewal, clock }: CertificateView): { reason: string; since: number } | null {
+/** Null: there is time. `since`: Unix ms. */
+function describeEnd({ certificate, clock }: CertificateView): { what: string; since: number } | null {
   if (certificate === null) return null;
   const [from, until] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   const since = until - (until - from) * LATE_SHARE;
   const now = clock.now();
   if (now < since) return null;
   const what = now < until ? `ends at ${toMinute(until)}` : `ended at ${toMinute(until)}, and clients refuse it`;
-  const cure =
-    renewal === null ? "Put a new one into its files ([tls] certificate_file)." : "pombo tls renew orders a new one.";
-  return { reason: `The TLS certificate ${what}. ${cure}`, since };
+  return { what, since };
 }
 
 function toMinute(at: number): string {
