@@ -159,7 +159,7 @@ test("pombo init sets up what a configuration written by hand says, and leaves t
   const text = `hostname = "mail.example.net"\ndata_dir = "${at.dataDir}"\n[http]\nlisten = "127.0.0.1:0"\n`;
   writeFileSync(at.config, text);
   const elsewhere = await runPombo(["init", "--config", at.config, "--data-dir", join(at.folder, "elsewhere")]);
-  expect(expectRefusal(elsewhere)).toContain("differs from --hostname, --data-dir or --listen");
+  expect(expectRefusal(elsewhere)).toContain("differs from --hostname, --data-dir, --listen or --https");
   const made = await runPombo(["init", "--config", at.config]);
   expect(made.code).toBe(0);
   expect(made.stdout).toContain("svc_");
