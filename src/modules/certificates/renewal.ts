@@ -12,7 +12,7 @@ import type { Keyring } from "../../platform/keyring/keyring.ts";
 import { type Account, AcmeClient, type RenewalInfo } from "../../protocols/acme/client.ts";
 import { AcmeProblem } from "../../protocols/acme/problem.ts";
 import { writeKeyAuthorization } from "../../protocols/acme/sign.ts";
-import { readChain, readNames, readRenewalId } from "../../protocols/x509/chain.ts";
+import { readChain, readRenewalId } from "../../protocols/x509/chain.ts";
 import { orderCertificate } from "./order.ts";
 import { lookOurselves, type OwnLookDeps } from "./own-look.ts";
 import type { CertificateStore, Failure, RenewalState } from "./store.ts";
@@ -165,8 +165,8 @@ export class Renewal {
     const { names, directory, profile } = this.#deps;
     const current = this.#deps.current();
     if (current === null || current.directory !== directory || current.profile !== profile) return null;
-    const has = readNames(current.certificate);
-    return names.length === has.length && names.every((name) => has.includes(name)) ? current : null;
+    // It may have more names: some authorities add them.
+    return names.every((name) => current.certificate.checkHost(name) !== undefined) ? current : null;
   }
 
   async #attempt(stopping: AbortSignal): Promise<void> {

@@ -125,6 +125,18 @@ test("a certificate without one of the names, or that has ended, is not served",
   expect(kit.bugs).toEqual([]);
 });
 
+test("an authority that adds a name of its own is not asked again", async () => {
+  await using kit = await startKit({ isHeld: true });
+  const { authority } = kit;
+  const issue = authority.issuer.issue;
+  authority.issuer.issue = (wish) => issue({ ...wish, names: [...wish.names, `www.${NAME}`] });
+  await kit.certificates.start();
+  await kit.ended(1);
+  await kit.advance(5 * HOUR_MS);
+  expect(authority.orders).toHaveLength(1);
+  expect(failureOf(kit)).toBeUndefined();
+});
+
 test("of two names of which one fails neither is had, and the certificate before stays", async () => {
   await using kit = await startKit();
   await kit.ended(1);
