@@ -44,7 +44,7 @@ test.skipIf(PEBBLE === null)("a browser trusts the certificate: people sign in, 
   await ana.page.getByText("ana@example.com").first().waitFor();
   expect(await ana.context.cookies()).toMatchObject([{ name: "__Host-pombo", secure: true }]);
   await ana.page.goto("/docs");
-  await ana.page.locator("#operations-Emails-sendEmail").first().waitFor();
+  await ana.page.locator("#operations-tag-Emails").waitFor();
   expect([ana.complaints, bugsOf(served)]).toEqual([[], []]);
 
   // One that does not know it shows nothing.
