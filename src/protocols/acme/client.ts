@@ -106,10 +106,20 @@ export class AcmeClient {
         : { externalAccountBinding: bindAccount(this.#options.accountKey, externalAccount, newAccount) }),
     });
     this.#account = this.#requireUrl(answer.headers.get("location"), "the address of the account");
-    // Of an account that was there, what is sent with the question is ignored (RFC 8555 §7.3). Authorities that keep no
-    // addresses show none.
     const { contact: kept } = parse(answer);
-    if (Array.isArray(kept) && kept.join() !== contacts.join()) await this.#post(this.#account, { contact: contacts });
+    if (Array.isArray(kept) && kept.join() !== contacts.join()) await this.#updateContact(this.#account, contacts);
+  }
+
+  /**
+   * newAccount changes nothing about an existing account (RFC 8555 §7.3). An authority that stores no addresses shows none
+   * and is not asked. One that refuses the new address may still issue certificates, so its refusal ends nothing.
+   */
+  async #updateContact(account: string, contact: string[]): Promise<void> {
+    try {
+      await this.#post(account, { contact });
+    } catch (error) {
+      if (!(error instanceof AcmeProblem)) throw error;
+    }
   }
 
   /** `replaces`: the renewal id of the certificate that this one follows. */

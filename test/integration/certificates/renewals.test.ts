@@ -209,3 +209,13 @@ test("another [tls] contact reaches the account that is there", async () => {
   await kit.ended(2);
   expect([kit.authority.contact, kit.authority.accounts.size]).toEqual([["mailto:rui@example.net"], 1]);
 });
+
+test("an authority that refuses another contact still issues the certificate", async () => {
+  await using kit = await startKit({ tls: { contact: "ana@example.net" } });
+  await kit.ended(1);
+  kit.authority.faults.account = () => refuse("unauthorized", "the address belongs to the customer's contract", 403);
+  await kit.restart({ contact: "rui@example.net" });
+  await kit.advance(61 * 24 * HOUR_MS);
+  await kit.ended(2);
+  expect([kit.counted, kit.authority.contact]).toEqual([["issued", "issued"], ["mailto:ana@example.net"]]);
+});
