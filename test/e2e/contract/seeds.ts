@@ -141,6 +141,7 @@ const SEEDS: Record<string, Seed> = {
   "GET /api/v1/emails/{id}": email,
   "GET /api/v1/emails/{id}/events": email,
   "PATCH /api/v1/emails/{id}": scheduledEmail,
+  "GET /api/v1/emails/{id}/raw": emailWithAttachment,
   "GET /api/v1/emails/{id}/attachments/{n}": emailWithAttachment,
   "POST /api/v1/emails/{id}/cancel": waitingEmail,
   "POST /api/v1/emails/{id}/preview": email,

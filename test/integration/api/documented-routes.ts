@@ -18,6 +18,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/emails/{id}/events": ["200", "403", "404", "422"],
   "GET /api/v1/emails/{id}/live": ["200", "403", "404", "422", "503"],
   "PATCH /api/v1/emails/{id}": ["200", ...CHANGE_STATUSES],
+  "GET /api/v1/emails/{id}/raw": ["200", "403", "404", "422", "503"],
   "GET /api/v1/emails/{id}/attachments/{n}": ["200", "403", "404", "422", "503"],
   "POST /api/v1/emails/{id}/cancel": ["200", ...CHANGE_STATUSES],
   "POST /api/v1/emails/{id}/retry": ["202", ...CHANGE_STATUSES],

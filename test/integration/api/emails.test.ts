@@ -244,6 +244,7 @@ const RECORD_MEMBERS = [
     "groupId",
     "recipients",
     "headers",
+    "source",
     "tag",
     "metadata",
     "unsubscribe",

@@ -86,6 +86,7 @@ export const ROWS: Record<string, Row> = {
   "GET /api/v1/emails/{id}": { ...ofEmail(""), isRead: true },
   "GET /api/v1/emails/{id}/events": ofEmail("/events"),
   "GET /api/v1/emails/{id}/live": { ...ofEmail("/live"), isRead: true },
+  "GET /api/v1/emails/{id}/raw": { ...ofEmail("/raw"), isRead: true },
   "GET /api/v1/emails/{id}/attachments/{n}": { ...ofEmail("/attachments/0"), isRead: true },
   "PATCH /api/v1/emails/{id}": {
     path: ({ scheduledId }) => `/api/v1/emails/${scheduledId}`,

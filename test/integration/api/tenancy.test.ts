@@ -78,6 +78,7 @@ const CASES: Record<string, Case> = {
   "GET /api/v1/emails/{id}": ofEmail(""),
   "GET /api/v1/emails/{id}/events": ofEmail("/events"),
   "GET /api/v1/emails/{id}/live": ofEmail("/live"),
+  "GET /api/v1/emails/{id}/raw": ofEmail("/raw"),
   "GET /api/v1/emails/{id}/attachments/{n}": ofEmail("/attachments/0"),
   "PATCH /api/v1/emails/{id}": ofWaiting("", { sendAt: "2026-11-22T08:00:00Z" }),
   "POST /api/v1/emails/{id}/cancel": ofWaiting("/cancel"),

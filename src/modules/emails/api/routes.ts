@@ -56,7 +56,7 @@ export interface EmailDeps extends AcceptDeps {
 }
 
 const attachmentNumber = text(
-  { minLength: 1, maxLength: 2, pattern: "^[0-9]{1,2}$", description: "Its place in the list of the record, from 0." },
+  { minLength: 1, maxLength: 3, pattern: "^[0-9]{1,3}$", description: "Its place in the list of the record, from 0." },
   (value) => (/^\d+$/.test(value) ? null : "must be a whole number"),
 );
 

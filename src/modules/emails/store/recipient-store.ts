@@ -105,7 +105,10 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
       for (const statement of byEmail) statement.run({ id });
       if (groupId === null) deleteContent(id, workspaceId);
       else if (eraseFromGroup.isErased(groupId)) deleteContent(groupId, workspaceId);
-      else removed(workspaceId, eraseFromGroup.removeAddress(groupId, recipientAddress));
+      else {
+        const shorter = eraseFromGroup.removeAddress(groupId, recipientAddress);
+        if (shorter !== 0) removed(workspaceId, shorter);
+      }
     },
   };
 }

@@ -48,8 +48,8 @@ const ROWS: Record<string, string> = {
 /** Rows that say it by another row. */
 const HANGING: Record<string, string> = {
   dkim_key: "VALUES ({w}0, 'pombo1', 'rsa-sha256', 'x', x'00')",
-  email_body: "VALUES ({w}, x'00', 1, NULL, 'plain')",
-  email_attachment: "VALUES ({w}, 0, {w}, 'a.pdf', 'application/pdf', NULL, 1)",
+  email_body: "VALUES ({w}, x'00', 1, NULL, 'plain', NULL)",
+  email_attachment: "VALUES ({w}, 0, {w}, 'a.pdf', 'application/pdf', NULL, 1, NULL)",
   attachment_piece: "VALUES ({w}, 0, x'00')",
   email_report: "(email_id, number, at, kind) VALUES ({w}, 1, 0, 'delay')",
   attempt: "(email_id, number, started_at, ended_at, outcome) VALUES ({w}, 1, 0, 0, 'deferred')",
@@ -120,7 +120,7 @@ function addEmails(
      SELECT i, 'u' || i, ${workspaceId}, 1, 'a', 'a', 'a', 'a', 'a', 'a', 'a', 0, 'queued' FROM n`,
   );
   const own = `FROM email WHERE workspace_id = ${workspaceId} AND id >= 1000`;
-  sqlite.run(`INSERT INTO email_body SELECT id, zeroblob(${bytes}), 1, NULL, 'plain' ${own}`);
+  sqlite.run(`INSERT INTO email_body SELECT id, zeroblob(${bytes}), 1, NULL, 'plain', NULL ${own}`);
   sqlite.run(
     `INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at)
      SELECT id, ${workspaceId}, workspace_id, domain_id, 0, 0, 9 ${own}`,
