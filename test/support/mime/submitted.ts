@@ -18,7 +18,12 @@ export function toOctets(text: string | Uint8Array): Uint8Array {
   return typeof text === "string" ? Buffer.from(text, "latin1") : text;
 }
 
-function submit(message: string | Uint8Array): ReadMessage {
+/** A text as its octets in UTF-8, one character an octet. */
+export function utf8(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}
+
+export function submit(message: string | Uint8Array): ReadMessage {
   return readMessage(toOctets(message), OPTIONS);
 }
 

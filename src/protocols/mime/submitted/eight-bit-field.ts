@@ -18,6 +18,10 @@ const ADDRESS_FIELDS =
   /^(?:(?:resent-)?(?:from|sender|to|cc|bcc|reply-to)|disposition-notification-to|return-receipt-to|errors-to|mail-(?:followup|reply)-to)$/;
 const WITH_PARAMETERS = /^content-(?:type|disposition)$/;
 
+/** Of ids, times and tokens: an encoded-word may not stand in them, and what is beyond ASCII is at most a comment. */
+const OF_TOKENS =
+  /^(?:content-(?:transfer-encoding|id)|mime-version|date|message-id|in-reply-to|references|received|return-path|dkim-signature)$/;
+
 /**
  * What is written for a field, with its CRLF; null: it stays as it came, since it is ASCII. A byte string: addresses that
  * only SMTPUTF8 can carry stay UTF-8, if `keepsAddresses`.
@@ -30,7 +34,9 @@ export function encodeField(field: HeaderField, keepsAddresses: boolean): string
 }
 
 function encode(field: HeaderField, keepsAddresses: boolean): string {
-  if (field.name === "") return replaceEightBit(field.raw);
+  // What looks like a delimiter may not become one.
+  if (field.name === "" || field.raw.startsWith("--")) return replaceEightBit(field.raw);
+  if (OF_TOKENS.test(field.key)) return replaceEightBit(field.raw);
   if (WITH_PARAMETERS.test(field.key)) return encodeParameters(field);
   const value = decodeOctets(rawValue(field));
   if (!ADDRESS_FIELDS.test(field.key)) return encodeRuns(field.name, value.split(/([ \t\r\n]+)/));
@@ -43,9 +49,9 @@ function encode(field: HeaderField, keepsAddresses: boolean): string {
   return encodeRuns(field.name, value.split(/([^A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u0080-\uffff]+)/));
 }
 
-/** One question mark for each octet. */
+/** One question mark for each octet. A line with two hyphens at its start loses one: it may have become a delimiter. */
 export function replaceEightBit(octets: string): string {
-  return octets.replace(/[\u0080-\u00ff]/g, "?");
+  return octets.replace(/^-(?=-[^\r\n\u0080-\u00ff]*[\u0080-\u00ff])/gm, "?").replace(/[\u0080-\u00ff]/g, "?");
 }
 
 /**

@@ -42,14 +42,32 @@ function reencodeLeaf(octets: Buffer, part: Part): boolean {
 }
 
 /** null: it has to stay as it is. */
-function encodeBody(body: Buffer, { type, encodingName }: Part): EncodedText | null {
+function encodeBody(body: Buffer, part: Part): EncodedText | null {
+  const { type, encodingName } = part;
   const encoding = toTransferEncoding(encodingName);
-  // Octets that the encoding does not have: what readers make of them is made of them here.
-  if (encoding === "base64") return { encoding, bytes: base64Lines(decodeTransfer(body, encoding)) };
-  if (encoding === "quoted-printable") return { encoding, bytes: quotedPrintable(decodeTransfer(body, encoding)) };
   // RFC 2045 §6.4: composite types have no encoding. An encoding that nobody knows cannot be changed for another.
-  if (!PLAIN_ENCODINGS.has(encodingName) || /^(?:multipart|message)\//.test(type)) return null;
-  return type.startsWith("text/") ? encodeOctets(body) : { encoding: "base64", bytes: base64Lines(body) };
+  if (encoding === "identity" && (!PLAIN_ENCODINGS.has(encodingName) || /^(?:multipart|message)\//.test(type)))
+    return null;
+  // Octets that an encoding does not have: what readers make of them is made of them here.
+  const decoded = decodeTransfer(body, encoding);
+  if (encoding === "identity" && type.startsWith("text/")) {
+    const encoded = encodeOctets(decoded);
+    if (!hasDelimiter(encoded, part)) return encoded;
+  }
+  if (encoding === "quoted-printable") {
+    const encoded: EncodedText = { encoding, bytes: quotedPrintable(decoded) };
+    if (!hasDelimiter(encoded, part)) return encoded;
+  }
+  return { encoding: "base64", bytes: base64Lines(decoded) };
+}
+
+/** A soft line break or an escape may have made a line that ends the part. Base64 has no hyphens. */
+function hasDelimiter({ encoding, bytes }: EncodedText, { parent }: Part): boolean {
+  if (encoding === "base64") return false;
+  const text = Buffer.concat([CRLF, bytes]);
+  for (let part = parent; part !== null; part = part.parent)
+    if (part.kind === "multipart" && text.includes(`\n--${part.boundary}`, 0, "latin1")) return true;
+  return false;
 }
 
 /** At the end of the message no delimiter brings the last line end. */

@@ -2,10 +2,10 @@
 import { isAscii } from "node:buffer";
 import { isDateTime } from "./date.ts";
 import { encodeField } from "./eight-bit-field.ts";
-import { rawValue, readDecoded, readText, type HeaderField } from "./header-section.ts";
+import { rawValue, readDecoded, type HeaderField } from "./header-section.ts";
 import { readOriginator } from "./originator.ts";
 import type { Part } from "./parts.ts";
-import { trimBlanks, unfold } from "./text.ts";
+import { hasEightBitOctets, trimBlanks, unfold } from "./text.ts";
 
 export interface WrittenHeader {
   /**
@@ -82,7 +82,8 @@ function readMessageId(fields: HeaderField[]): string | null {
 
 function readHasDate(fields: HeaderField[]): boolean {
   const [field, ...others] = fields.filter(({ key }) => key === "date");
-  return field !== undefined && others.length === 0 && isDateTime(readText(field));
+  if (field === undefined || others.length > 0 || hasEightBitOctets(field.raw)) return false;
+  return isDateTime(unfold(rawValue(field)));
 }
 
 function readSender([field, ...others]: HeaderField[]): WrittenHeader["sender"] {
