@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathOf } from "../../../support/peers/packages.ts";
 import { mustRun, run, type Finished } from "../../../support/peers/process.ts";
-import { SENDER, type Message, type Person } from "./messages.ts";
+import { addressesOf, SENDER, type Message, type Person } from "./messages.ts";
 import type { Server } from "./peers.ts";
 
 const COMPOSER = join(import.meta.dir, "senders/smtplib_send.py");
@@ -121,8 +121,4 @@ function headerFields({ key, from, to, cc, subject }: Message): string[] {
 
 function listed(people: Person[]): string {
   return people.map(({ name, address }) => (name === "" ? address : `"${name}" <${address}>`)).join(", ");
-}
-
-export function addressesOf({ to, cc, bcc }: Message): string[] {
-  return [...to, ...cc, ...bcc].map(({ address }) => address);
 }

@@ -27,7 +27,7 @@ export interface Message {
 }
 
 const ROLES = ["to", "also", "cc", "copy", "bcc"] as const;
-type Role = (typeof ROLES)[number];
+export type Role = (typeof ROLES)[number];
 
 /** How many of the five messages go to whom. */
 export const MESSAGES_BY_ROLE: Record<Role, number> = { to: 5, also: 1, cc: 1, copy: 1, bcc: 1 };
@@ -93,6 +93,11 @@ export function buildMessages(options: { folder: string; peer: string; mode: str
     },
   ];
   return messages.map((message) => ({ ...usual, ...message, key: `${options.mode}-${message.key}` }));
+}
+
+/** Whom it goes to. */
+export function addressesOf({ to, cc, bcc }: Message): string[] {
+  return [...to, ...cc, ...bcc].map(({ address }) => address);
 }
 
 /** What every reader must find in a message. */

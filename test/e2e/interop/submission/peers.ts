@@ -81,7 +81,8 @@ export const PEERS: Peer[] = [
   {
     name: "PHPMailer",
     id: "phpmailer",
-    prepare: () => packaged([file("php/libphp-phpmailer/src/PHPMailer.php", "libphp-phpmailer")], "php", "phpmailer.php"),
+    prepare: () =>
+      packaged([file("php/libphp-phpmailer/src/PHPMailer.php", "libphp-phpmailer")], "php", "phpmailer.php"),
   },
   {
     name: "Symfony Mailer",
@@ -102,7 +103,8 @@ export const PEERS: Peer[] = [
     name: "mail for Ruby",
     id: "mail-gem",
     fault: doubleDot,
-    prepare: () => packaged([{ program: "/usr/lib/ruby/vendor_ruby/mail.rb", package: "ruby ruby-mail" }], "ruby", "mail_gem.rb"),
+    prepare: () =>
+      packaged([{ program: "/usr/lib/ruby/vendor_ruby/mail.rb", package: "ruby ruby-mail" }], "ruby", "mail_gem.rb"),
   },
   {
     name: "ActionMailer",

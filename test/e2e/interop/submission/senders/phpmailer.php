@@ -7,9 +7,8 @@ foreach (['Exception', 'SMTP', 'PHPMailer'] as $class) {
     require_once "/usr/share/php/libphp-phpmailer/src/$class.php";
 }
 
-function send(array $fields): void
+function send(PHPMailer $mail, array $fields): void
 {
-    $mail = new PHPMailer(true);
     $mail->isSMTP();
     $mail->Host = getenv('SMTP_HOST');
     $mail->Port = (int) getenv('SMTP_PORT');
@@ -44,11 +43,12 @@ function send(array $fields): void
 }
 
 foreach (json_decode(file_get_contents($argv[1]), true) as $fields) {
+    $mail = new PHPMailer(true);
     try {
-        send($fields);
+        send($mail, $fields);
         echo "sent {$fields['key']}\n";
     } catch (Exception $error) {
-        fwrite(STDERR, $error->getMessage() . "\n");
+        fwrite(STDERR, "Message could not be sent. Mailer Error: {$mail->ErrorInfo}\n");
         exit(1);
     }
 }
