@@ -48,8 +48,7 @@ export async function checkLostReply(options: {
     () => client.postfix.log().slice(-1500),
   );
   const logged = client.postfix.log().length;
-  await client.flush();
-  await client.waitUntilSent();
+  await client.flushUntilSent();
   const ids = listed.map(({ id }) => id as string);
   const reply = /250 2\.0\.0 Accepted: ([0-9a-f-]{36})/.exec(client.postfix.log().slice(logged))?.[1] ?? "";
   const { groupId } = await waitForStatus(api, ids[0] ?? "", ["delivered", "bounced", "failed"]);
@@ -67,7 +66,7 @@ export async function checkLostReply(options: {
   checkUnchanged(checks, readFileSync(file, "latin1"), copies[0]?.[0] ?? Buffer.alloc(0));
 }
 
-/** The body has 7 bits and short lines: nothing is to be changed. */
+/** Text, html and an attachment, of 7 bits and short lines: nothing is to be changed. */
 function checkUnchanged(checks: Checks, written: string, arrived: Buffer): void {
   const [, id] = /^Message-ID: (.*)$/im.exec(written) ?? [];
   checks.equal("Postfix: its Message-ID stays", fieldsOf(arrived, "Message-ID"), [id]);
@@ -79,10 +78,13 @@ function checkUnchanged(checks: Checks, written: string, arrived: Buffer): void 
 async function writeMessage(folder: string): Promise<string> {
   const place = join(folder, PEER);
   mkdirSync(place);
-  const several = buildMessages({ folder, peer: PEER, mode: "cut" }).find(({ key }) => key === "cut-several");
+  const messages = buildMessages({ folder, peer: PEER, mode: "cut" });
+  const several = messages.find(({ key }) => key === "cut-several");
+  const { attachments } = messages.find(({ key }) => key === "cut-attachment") ?? {};
   const lines = Array.from({ length: TEXT_LINES }, (_, i) => `Line ${i}: nothing in it is beyond ASCII, 7 bits.\n`);
   const file = join(place, "messages.json");
-  writeFileSync(file, JSON.stringify([{ ...several, text: lines.join("") }]));
+  const parts = { text: lines.join(""), html: `<p>${lines.join("<br>\n")}</p>\n`, attachments };
+  writeFileSync(file, JSON.stringify([{ ...several, ...parts }]));
   return join(await writeRaw(file, place), "cut-several.eml");
 }
 

@@ -150,14 +150,31 @@ function file(path: string, packages: string): Tool {
   return { program: `/usr/share/${path}`, package: `${PHP} ${packages}` };
 }
 
-async function withTools(tools: Tool[], prepare: () => Promise<string | Submit>): Promise<string | Submit> {
-  return (await ensureTools(tools)) ?? (await prepare());
+/** A library that cannot be had, where it is no fault of ours. */
+class Unavailable extends Error {}
+
+async function fetchLibraries(command: string[], env: Record<string, string> = {}): Promise<void> {
+  const { exitCode, output } = await run(command, env);
+  if (exitCode !== 0) throw new Unavailable(`${command.slice(0, 4).join(" ")} failed: ${output.trim().slice(-500)}`);
+}
+
+async function withTools(tools: Tool[], prepare: () => Promise<Submit>): Promise<string | Submit> {
+  return (await ensureTools(tools)) ?? (await orWhyNot(prepare));
 }
 
 /** Where one is missing that no package brings in the version that is needed. */
-async function withPrograms(programs: string[], prepare: () => Promise<string | Submit>): Promise<string | Submit> {
+async function withPrograms(programs: string[], prepare: () => Promise<Submit>): Promise<string | Submit> {
   const lacking = programs.filter((each) => Bun.which(each) === null);
-  return lacking.length > 0 ? `this machine lacks ${lacking.join(", ")}` : await prepare();
+  return lacking.length > 0 ? `this machine lacks ${lacking.join(", ")}` : await orWhyNot(prepare);
+}
+
+async function orWhyNot(prepare: () => Promise<Submit>): Promise<string | Submit> {
+  try {
+    return await prepare();
+  } catch (error) {
+    if (error instanceof Unavailable) return error.message;
+    throw error;
+  }
 }
 
 function packaged(tools: Tool[], interpreter: string, name: string): Promise<string | Submit> {
@@ -180,14 +197,14 @@ function toEnv({ host, port, mode, caFile, username, password }: Server): Record
 }
 
 function prepareDjango(): Promise<string | Submit> {
-  return withTools([PYTHON, { program: "python3", package: "python3-venv" }], async () => {
+  return withTools([PYTHON, { program: "/var/lib/dpkg/info/python3-venv.list", package: "python3-venv" }], async () => {
     const requirements = join(import.meta.dir, "requirements.txt");
     const version = readFileSync(requirements, "utf8");
     const folder = await bring({
       ...{ root: TOOLS, name: "django", version },
       install: async (place) => {
-        await mustRun(["python3", "-m", "venv", place]);
-        await mustRun([join(place, "bin/python"), "-m", "pip", "install", "--quiet", "-r", requirements]);
+        await fetchLibraries(["python3", "-m", "venv", place]);
+        await fetchLibraries([join(place, "bin/python"), "-m", "pip", "install", "--quiet", "-r", requirements]);
       },
     });
     return program(join(folder, "bin/python"), join(SENDERS, "django_send.py"));
@@ -198,7 +215,7 @@ function prepareJava(): Promise<string | Submit> {
   return withTools(JAVA, async () => {
     const folder = await build("java", ["pom.xml", "SendMail.java"], async (place) => {
       const goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${place}/jars`];
-      await mustRun([pathOf("mvn"), "-q", "-B", "-f", join(SENDERS, "java/pom.xml"), ...goal]);
+      await fetchLibraries([pathOf("mvn"), "-q", "-B", "-f", join(SENDERS, "java/pom.xml"), ...goal]);
       const compile = ["-encoding", "UTF-8", "-d", join(place, "classes"), "-cp", `${place}/jars/*`];
       await mustRun([pathOf("javac"), ...compile, join(SENDERS, "java/SendMail.java")]);
     });
@@ -209,20 +226,22 @@ function prepareJava(): Promise<string | Submit> {
 function prepareGo(library: string): Promise<string | Submit> {
   return withPrograms(["go"], async () => {
     const sources = ["go.mod", "go.sum", "main.go", "net_smtp.go", "go_mail.go"];
-    const folder = await build("go", sources, (place) =>
-      mustRun(["go", "build", "-C", join(SENDERS, "go"), "-o", join(place, "submit"), "."]),
-    );
+    const folder = await build("go", sources, async (place) => {
+      const module = ["-C", join(SENDERS, "go")];
+      await fetchLibraries(["go", "-C", join(SENDERS, "go"), "mod", "download"]);
+      await mustRun(["go", "build", ...module, "-o", join(place, "submit"), "."]);
+    });
     return program(join(folder, "submit"), library);
   });
 }
 
 function prepareRust(): Promise<string | Submit> {
   return withPrograms(["cargo"], async () => {
-    const folder = await build("rust", ["Cargo.toml", "Cargo.lock", "src/main.rs"], (place) =>
-      mustRun(["cargo", "build", "--quiet", "--locked", "--manifest-path", join(SENDERS, "rust/Cargo.toml")], {
-        CARGO_TARGET_DIR: place,
-      }),
-    );
+    const folder = await build("rust", ["Cargo.toml", "Cargo.lock", "src/main.rs"], async (place) => {
+      const manifest = ["--quiet", "--locked", "--manifest-path", join(SENDERS, "rust/Cargo.toml")];
+      await fetchLibraries(["cargo", "fetch", ...manifest]);
+      await mustRun(["cargo", "build", "--offline", ...manifest], { CARGO_TARGET_DIR: place });
+    });
     return program(join(folder, "debug/submit"));
   });
 }

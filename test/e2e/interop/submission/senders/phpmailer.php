@@ -2,6 +2,7 @@
 // Sends the messages of a file with PHPMailer, each over a connection of its own, as a page of a website does.
 
 use PHPMailer\PHPMailer\PHPMailer;
+use PHPMailer\PHPMailer\SMTP;
 
 foreach (['Exception', 'SMTP', 'PHPMailer'] as $class) {
     require_once "/usr/share/php/libphp-phpmailer/src/$class.php";
@@ -9,6 +10,9 @@ foreach (['Exception', 'SMTP', 'PHPMailer'] as $class) {
 
 function send(PHPMailer $mail, array $fields): void
 {
+    // As its README has it: of a wrong password, its error says only "Could not authenticate".
+    $mail->SMTPDebug = SMTP::DEBUG_SERVER;
+    $mail->Debugoutput = 'echo';
     $mail->isSMTP();
     $mail->Host = getenv('SMTP_HOST');
     $mail->Port = (int) getenv('SMTP_PORT');
