@@ -139,7 +139,8 @@ CREATE TABLE email (
   possible_duplicate INTEGER NOT NULL DEFAULT 0 CHECK (possible_duplicate IN (0, 1)),
   is_erased          INTEGER NOT NULL DEFAULT 0 CHECK (is_erased IN (0, 1)), -- its recipient was: see src/modules/recipients/erase.ts
   key_id             INTEGER,                   -- api_key.id or user.id of who sent it, which may be gone; both null: pombo itself
-  user_id            INTEGER
+  user_id            INTEGER,
+  message_id         TEXT                       -- without brackets, of an email that came by SMTP; null: it came by the API, and its id makes it
 ) STRICT;
 CREATE INDEX email_newest ON email (workspace_id, created_at, id);
 CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id, status);
@@ -152,10 +153,11 @@ CREATE INDEX email_of_group ON email (group_id, id) WHERE group_id IS NOT NULL;
 -- Apart from email, so that the pages of the queue and the lists stay small.
 CREATE TABLE email_body (
   email_id   INTEGER PRIMARY KEY,
-  content    BLOB NOT NULL,                   -- the html, then the text, UTF-8, in `encoding`
+  content    BLOB NOT NULL,                   -- the html, then the text, UTF-8, in `encoding`; with `mime` the header, then the body in `encoding`
   html_bytes INTEGER,                         -- before compression; null: no such part
   text_bytes INTEGER,
-  encoding   TEXT NOT NULL CHECK (encoding IN ('plain', 'zstd'))
+  encoding   TEXT NOT NULL CHECK (encoding IN ('plain', 'zstd')),
+  mime       TEXT                             -- JSON, see src/modules/emails/content/mime-body.ts: it came by SMTP; null: html and text
 ) STRICT;
 
 -- What few emails have, apart from email so that the others pay nothing for it. Of a group the first has it for all.
@@ -198,7 +200,8 @@ CREATE TABLE email_attachment (
   filename      TEXT NOT NULL,
   content_type  TEXT NOT NULL,
   content_id    TEXT,                           -- null: it is not inline
-  bytes         INTEGER NOT NULL,
+  bytes         INTEGER NOT NULL,               -- of the file itself
+  transfer_encoding TEXT CHECK (transfer_encoding IN ('base64', 'quoted-printable', 'identity')), -- the content is in it, as it came by SMTP; null: it is the file
   PRIMARY KEY (email_id, number)
 ) STRICT;
 CREATE INDEX email_attachment_content ON email_attachment (attachment_id) WHERE attachment_id IS NOT NULL;

@@ -66,7 +66,7 @@ function findCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitD
 /** The routes for a key of one domain: sending, and reading what was sent. A new route is not for it until it is listed here. */
 const DOMAIN_KEY_PATHS: Record<string, RegExp> = {
   POST: /^\/api\/v1\/emails(?:\/batch)?\/?$/,
-  GET: /^\/api\/v1\/emails(?:\.csv|\/[^/]+(?:\/events|\/live|\/attachments\/[^/]+)?)?\/?$/,
+  GET: /^\/api\/v1\/emails(?:\.csv|\/[^/]+(?:\/events|\/live|\/raw|\/attachments\/[^/]+)?)?\/?$/,
 };
 
 function isForDomainKeys(method: string, path: string): boolean {

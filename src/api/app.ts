@@ -3,6 +3,7 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Config } from "../config/config.ts";
 import type { NumberingPlan } from "../modules/sms/encoding/phone-number.ts";
+import type { SharedLimits } from "../modules/plans/shared-limits.ts";
 import { WORKSPACES_PATH } from "../modules/workspaces/routes.ts";
 import { hasIdempotencyHeader } from "../modules/idempotency/key.ts";
 import type { Context } from "../platform/context.ts";
@@ -35,6 +36,7 @@ export interface ApiOptions extends AppOptions {
   /** Finds the person of a session and their workspace. createApi() adds the addresses of reverse proxies. */
   people: Omit<PeopleDeps, "site" | "clock"> & { dashboardUrl: string | null };
   rateLimits: Config["rateLimits"];
+  sharedLimits: SharedLimits;
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
   /** The keys that may create workspaces: the operator's, any, or none is needed. */
@@ -80,6 +82,7 @@ export function createApi(options: ApiOptions): AnyElysia {
   const trusted = parseRanges(options.trustedProxies);
   const limiter = createRateLimiter(options.rateLimits, {
     clock,
+    shared: options.sharedLimits,
     findNetwork: (request) => clientNetwork(request, trusted),
     isCreationOpen: creation === "open",
   });

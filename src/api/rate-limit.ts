@@ -2,6 +2,7 @@
 
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config/config.ts";
+import type { SharedLimits } from "../modules/plans/shared-limits.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/auth.ts";
 import { TokenBuckets } from "../platform/http/token-buckets.ts";
@@ -12,7 +13,6 @@ import { TokenBuckets } from "../platform/http/token-buckets.ts";
 // is checked and before the body is read. The answer says what is left: draft-ietf-httpapi-ratelimit-headers.
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** A batch is one send. */
@@ -49,6 +49,7 @@ interface Limit<Key> {
 const GO_SLOWER = "Wait as long as Retry-After says, then go on more slowly.";
 
 export interface LimiterDeps {
+  shared: SharedLimits;
   /** Anybody may create workspaces. */
   isCreationOpen?: boolean;
   clock: Clock;
@@ -58,17 +59,24 @@ export interface LimiterDeps {
 
 export function createRateLimiter(
   rates: Config["rateLimits"],
-  { clock, findNetwork, isCreationOpen }: LimiterDeps,
+  { clock, shared, findNetwork, isCreationOpen }: LimiterDeps,
 ): RateLimiter {
-  const sends = createWorkspaceLimit("sends", rates.sendsPerSecond, rates.sendsBurst);
+  const sends =
+    shared.sends === null
+      ? null
+      : describeLimit(shared.sends, "sends", { perSecond: rates.sendsPerSecond, burst: rates.sendsBurst });
   const writes = createWorkspaceLimit("writes", rates.writesPerSecond, rates.writesBurst);
   const reads = createWorkspaceLimit("reads", rates.readsPerSecond, rates.readsBurst);
   const userReads = createWorkspaceLimit("reads", rates.readsPerSecond, rates.readsBurst, "user");
   const userWrites = createWorkspaceLimit("writes", rates.writesPerSecond, rates.writesBurst, "user");
-  const failures = createAddressLimit("failed-keys", rates.failedAuthPerMinute, MINUTE_MS, {
-    message: "Too many requests without a valid API key from this address",
-    hint: "Wait for the time in Retry-After; requests with a valid key are still answered.",
-  });
+  const failures: Limit<string> | null =
+    shared.failures === null
+      ? null
+      : {
+          buckets: shared.failures,
+          message: "Too many requests without a valid API key from this address",
+          hint: "Wait for the time in Retry-After; requests with a valid key are still answered.",
+        };
   const creations = createAddressLimit("new-workspaces", rates.workspacesPerHour, HOUR_MS, {
     message: "Too many new workspaces from this address",
     hint: "Wait for the time in Retry-After.",
@@ -145,8 +153,18 @@ function createWorkspaceLimit(
   whose: "workspace" | "user" = "workspace",
 ): Limit<number> | null {
   if (perSecond === 0) return null;
+  const buckets = new TokenBuckets<number>({ name, rate: perSecond, perMs: SECOND_MS, burst });
+  return describeLimit(buckets, name, { perSecond, burst }, whose);
+}
+
+function describeLimit(
+  buckets: TokenBuckets<number>,
+  name: string,
+  { perSecond, burst }: { perSecond: number; burst: number },
+  whose: "workspace" | "user" = "workspace",
+): Limit<number> {
   return {
-    buckets: new TokenBuckets({ name, rate: perSecond, perMs: SECOND_MS, burst }),
+    buckets,
     message: `Too many ${name}: a ${whose} may make ${perSecond} a second, and ${burst} at once`,
     hint: name === "sends" ? `${GO_SLOWER} A batch counts as one.` : GO_SLOWER,
   };

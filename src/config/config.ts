@@ -8,6 +8,7 @@ import { readTable } from "./reader.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.ts";
 import { checkSms, completeSms } from "./sms-rules.ts";
 import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./replication.ts";
+import { checkSubmission, SubmissionSchema } from "./submission.ts";
 import { completeTls, TlsSchema } from "./tls.ts";
 import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./sms.ts";
 import { choice, derived, duration, flag, integer, list, optional, size, special, tables, text } from "./fields.ts";
@@ -169,6 +170,7 @@ export const ConfigSchema = Type.Object({
     ),
     keyFile: optional("optional_path", "The certificate's private key, a PEM file."),
   }),
+  submission: SubmissionSchema,
   workspaces: Type.Object({
     creation: choice(
       ["operator", "any_key", "open"],
@@ -357,6 +359,7 @@ function checkTogether(config: Config, errors: ConfigError[]): void {
     const expected = `at most email.max_sessions, which is ${email.maxSessions}`;
     errors.push({ key: "email.sessions_per_destination", found, expected });
   }
+  checkSubmission(config.submission, email.maxMessageBytes, errors);
   const { certificateFile, keyFile } = inbound;
   if (certificateFile === null && typeof keyFile === "string")
     errors.push({ key: "inbound.certificate_file", found: "nothing", expected: "the certificate for key_file" });

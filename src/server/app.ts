@@ -37,6 +37,8 @@ export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts" |
   metricsUrl: string | null;
   /** Where bounces and complaints come in: 127.0.0.1:2525; null: nothing comes in. */
   inbound: string | null;
+  /** Where programs hand in mail with STARTTLS. */
+  submission: string[];
   db: Db;
   committer: Committer;
   worker: Modules["emails"]["worker"];

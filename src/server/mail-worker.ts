@@ -11,6 +11,13 @@ import { poolSigner } from "../protocols/dkim/sign.ts";
 import { composeAndSign, type ComposeInput } from "../modules/emails/content/compose.ts";
 import { type GivenAttachment, packAttachment } from "../modules/emails/attachments/pack.ts";
 import { type GivenContent, prepareContent } from "../modules/emails/content/body.ts";
+import { countBodyBytes } from "../modules/emails/content/mime-body.ts";
+import {
+  type GivenSubmission,
+  type ReadSubmission,
+  readSubmitted,
+} from "../modules/emails/submitted/read-submitted.ts";
+import { readShown, type ShownBody } from "../modules/emails/submitted/show.ts";
 import { parseReport } from "../protocols/dsn/parse-report.ts";
 import type { GivenReport } from "../modules/inbound-mail/read-report.ts";
 import {
@@ -35,12 +42,25 @@ const readKeys = plainKeyReader();
 let signRsa: typeof poolSigner | null = null;
 let leftBehind = 0;
 
-type Input = GivenContent | GivenAttachment | ComposeInput | GivenReport | { databaseFile: string } | CheckpointInput;
+type Input =
+  | GivenSubmission
+  | ShownBody
+  | GivenContent
+  | GivenAttachment
+  | ComposeInput
+  | GivenReport
+  | { databaseFile: string }
+  | CheckpointInput;
 
 function run(input: Input): unknown {
   if ("checkpointFile" in input) return checkpointLog(input.checkpointFile);
   if ("databaseFile" in input) return findDamage(input.databaseFile);
   if ("bytes" in input) return parseReport(input.bytes, input.recipient);
+  if ("submitted" in input) {
+    leave(input.submitted.reduce((sum, { length }) => sum + length, 0));
+    return readSubmitted(input);
+  }
+  if ("shown" in input) return readShown(input);
   if ("base64" in input) {
     leave(input.base64.length);
     return packAttachment(input);
@@ -52,7 +72,7 @@ function run(input: Input): unknown {
   signRsa ??= openLibcrypto() ?? poolSigner;
   const pieces = input.extras?.attachments.flatMap((attachment) => attachment.pieces) ?? [];
   const attached = pieces.reduce((bytes, { byteLength }) => bytes + byteLength, 0);
-  leave((input.body.htmlBytes ?? 0) + (input.body.textBytes ?? 0) + attached);
+  leave(countBodyBytes(input.body) + attached);
   return composeAndSign(input, readKeys, signRsa);
 }
 
@@ -60,8 +80,13 @@ function run(input: Input): unknown {
 function findLarge(answer: Answer): ArrayBuffer[] {
   const output = answer.kind === "done" ? answer.output : null;
   if (typeof output !== "object" || output === null) return [];
+  if ("kind" in output && output.kind === "read") return findLargeOfSubmission(output as ReadSubmission);
   const { message, stored } = output as { message?: unknown; stored?: unknown };
   return [message, stored].flatMap((octets) => (octets instanceof Uint8Array ? findLargeBuffer(octets) : []));
+}
+
+function findLargeOfSubmission({ body, files }: ReadSubmission): ArrayBuffer[] {
+  return [...new Set([body.stored, ...files.map(({ packed }) => packed.stored)].flatMap(findLargeBuffer))];
 }
 
 function leave(bytes: number): void {

@@ -22,6 +22,8 @@ import { SendingRates } from "../modules/plans/sending-block.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
 import { createRequests } from "../modules/requests/index.ts";
 import { createSms } from "../modules/sms/index.ts";
+import { createSharedLimits } from "../modules/plans/shared-limits.ts";
+import { createSubmission } from "../modules/submission/index.ts";
 import { createSuppressions } from "../modules/suppressions/index.ts";
 import { createUnsubscribe } from "../modules/unsubscribe/index.ts";
 import { createWebhooks } from "../modules/webhooks/index.ts";
@@ -182,10 +184,20 @@ export function createModules(
     unsubscribe: unsubscribing.unsubscribe,
     readUnsubscribe: unsubscribing.links.readLocalPart,
   });
-  const suppressions = createSuppressions(context, stores, shared);
-  const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
-  const previews = createPreviews(context, stores, shared);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
+  const sharedLimits = createSharedLimits(config.rateLimits);
+  const submission = createSubmission(context, stores, config, {
+    verifyKey: apiKeys.verifyKey,
+    emails,
+    shared: sharedLimits,
+    certificate: certificates.source,
+    counts: counters.submission,
+    mayAuthenticateInClear: options.isSandbox ?? false,
+  });
+  const suppressions = createSuppressions(context, stores, shared);
+  const { recordEvent, readContent } = emails;
+  const recipients = createRecipients(context, stores, { ...shared, recordEvent, readContent });
+  const previews = createPreviews(context, stores, { ...shared, readContent });
   const requests = createRequests(context, stores, shared);
   const live = createLive(context, stores, {
     changes: db.changes,
@@ -221,6 +233,8 @@ export function createModules(
     workspaces,
     certificates,
     inboundMail,
+    submission,
+    sharedLimits,
     suppressions,
     unsubscribing,
     recipients,

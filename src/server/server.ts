@@ -146,6 +146,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         verifySession: modules.accounts.verifySession,
       },
       rateLimits: config.rateLimits,
+      sharedLimits: modules.sharedLimits,
       trustedProxies: config.http.trustedProxies,
       creation: config.workspaces.creation,
       planNames: Object.keys(config.plans),
@@ -188,6 +189,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       await each.start?.();
     };
     await begin(inboundMail);
+    await begin(modules.submission);
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
@@ -212,6 +214,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         server.stop(requestGraceMs),
         socket.stop(requestGraceMs),
         inboundMail.drain(graceMs),
+        modules.submission.drain(graceMs),
         domains.drain(graceMs),
       ]);
       cancel();
@@ -223,6 +226,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       tlsUrls: server.tlsUrls,
       metricsUrl: metrics?.url ?? null,
       inbound: inboundMail.address,
+      submission: modules.submission.addresses,
       db,
       committer,
       worker: emails.worker,

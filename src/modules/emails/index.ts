@@ -9,7 +9,7 @@ import type { Keyring } from "../../platform/keyring/keyring.ts";
 import type { Log } from "../../platform/log.ts";
 import { createWalkingPurge, type WalkingPurgeDeps } from "../../platform/db/purge.ts";
 import { SkippedRows } from "../../platform/db/skipped-rows.ts";
-import { type OpenThread, ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
+import { findLargeBuffer, type OpenThread, ThreadClient } from "../../platform/worker-threads/worker-thread.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import type { Recorder } from "../events/record.ts";
 import type { IdempotencyStore } from "../idempotency/store.ts";
@@ -20,8 +20,9 @@ import type { SuppressionStore } from "../suppressions/store.ts";
 import type { UnsubscribeLinks } from "../unsubscribe/links.ts";
 import type { MayReadContent } from "../workspaces/read-content.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
+import { createRawAnswer, type RawDeps } from "./api/raw.ts";
 import { type EmailDeps, emailFileRoutes, emailRoutes } from "./api/routes.ts";
-import type { GivenContent, StoredBody } from "./content/body.ts";
+import type { Content, GivenContent, StoredBody } from "./content/body.ts";
 import { type Composed, type ComposeInput, createComposer, findLargeBuffers } from "./content/compose.ts";
 import { createPreparer } from "./content/prepare-thread.ts";
 import type { AttachmentStore } from "./attachments/store.ts";
@@ -42,6 +43,10 @@ import { processReport, type Reported, type ReportTaken } from "./reports/proces
 import type { ReportStore } from "./reports/store.ts";
 import type { EmailRetentionStore } from "./store/retention-store.ts";
 import type { EmailStore } from "./store/store.ts";
+import { type AcceptedSubmission, acceptSubmission, type Submission } from "./submitted/accept.ts";
+import { createSubmissionReader } from "./submitted/read-thread.ts";
+import type { GivenSubmission, ReadSubmission, SubmissionFault } from "./submitted/read-submitted.ts";
+import { createContentReader, type ReadContent, type ShownBody } from "./submitted/show.ts";
 import { createSystemMail, type SendSystemMail } from "./system-mail.ts";
 
 export interface EmailStores {
@@ -83,6 +88,11 @@ export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker
   /** The operator holds the queue of a workspace, or does so no more. */
   holdChanged(workspaceId: number, isHeld: boolean): void;
   sendSystemMail: SendSystemMail;
+  readContent: ReadContent;
+  /** Reads a message that came by SMTP, whose pieces are used up. Rejects with ThreadGone where its thread ended. */
+  readSubmitted(pieces: Uint8Array[]): Promise<ReadSubmission | SubmissionFault>;
+  /** Resolves once it is durable. Rejects with AppError. */
+  acceptSubmission(submission: Submission): Promise<AcceptedSubmission>;
   /** A sending domain is gone: what waits from it fails. */
   domainDeleted(): void;
   /** A domain's mail may go again: emails that wait for another attempt are tried now. */
@@ -112,8 +122,8 @@ export function createEmails(
   const { worker, findTransport } = delivery;
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const settings = toAcceptSettings(config, module.keyring);
-  const takeRoom = (workspaceId: number, bytes: number) =>
-    takeStorage({ workspaceId, plan: module.findPlan(workspaceId), bytes }, stores.usage);
+  const { record } = module.recorder;
+  const accepting = { ...deps, ...createContents(deps, threads), findTransport, nudge, record, settings };
   const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
   const domainSweep = createDeletedDomainSweep(deps);
   const skipped = new SkippedRows({ ...context, component: "database" });
@@ -123,12 +133,12 @@ export function createEmails(
     ...delivery,
     recordEvent: deps.recordEvent,
     routes(requireReader) {
-      const { record } = module.recorder;
-      const stage = createStaging({ ...deps, packing: threads.packing, takeStorage: takeRoom });
-      const preparer = createPreparer(threads.preparing);
-      const own = emailRoutes({ ...deps, findTransport, nudge, record, settings, preparer, stage });
+      const own = emailRoutes(accepting);
       return new Elysia({ name: "own emails" }).use(own).use(emailFileRoutes(deps, requireReader));
     },
+    readContent: accepting.readContent,
+    readSubmitted: createSubmissionReader(threads.reading),
+    acceptSubmission: (submission) => acceptSubmission(submission, accepting),
     processReport: (uid, reported) => processReport(uid, reported, { ...deps, findTransport }),
     sendSystemMail: createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from }),
     holdChanged(workspaceId, isHeld) {
@@ -160,6 +170,21 @@ export function createEmails(
   };
 }
 
+/** Contents are prepared, stored, and read again. */
+function createContents(
+  deps: Context & EmailStores & RawDeps & Pick<EmailModuleDeps, "findPlan">,
+  { packing, preparing, showing }: ReturnType<typeof openThreads>,
+) {
+  const takeRoom = (workspaceId: number, bytes: number) =>
+    takeStorage({ workspaceId, plan: deps.findPlan(workspaceId), bytes }, deps.usage);
+  return {
+    ...createStaging({ ...deps, packing, takeStorage: takeRoom }),
+    preparer: createPreparer(preparing),
+    readContent: createContentReader(showing, deps.log),
+    answerRaw: createRawAnswer(deps),
+  };
+}
+
 /** Contents go before their records do, and files after all that refers to them. */
 function createPurges(
   deps: WalkingPurgeDeps,
@@ -186,6 +211,13 @@ function openThreads(open: OpenThread, log: Log) {
       findLarge: ({ base64 }) => [base64.buffer],
     }),
     composing: new ThreadClient<ComposeInput, Composed>({ open, report, findLarge: findLargeBuffers }),
+    // What strangers wrote may end these two, and nothing else with them.
+    reading: new ThreadClient<GivenSubmission, ReadSubmission | SubmissionFault>({
+      open,
+      report,
+      findLarge: ({ submitted }) => submitted.flatMap(findLargeBuffer),
+    }),
+    showing: new ThreadClient<ShownBody, Content>({ open, report }),
   };
 }
 

@@ -9,7 +9,7 @@ export interface IdempotencyScope {
   workspaceId: number;
   /** Of the API key; 0: the whole workspace. */
   domainId: number;
-  operation: "emails" | "emails.batch" | "sms";
+  operation: "emails" | "emails.batch" | "sms" | "smtp" | "smtp.recipient";
   key: string;
 }
 

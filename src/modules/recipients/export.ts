@@ -6,6 +6,7 @@ import { type ListPages, type Position } from "../../platform/http/pagination.ts
 import { toIsoTime } from "../../platform/http/times.ts";
 import { MAX_SHOWN_ATTEMPTS, showTimeline } from "../emails/api/timeline.ts";
 import { showRecord } from "../emails/api/serialize.ts";
+import type { ReadContent } from "../emails/submitted/show.ts";
 import type { ReportStore } from "../emails/reports/store.ts";
 import type { EmailRecipientStore } from "../emails/store/recipient-store.ts";
 import type { EmailStore } from "../emails/store/store.ts";
@@ -31,6 +32,7 @@ export interface ExportDeps {
   sms: SmsStores;
   events: Pick<EventStore, "listAbout">;
   suppressions: Pick<SuppressionStore, "listOfAddress" | "findHeld">;
+  readContent: ReadContent;
 }
 
 type Item = typeof RecipientItem.static;
@@ -48,14 +50,14 @@ const NO_MEMBERS = {
 /** A row of one of the lists, at its place among all of them. */
 interface Found extends Position {
   /** Undefined: it is gone meanwhile. */
-  show(): Item | undefined;
+  show(): Promise<Item | undefined>;
 }
 
 interface Source {
   list(before: Position, limit: number): Found[];
 }
 
-export function exportRecipient(
+export async function exportRecipient(
   workspaceId: number,
   recipient: Recipient,
   query: { cursor?: string; limit?: string },
@@ -69,7 +71,7 @@ export function exportRecipient(
     (before, limit) => mergeNewest(sources, before ?? NEWEST, limit + 1),
     (found) => found.show(),
   );
-  return { data: data.filter((item) => item !== undefined), meta };
+  return { data: (await Promise.all(data)).filter((item) => item !== undefined), meta };
 }
 
 /** Ids of different tables may be equal, so that a position is made of the id and the source. */
@@ -96,7 +98,7 @@ function emailSource({ workspaceId, address }: WorkspaceRecipient, deps: ExportD
       recipientEmails.list(workspaceId, address, before, limit).map(({ id, uid, createdAt }) => ({
         createdAt,
         id,
-        show() {
+        async show() {
           const found = emails.findRecord({ workspaceId, domainId: null }, uid);
           if (found === undefined) return undefined;
           const emailTimeline = showTimeline(found, emails.listAttempts(id, MAX_SHOWN_ATTEMPTS), reports.list(id));
@@ -106,7 +108,7 @@ function emailSource({ workspaceId, address }: WorkspaceRecipient, deps: ExportD
             kind: "email",
             at: toIsoTime(createdAt),
             // The addresses of others are theirs, and so is that of who sent it.
-            email: showRecord({ ...found, group: null, sentBy: null }),
+            email: await showRecord({ ...found, group: null, sentBy: null }, deps.readContent),
             emailTimeline,
             events,
           };
@@ -122,7 +124,7 @@ function smsSource({ workspaceId, address }: WorkspaceRecipient, deps: ExportDep
       messages.listTo(workspaceId, address, before, limit).map((row) => ({
         createdAt: row.createdAt,
         id: row.id,
-        show: () => ({
+        show: async () => ({
           ...NO_MEMBERS,
           kind: "sms",
           at: toIsoTime(row.createdAt),
@@ -140,7 +142,7 @@ function inboundSource({ workspaceId, address }: WorkspaceRecipient, deps: Expor
       deps.sms.inbound.listFrom(workspaceId, address, before, limit).map((row) => ({
         createdAt: row.receivedAt,
         id: row.id,
-        show: () => ({
+        show: async () => ({
           ...NO_MEMBERS,
           kind: "inbound_sms",
           at: toIsoTime(row.receivedAt),
@@ -169,7 +171,7 @@ function suppressionSource(owned: WorkspaceRecipient, deps: ExportDeps): Source 
         .map(({ row, id, isHeld }) => ({
           createdAt: row.createdAt,
           id,
-          show: () => ({
+          show: async () => ({
             ...NO_MEMBERS,
             kind: "suppression",
             at: toIsoTime(row.createdAt),

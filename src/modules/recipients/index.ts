@@ -3,7 +3,7 @@
 import type { Context } from "../../platform/context.ts";
 import { operatorRecipientRoutes, type RecipientDeps, recipientRoutes } from "./routes.ts";
 
-type RecipientModuleDeps = Pick<RecipientDeps, "pages" | "recordEvent">;
+type RecipientModuleDeps = Pick<RecipientDeps, "pages" | "recordEvent" | "readContent">;
 
 export function createRecipients(
   context: Context,

@@ -41,6 +41,10 @@ export type VerifyKey = (key: string) => Caller | null;
 /** `svc_` and the base64url of 32 bytes. */
 const KEY_FORM = /^svc_[A-Za-z0-9_-]{43}$/;
 
+export function isKeyForm(key: string): boolean {
+  return KEY_FORM.test(key);
+}
+
 const BEARER = /^bearer +(\S+)$/i;
 
 export interface AuthRules {
@@ -82,7 +86,7 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
       admitAgain.set(request, () => rules.findPerson(request, path, true));
     return found;
   }
-  const caller = KEY_FORM.test(key) ? verifyKey(key) : null;
+  const caller = isKeyForm(key) ? verifyKey(key) : null;
   if (caller === null) throw invalidKey();
   callers.set(request, caller);
   if (caller.kind === "operator" && !rules.isForOperator(path)) throw operatorElsewhere();

@@ -195,10 +195,10 @@ export function zoneAnswer(description: string): Answer {
 }
 
 /** An answer that is a file; its type is that of the file. Generators of clients know the first as bytes. */
-export function fileAnswer(description: string): Answer {
+export function fileAnswer(description: string, mediaType = "application/octet-stream"): Answer {
   const { headers } = limitedAnswer(200, description, Type.String());
   const file = { schema: Type.String({ format: "binary" }) };
-  return { description, headers, content: { "application/octet-stream": file, "*/*": file } };
+  return { description, headers, content: { [mediaType]: file, "*/*": file } };
 }
 
 interface Description {

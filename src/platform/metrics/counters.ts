@@ -24,6 +24,8 @@ const INBOUND_RESULTS = [
   "kept",
   "deferred",
 ];
+/** See src/modules/submission/replies.ts. */
+const SUBMISSION_CODES = ["421", "451", "452", "530", "535", "550", "552", "553", "554"];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /** Final statuses of emails; those of the second list have a category. */
 const FINAL_STATUSES = ["sent", "delivered", "suppressed", "canceled", "complained"];
@@ -41,6 +43,7 @@ export function createCounters(registry: Registry, now: () => number, categories
     commits: commitCounters(registry),
     http: httpCounters(registry),
     inbound: inboundCounters(registry),
+    submission: submissionCounters(registry),
     certificates: certificateCounters(registry),
     eventLoop: eventLoopCounters(registry),
   };
@@ -175,6 +178,28 @@ function inboundCounters(registry: Registry) {
       "Messages refused on the inbound port; no_room and unavailable: the client tries again.",
       { label: "reason", values: ["too_large", "bare_line_end", "header", "no_room", "unavailable"] },
     ),
+  };
+}
+
+function submissionCounters(registry: Registry) {
+  const accepted = registry.counter({
+    name: "pombo_submission_messages_total",
+    help: "Messages accepted by SMTP; each recipient is an email of its own in pombo_emails_accepted_total.",
+  });
+  const refused = registry.counter({
+    name: "pombo_submission_refused_total",
+    help: "Refusals on the submission ports by reply code; 4xx: the client tries again.",
+    labels: ["code"],
+  });
+  for (const code of SUBMISSION_CODES) refused.declare(code);
+  const failures = registry.counter({
+    name: "pombo_submission_auth_failures_total",
+    help: "Times that a client of the submission ports gave no valid API key.",
+  });
+  return {
+    accepted: () => accepted.add(1),
+    refused: (code: number) => refused.add(1, String(code)),
+    authFailed: () => failures.add(1),
   };
 }
 

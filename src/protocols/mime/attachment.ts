@@ -71,10 +71,14 @@ export function attachmentHeader({ filename, contentType, contentId }: Attachmen
 }
 
 function filenameParameters(filename: string): string[] {
-  if (isPlainName(filename)) return [`filename="${filename}"`];
+  return isPlainName(filename) ? [`filename="${filename}"`] : extendedParameters("filename", filename);
+}
+
+/** A parameter of any text (RFC 2231 §3, §4), in as many pieces as lines need. */
+export function extendedParameters(name: string, text: string): string[] {
   const pieces: string[] = [];
   let piece = "utf-8''";
-  for (const point of filename.toWellFormed()) {
+  for (const point of text.toWellFormed()) {
     const encoded = LITERAL.test(point) ? point : percentEncode(point);
     if (piece.length + encoded.length > PIECE) {
       pieces.push(piece);
@@ -83,8 +87,8 @@ function filenameParameters(filename: string): string[] {
     piece += encoded;
   }
   pieces.push(piece);
-  if (pieces.length === 1) return [`filename*=${pieces[0]}`];
-  return pieces.map((each, i) => `filename*${i}*=${each}`);
+  if (pieces.length === 1) return [`${name}*=${pieces[0]}`];
+  return pieces.map((each, i) => `${name}*${i}*=${each}`);
 }
 
 /** Accents off, anything else beyond ASCII an underscore; the extension is kept. */

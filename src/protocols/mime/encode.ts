@@ -32,7 +32,11 @@ const FROM = Buffer.from("From ", "latin1");
 export function encodeText(text: string): EncodedText {
   const lines = toCrlf(text);
   if (isSevenBit(lines)) return { encoding: "7bit", bytes: Buffer.from(lines, "latin1") };
-  const octets = Buffer.from(lines, "utf8");
+  return encodeOctets(Buffer.from(lines, "utf8"));
+}
+
+/** Octets of a text whose line ends are CRLF; decoded they are the same, to the octet. */
+export function encodeOctets(octets: Uint8Array): EncodedText {
   let special = 0;
   // By index and with the length read once, here and below: an iterator costs five times the loop.
   const { length } = octets;
@@ -62,8 +66,8 @@ function isSevenBit(lines: string): boolean {
   return true;
 }
 
-/** RFC 2045 §6.7, for octets whose line ends are CRLF. */
-function quotedPrintable(octets: Uint8Array): Uint8Array {
+/** RFC 2045 §6.7. CRLF ends a line; a CR or LF for itself is an octet like others. */
+export function quotedPrintable(octets: Uint8Array): Uint8Array {
   // Worst case: every octet three characters, and a soft break of three after each 73 of them.
   const end = octets.length;
   const out = Buffer.allocUnsafe(end * 3 + Math.ceil((end * 3) / 73) * 3 + 3);
@@ -71,7 +75,7 @@ function quotedPrintable(octets: Uint8Array): Uint8Array {
   let column = 0;
   for (let i = 0; i < end; i++) {
     const octet = octets[i] ?? 0;
-    if (octet === CR) {
+    if (octet === CR && octets[i + 1] === LF) {
       out[length++] = CR;
       out[length++] = LF;
       i++;
@@ -135,7 +139,8 @@ export function writeBase64(octets: Uint8Array, out: Uint8Array, at: number): nu
   return at + Buffer.from(out.buffer, out.byteOffset, out.byteLength).write(last, at, "latin1");
 }
 
-function base64Lines(octets: Uint8Array): Uint8Array {
+/** Lines of 76 characters, the last without CRLF. */
+export function base64Lines(octets: Uint8Array): Uint8Array {
   const out = Buffer.allocUnsafe(base64Length(octets.length));
   writeBase64(octets, out, 0);
   return out;

@@ -136,7 +136,7 @@ function phrase(displayName: string, column: number): string {
  * one leaves `column` characters free before it on its line. White space between them is not part
  * of the text (RFC 2047 §6.2). Q or B, whichever is shorter.
  */
-function encodedWords(text: string, column: number): string[] {
+export function encodedWords(text: string, column: number): string[] {
   const wellFormed = text.toWellFormed();
   const octets = Buffer.byteLength(wellFormed);
   const literals = wellFormed.match(Q_LITERALS)?.length ?? 0;

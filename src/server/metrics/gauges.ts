@@ -17,6 +17,7 @@ export interface Sources {
   runningAttempts: () => number;
   sessions: () => { busy: number; idle: number };
   inboundConnections: () => number;
+  submissionConnections: () => number;
   /** Sites that nothing is sent to for now. */
   blockedSites: () => number;
   files: () => { databaseBytes: number; walBytes: number };
@@ -61,6 +62,9 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     "Sessions with mail servers: busy, or idle and kept for the next message.",
     () => Object.entries(sources.sessions()).map(([state, value]) => ({ labels: [state], value })),
     "state",
+  );
+  gauge("pombo_submission_connections", "Open connections to the submission ports.", () =>
+    sources.submissionConnections(),
   );
   gauge("pombo_inbound_connections", "Open connections to the inbound port.", () => sources.inboundConnections());
   gauge("pombo_sites_blocked", "Destinations that get no mail for now: they do not answer, or asked for it.", () =>

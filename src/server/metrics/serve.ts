@@ -21,7 +21,7 @@ interface MetricsSources {
   config: Config;
   environment: Environment;
   core: Core & { db: Db };
-  modules: Pick<Modules, "growth" | "emails" | "sms" | "inboundMail" | "certificates">;
+  modules: Pick<Modules, "growth" | "emails" | "sms" | "inboundMail" | "submission" | "certificates">;
   isReady: () => boolean;
 }
 
@@ -49,6 +49,7 @@ export function serveMetrics({ config, environment, core, modules, isReady }: Me
     runningAttempts: () => emails.worker.runningCount,
     sessions: () => emails.sessions(),
     inboundConnections: () => inboundMail.connectionCount,
+    submissionConnections: () => modules.submission.connectionCount,
     blockedSites: () => emails.sites.blocked().length,
     freeDiskBytes: () => guard.freeBytes,
     diskDaysLeft: () => modules.growth.daysLeft(),

@@ -15,13 +15,22 @@ const MAIN_ACCOUNT = "sandbox";
 const WINDOW = 50;
 const SEGMENTS_A_SECOND = 10_000;
 
-export function sandboxConfig(directory: string, port: number, dnsServer: string): Config {
+/** The same at each start, so that a program's settings stay right; where it is taken, any other. */
+export const SUBMISSION_PORT = 2587;
+
+/** `ports`: of the API and of SMTP submission; 0: any free one. */
+export function sandboxConfig(
+  directory: string,
+  ports: { api: number; submission: number },
+  dnsServer: string,
+): Config {
   const config = defaultConfig({ hostname: SANDBOX_HOST, dataDir: directory });
-  config.http.listen.port = port;
+  config.http.listen.port = ports.api;
   // Several sandboxes may run on one machine.
   config.metrics.listen = null;
   // Port 25 may be in use.
   config.inbound.listen = { address: "127.0.0.1", port: 0 };
+  config.submission.listen = [{ address: "127.0.0.1", port: ports.submission }];
   config.dns.servers = [dnsServer];
   config.email.retryScheduleMs = RETRY_MS;
   config.email.allowPrivateRanges = ["127.0.0.0/8"];

@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { toLocalhost } from "../../../config/dashboard-place.ts";
@@ -34,7 +35,7 @@ import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../../../sandbox/dns/zone.
 import { type Arguments, type Terminal, UsageError } from "../../framework/definition.ts";
 import { plain } from "../../framework/text.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
-import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, buildSmsConfig } from "./config.ts";
+import { sandboxConfig, SANDBOX_SENDERS, SUBMISSION_PORT, smscAccounts, buildSmsConfig } from "./config.ts";
 import { linkPerson } from "./person.ts";
 import { seed, type SandboxKeys } from "./seed.ts";
 import { makeDirectory, setUpInstance } from "../setup/setup.ts";
@@ -71,7 +72,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
       closers,
       fatal: terminal.fail,
     });
-    const { url, inbound } = app;
+    const { url, inbound, submission } = app;
     const { apiKey, operatorKey, workspaceId } = keys;
     const ready = {
       dashboardUrl: toLocalhost(url) + dashboardPath,
@@ -82,6 +83,7 @@ export async function dev(args: Arguments, terminal: Terminal): Promise<void> {
       domain: SANDBOX_DOMAIN,
       inboxUrl: `${url}/sandbox`,
       inbound,
+      submission: submission[0] ?? null,
     };
     const isKept = data !== undefined;
     terminal.out(
@@ -139,7 +141,8 @@ async function startSandbox(options: SandboxOptions): Promise<{ app: App; keys: 
   const dns = await startSandboxDns({ answer: sandboxZone(() => domains) });
   closers.push(() => dns.close());
   const { texts, smsc, password } = await startSmsc(options);
-  const config = sandboxConfig(directory, port, dns.address);
+  const ports = { api: port, submission: await chooseSubmissionPort(port) };
+  const config = sandboxConfig(directory, ports, dns.address);
   config.sms = { ...config.sms, ...buildSmsConfig({ port: smsc.port, password }, prefixes) };
 
   const setUp = { random: systemRandom, now: systemClock.now(), givenKey: undefined };
@@ -207,6 +210,21 @@ async function startSandbox(options: SandboxOptions): Promise<{ app: App; keys: 
 function chooseKey(port: number): NewKey {
   const words = ["pombo sandbox", port, hostname(), homedir(), userInfo().uid].join("\0");
   return createKey({ bytes: (length) => createHash("sha256").update(words).digest().subarray(0, length) });
+}
+
+/** 0: any free one, as the API's is. */
+async function chooseSubmissionPort(apiPort: number): Promise<number> {
+  return apiPort !== 0 && (await isFree(SUBMISSION_PORT)) ? SUBMISSION_PORT : 0;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const listening = Promise.withResolvers<boolean>();
+  server.once("error", () => listening.resolve(false));
+  server.listen(port, "127.0.0.1", () => listening.resolve(true));
+  const found = await listening.promise;
+  await new Promise((done) => server.close(done));
+  return found;
 }
 
 /** Leaves out the events of the sandbox's own set-up. */

@@ -53,11 +53,20 @@ const SHOWN = MAGIC_NUMBERS.filter(({ ending }) => ["01", "07", "10", "19"].incl
 
 /** The welcome text; its commands work as pasted. `number`: one that can be texted. */
 export function welcome(
-  ready: { dashboardUrl: string; url: string; apiKey: string; operatorKey: string; domain: string; inboxUrl: string },
+  ready: {
+    dashboardUrl: string;
+    url: string;
+    apiKey: string;
+    operatorKey: string;
+    domain: string;
+    inboxUrl: string;
+    submission: string | null;
+  },
   place: { directory: string; isKept: boolean },
   number: string,
 ): string {
   const { url, apiKey, domain } = ready;
+  const [smtpHost = "", smtpPort = ""] = ready.submission?.split(":") ?? [];
   return `
 pombo's sandbox is ready. Nothing you send leaves this machine. Open its dashboard; the link signs you in, once:
 
@@ -75,6 +84,13 @@ Send an email:
   curl -s -w '\\n' ${url}/api/v1/emails \\
     -H "X-API-Key: $POMBO_KEY" -H 'Content-Type: application/json' \\
     -d '{"from": "Loja <loja@${domain}>", "to": "maria@example.com", "subject": "Olá, Maria", "html": "<h1>Olá!</h1><p>A sua encomenda está a caminho.</p>"}'
+
+A program that speaks SMTP sends with these settings, from an address at ${domain}:
+
+  Host      ${smtpHost}
+  Port      ${smtpPort}
+  User      pombo
+  Password  ${apiKey}
 
 Look at its status:
 

@@ -45,7 +45,8 @@ export function acceptEmails(request: AcceptRequest, deps: AcceptDeps): Promise<
   });
 }
 
-function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, deps: AcceptDeps): AcceptedSend {
+/** Inside the transaction. Throws AppError where it refuses. */
+export function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, deps: AcceptDeps): AcceptedSend {
   const { workspaceId, keyId = null, userId = null } = request.caller;
   const workspace = deps.workspaces.byId(workspaceId);
   const blocked = findRefusal(workspace);
@@ -78,7 +79,7 @@ function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, dep
     return writeEmail(email, domain, { sender, newUid, now, suppressed, lanes, deps });
   });
   return {
-    data: request.operation === "emails" ? accepted[0] : accepted,
+    data: request.operation === "emails.batch" ? accepted : accepted[0],
     committed: () => {
       for (const [laneId, { destination, dueAt }] of lanes) {
         deps.queue.rememberLane(workspaceId, destination, laneId);

@@ -4,17 +4,17 @@ import { streamContent } from "../attachments/read.ts";
 import type { AttachmentStore, EmailAttachmentRow } from "../attachments/store.ts";
 
 /** Nothing of it runs, whatever it is: neither as a page nor by its look. */
-const GUARDING_HEADERS = {
+export const GUARDING_HEADERS = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; sandbox",
 };
 
 export function answerAttachment(
-  { attachmentId, filename, contentType, bytes }: EmailAttachmentRow & { attachmentId: number },
-  attachments: Pick<AttachmentStore, "findEncoding" | "readPiece">,
+  { attachmentId, filename, contentType, transferEncoding }: EmailAttachmentRow & { attachmentId: number },
+  attachments: Pick<AttachmentStore, "findFile" | "readPiece">,
 ): Response {
-  return new Response(streamContent({ id: attachmentId, bytes }, attachments), {
+  return new Response(streamContent({ id: attachmentId, transferEncoding }, attachments), {
     headers: {
       ...GUARDING_HEADERS,
       "content-type": contentType,

@@ -102,7 +102,7 @@ export function refuseTimes(request: AcceptRequest, now: number): void {
   if (items.length > 0) throw new AppError("VALIDATION_ERROR", "sendAt is too far away", { items });
 }
 
-function explainSuppression(address: string, list: string | undefined): string {
+export function explainSuppression(address: string, list: string | undefined): string {
   const lift = `DELETE /api/v1/suppressions/${encodeURIComponent(address)}`;
   return list === undefined
     ? `Mail to it bounced or caused a complaint, or it was suppressed by hand; ${lift} lifts that.`
@@ -116,6 +116,6 @@ function getPlace(
   position: number | null = null,
 ): { field: string; path?: string } {
   const place = position === null ? field : `${field}[${position}]`;
-  if (operation === "emails") return position === null ? { field } : { field, path: place };
+  if (operation !== "emails.batch") return position === null ? { field } : { field, path: place };
   return { field, path: `emails[${index}].${place}` };
 }

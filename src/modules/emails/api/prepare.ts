@@ -25,6 +25,8 @@ export interface Prepared {
   extra: EmailExtra | null;
   attachments: PreparedAttachment[];
   body: StoredBody;
+  /** Null: it came by the API. `messageId`: without brackets; null: the message has none. */
+  submitted: { messageId: string | null } | null;
 }
 
 export interface PrepareDeps extends StageSendDeps {
@@ -50,11 +52,12 @@ export async function prepareAll(request: AcceptRequest, deps: PrepareDeps): Pro
       extra: buildExtra({ item, recipients, attachments }, replyTo, request.keepsDialogue),
       attachments,
       body,
+      submitted: null,
     };
   });
 }
 
-function buildExtra(
+export function buildExtra(
   { item, recipients, attachments }: Pick<Prepared, "item" | "recipients" | "attachments">,
   replyTo: GivenMailbox[],
   keepsDialogue: boolean | undefined,

@@ -20,6 +20,7 @@ import { MAX_RECIPIENTS } from "./mailbox-schema.ts";
 import { countRecipients } from "./mailboxes.ts";
 import { MAX_LOOKED_AT } from "../store/list-store.ts";
 import type { ReportStore } from "../reports/store.ts";
+import type { AnswerRaw } from "./raw.ts";
 import { rescheduleEmail } from "./reschedule.ts";
 import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
 import {
@@ -35,6 +36,7 @@ import {
   TimelineEntry,
   TimelineQuery,
 } from "./schema.ts";
+import type { ReadContent } from "../submitted/show.ts";
 import { showRecord } from "./serialize.ts";
 import { addDialogues, MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
 
@@ -48,6 +50,8 @@ export interface EmailDeps extends AcceptDeps {
   attachments: AttachmentStore;
   reports: Pick<ReportStore, "list">;
   mayReadContent: MayReadContent;
+  readContent: ReadContent;
+  answerRaw: AnswerRaw;
   pages: ListDeps["pages"];
 }
 
@@ -128,7 +132,7 @@ export function emailRoutes(deps: EmailDeps) {
         const found = deps.emails.findRecord(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         const isHidden = found.body !== null && !(await deps.mayReadContent(request));
-        return { data: showRecord(isHidden ? hideContent(found) : found) };
+        return { data: await showRecord(isHidden ? hideContent(found) : found, deps.readContent) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -192,13 +196,34 @@ export function emailRoutes(deps: EmailDeps) {
         }),
       },
     )
+    .get(
+      "/:id/raw",
+      async ({ request, params }) => {
+        const found = deps.emails.findRecord(workspaceCaller(request), params.id.toLowerCase());
+        if (found === undefined) throw noSuchEmail();
+        if (!(await deps.mayReadContent(request))) throw contentHidden();
+        return deps.answerRaw(found);
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "getEmailRaw",
+          tag: TAG,
+          summary: "Get the whole message of an email",
+          description:
+            "As it is sent, without its DKIM signatures. `404` once its content or an attachment is kept no longer. For viewers and " +
+            "operators only where the workspace lets them see what messages say.",
+          responses: { 200: fileAnswer("The message", "message/rfc822"), ...errorAnswers([401, 403, 404, 422, 503]) },
+        }),
+      },
+    )
     .patch(
       "/:id",
       async ({ request, params, query, body }) => {
         const change = { sendAt: body.sendAt, isGroup: query.group === "true" };
         const changed = await rescheduleEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), change, deps);
         if (changed === null) throw noSuchEmail();
-        return { data: showRecord(changed) };
+        return { data: await showRecord(changed, deps.readContent) };
       },
       {
         ...jsonBody(EmailChange),
@@ -221,7 +246,7 @@ export function emailRoutes(deps: EmailDeps) {
         const isGroup = query.group === "true";
         const canceled = await cancelEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), deps, isGroup);
         if (canceled === null) throw noSuchEmail();
-        return { data: withHint(canceled, MAY_HAVE_ARRIVED) };
+        return { data: await withHint(canceled, MAY_HAVE_ARRIVED, deps) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -244,7 +269,7 @@ export function emailRoutes(deps: EmailDeps) {
         const retried = await retryEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), deps);
         if (retried === null) throw noSuchEmail();
         set.status = 202;
-        return { data: withHint(retried, MAY_COME_TWICE) };
+        return { data: await withHint(retried, MAY_COME_TWICE, deps) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -310,8 +335,12 @@ function attachmentGone(): AppError {
 }
 
 /** An email whose last answer was lost may be where nobody knows of it. */
-function withHint(found: Found, hint: string): typeof EmailRecordWithHint.static {
-  const record = showRecord(found);
+async function withHint(
+  found: Found,
+  hint: string,
+  { readContent }: Pick<EmailDeps, "readContent">,
+): Promise<typeof EmailRecordWithHint.static> {
+  const record = await showRecord(found, readContent);
   return record.possibleDuplicate ? { ...record, hint } : record;
 }
 

@@ -245,6 +245,7 @@ export const EmailRecord = namedObject("Email", {
     "Its own header fields. Null: it has none, or the operator keeps contents no longer.",
     { "X-Order": "4711" },
   ),
+  source: oneOf(["api", "smtp"], "How it came: by a request, or by SMTP.", "api"),
   tag: orNull(Type.String(), "Its tag.", "receipt"),
   metadata: orNull(stringRecord(), "The sender's own data.", { order: "4711" }),
   unsubscribe: orNull(UnsubscribeShown, "How its recipient unsubscribes."),

@@ -1,8 +1,8 @@
 import { toIsoTime, toIsoTimeOrNull } from "../../../platform/http/times.ts";
-import { unpackBody } from "../content/body.ts";
 import { unpackExtra } from "../content/pack-extra.ts";
 import { formatMailbox } from "../../../protocols/mime/address.ts";
 import type { Bounce, EmailInEvent, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
+import type { ReadContent } from "../submitted/show.ts";
 import type { ListedEmail } from "../store/list-store.ts";
 import type { EmailDetails, EmailState, EmailStore } from "../store/store.ts";
 
@@ -24,17 +24,11 @@ export function showInList({ email, queue, groupUid }: ListedEmail): typeof Emai
   };
 }
 
-export function showRecord({
-  email,
-  body,
-  queue,
-  extra,
-  groupUid,
-  group,
-  attachments,
-  sentBy,
-}: Found): typeof EmailRecord.static {
-  const parts = body === null ? { html: null, text: null } : unpackBody(body);
+export async function showRecord(
+  { email, body, queue, extra, groupUid, group, attachments, sentBy }: Found,
+  readContent: ReadContent,
+): Promise<typeof EmailRecord.static> {
+  const parts = body === null ? { html: null, text: null } : await readContent(body);
   const recipients = group?.map(showRecipient) ?? null;
   const { headers } = unpackExtra(extra);
   return { ...showState({ email, queue, extra, groupUid }), ...parts, headers, recipients, attachments, sentBy };
@@ -65,6 +59,7 @@ export function showState({ email, queue, extra, groupUid }: EmailDetails): type
     toName: email.recipientName,
     replyToAll: replyTo?.map(([address, name]) => formatMailbox(address, name)) ?? plainReplyTo,
     groupId: groupUid,
+    source: email.messageId === null ? "api" : "smtp",
     tag: email.tag,
     metadata,
     unsubscribe,
@@ -91,6 +86,9 @@ export function toStatus(
 }
 
 /** Without the brackets; the same for every attempt (R47), and in all copies of a group. */
-export function getMessageId(email: { uid: string; senderDomain: string }, groupUid: string | null): string {
-  return `${groupUid ?? email.uid}@${email.senderDomain}`;
+export function getMessageId(
+  { uid, senderDomain, messageId }: { uid: string; senderDomain: string; messageId: string | null },
+  groupUid: string | null,
+): string {
+  return messageId ?? `${groupUid ?? uid}@${senderDomain}`;
 }

@@ -9,9 +9,9 @@ import type { EmailAttachmentRow } from "../attachments/store.ts";
 import { fillUnsubscribeUrl } from "../content/unsubscribe.ts";
 import type { EmailSend } from "./schema.ts";
 
-/** A send: of one email, or of a batch. */
+/** A send: of one email, of a batch, or of a message that came by SMTP. */
 export interface AcceptRequest extends SendRequest {
-  operation: "emails" | "emails.batch";
+  operation: "emails" | "emails.batch" | "smtp";
   items: EmailSend[];
   /** Their dialogues are kept although they are delivered. */
   keepsDialogue?: boolean;
@@ -61,6 +61,7 @@ export async function stageSend(request: AcceptRequest, deps: StageSendDeps): Pr
         contentType: chooseContentType(contentType, filename),
         contentId,
         bytes,
+        transferEncoding: null,
       };
     }),
   );
@@ -76,7 +77,7 @@ function listContents(request: AcceptRequest): GivenContent[] {
 }
 
 function getPath({ operation }: AcceptRequest, index: number): FieldError["path"] {
-  return operation === "emails" ? [] : ["emails", index];
+  return operation === "emails.batch" ? ["emails", index] : [];
 }
 
 /** By the lengths only, so that nothing of a message that is too large is stored. */

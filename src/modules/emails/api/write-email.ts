@@ -40,6 +40,8 @@ interface WriteContext {
 interface Shared {
   domain: DomainRow;
   groupId: number | null;
+  /** Null: it came by the API, and has the one of its id. */
+  messageId: string | null;
   /** Null: at once. */
   sendAt: number | null;
 }
@@ -48,8 +50,11 @@ interface Shared {
 export function writeEmail(email: Prepared, domain: DomainRow, context: WriteContext): AcceptedEmail {
   const sendAt = parseSendAt(email.item.sendAt, context.now);
   let groupId: number | null = null;
+  let messageId = email.submitted?.messageId ?? null;
   const shown = email.recipients.map((recipient) => {
-    const written = writeRecipient(email, recipient, { domain, groupId, sendAt }, context);
+    const uid = context.newUid();
+    if (email.submitted !== null) messageId ??= `${uid}@${domain.name}`;
+    const written = writeRecipient(email, recipient, { uid, domain, groupId, messageId, sendAt }, context);
     groupId ??= written.id;
     return written.shown;
   });
@@ -67,13 +72,12 @@ function toAcceptedStatus(sendAt: number | null): AcceptedEmail["status"] {
 function writeRecipient(
   email: Prepared,
   recipient: Recipient,
-  shared: Shared,
-  { sender, now, suppressed, lanes, newUid, deps }: WriteContext,
+  shared: Shared & { uid: string },
+  { sender, now, suppressed, lanes, deps }: WriteContext,
 ) {
-  const { domain, sendAt } = shared;
+  const { domain, sendAt, uid } = shared;
   const owner = { workspaceId: domain.workspaceId, domainId: domain.id };
-  const uid = newUid();
-  const id = insertRow(email, recipient, { ...shared, ...sender, uid, now }, deps);
+  const id = insertRow(email, recipient, { ...shared, ...sender, now }, deps);
   deps.emails.addTotal({ ...owner, status: "queued" }, 1);
   const shown = { id: uid, address: recipient.address, kind: recipient.kind };
   const reason = suppressed.get(recipient);
@@ -96,7 +100,7 @@ function writeRecipient(
 function insertRow(
   { item, from, recipients, replyTo, extra, body }: Prepared,
   { kind, mailbox, address, comparable }: Recipient,
-  { uid, now, domain, groupId, sendAt, keyId, userId }: Shared & SenderKeys & { uid: string; now: number },
+  { uid, now, domain, groupId, messageId, sendAt, keyId, userId }: Shared & SenderKeys & { uid: string; now: number },
   { emails, settings }: Pick<WriteEmailDeps, "emails" | "settings">,
 ): number {
   const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
@@ -121,6 +125,7 @@ function insertRow(
     sendAt,
     keyId,
     userId,
+    messageId,
     body: isFirst ? body : null,
     extra: isFirst ? extra : null,
     startsGroup: isFirst && recipients.length > 1,

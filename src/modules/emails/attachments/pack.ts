@@ -38,7 +38,11 @@ const WORTH_COMPRESSING = 0.9;
 export function packAttachment({ base64 }: GivenAttachment): PackedAttachment | NotBase64 {
   const content = decode(Buffer.from(base64.buffer, base64.byteOffset, base64.byteLength));
   freeOctets(base64);
-  if (content === null) return { kind: "not_base64" };
+  return content === null ? { kind: "not_base64" } : packContent(content);
+}
+
+/** The octets of the content are used up. */
+export function packContent(content: Buffer): PackedAttachment {
   const sha256 = new Bun.CryptoHasher("sha256").update(content).digest();
   const plain = cutPieces(content);
   const packed = plain.map((piece) => Bun.zstdCompressSync(piece, { level: LEVEL }));

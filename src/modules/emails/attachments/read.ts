@@ -3,12 +3,13 @@
 import { yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
 import type { StoredAttachment } from "../content/extras.ts";
 import { unpackPiece } from "./pack.ts";
-import type { AttachmentStore } from "./store.ts";
+import { createTransferDecoder } from "../../../protocols/mime/submitted/transfer-encoding.ts";
+import type { AttachmentStore, EmailAttachmentRow } from "./store.ts";
 
 /** Read without letting others in between. */
 const QUICK_BYTES = 256 * 1024;
 
-type Pieces = Pick<AttachmentStore, "findEncoding" | "readPiece">;
+type Pieces = Pick<AttachmentStore, "findFile" | "readPiece">;
 
 /**
  * An email's attachments as they are stored, for the thread that composes; they have `bytes` of content together. Throws when
@@ -23,8 +24,8 @@ export async function readStored(
     throw new Error("an email that is not final has lost an attachment");
   const stored: StoredAttachment[] = [];
   for (const { attachmentId, ...header } of listed) {
-    const encoding = attachmentId === null ? undefined : attachments.findEncoding(attachmentId);
-    if (attachmentId === null || encoding === undefined)
+    const file = attachmentId === null ? undefined : attachments.findFile(attachmentId);
+    if (attachmentId === null || file === undefined)
       throw new Error("the content of an attachment of an email that is not final is missing");
     const pieces: Uint8Array[] = [];
     for (;;) {
@@ -34,24 +35,40 @@ export async function readStored(
       if (piece.length > QUICK_BYTES) await yieldToEventLoop();
     }
     const { filename, contentType, contentId } = header;
-    stored.push({ filename, contentType, contentId, bytes: header.bytes, encoding, pieces });
+    stored.push({ filename, contentType, contentId, ...file, pieces });
   }
   return stored;
 }
 
-/** The content of a file of so many bytes, read as it is asked for; it fails where the file is removed meanwhile. */
-export function streamContent(file: { id: number; bytes: number }, attachments: Pieces): ReadableStream<Uint8Array> {
-  let [number, left] = [0, file.bytes];
+/**
+ * The content of a file, read as it is asked for; it fails where the file is removed meanwhile. What came by SMTP is
+ * decoded on the way.
+ */
+export function streamContent(
+  { id, transferEncoding }: { id: number; transferEncoding: EmailAttachmentRow["transferEncoding"] },
+  attachments: Pieces,
+): ReadableStream<Uint8Array> {
+  const decoder = transferEncoding === null ? null : createTransferDecoder(transferEncoding);
+  let [number, bytes] = [0, 0];
+  /** Null: that was all. */
+  const readNext = (): Uint8Array | null => {
+    const file = attachments.findFile(id);
+    const piece = attachments.readPiece(id, number);
+    if (file === undefined || (piece === undefined && bytes < file.bytes)) throw new Error("the attachment is gone");
+    if (piece === undefined) return null;
+    const content = unpackPiece(piece, file.encoding);
+    number += 1;
+    bytes += content.length;
+    return decoder === null ? content : decoder.write(content);
+  };
   return new ReadableStream({
     pull(controller) {
-      const encoding = attachments.findEncoding(file.id);
-      const piece = attachments.readPiece(file.id, number);
-      if (left > 0 && (encoding === undefined || piece === undefined)) throw new Error("the attachment is gone");
-      if (encoding === undefined || piece === undefined) return controller.close();
-      const content = unpackPiece(piece, encoding);
-      number += 1;
-      left -= content.length;
-      controller.enqueue(content);
+      let content = readNext();
+      while (content?.length === 0) content = readNext();
+      if (content !== null) return controller.enqueue(content);
+      const rest = decoder?.end() ?? null;
+      if (rest !== null && rest.length > 0) controller.enqueue(rest);
+      controller.close();
     },
   });
 }

@@ -33,6 +33,14 @@ export interface GivenContent {
 /** In their order. Throws AppError: 422 with each that is no base64, 402 where the workspace's storage is full. */
 export type StageAttachments = (workspaceId: number, given: GivenContent[]) => Promise<StagedAttachment[]>;
 
+/** The same of what is packed already. */
+export type StagePacked = (workspaceId: number, packed: PackedAttachment[]) => Promise<StagedAttachment[]>;
+
+export interface Staging {
+  stage: StageAttachments;
+  stagePacked: StagePacked;
+}
+
 /** Given to the thread at once: so many, and none behind so many characters. */
 const TURN = 8;
 const TURN_CHARACTERS = 2 * 1024 * 1024;
@@ -43,11 +51,11 @@ const LARGE_CHARACTERS = 640 * 1024;
 const ENCODER = new TextEncoder();
 const NO_BASE64 = ENCODER.encode("?");
 
-export function createStaging(deps: StageDeps): StageAttachments {
+export function createStaging(deps: StageDeps): Staging {
   const runInTurn = createTurn();
   /** Files that are being written: who brings one of them again waits for it. */
   const underWay = new Map<string, Promise<number>>();
-  const stage = async (workspaceId: number, packed: PackedAttachment): Promise<StagedAttachment> => {
+  const stageOne = async (workspaceId: number, packed: PackedAttachment): Promise<StagedAttachment> => {
     const key = `${workspaceId} ${Buffer.from(packed.sha256).toString("hex")}`;
     let writing = underWay.get(key);
     if (writing === undefined) {
@@ -60,7 +68,7 @@ export function createStaging(deps: StageDeps): StageAttachments {
       freeOctets(packed.stored);
     }
   };
-  return async (workspaceId, given) => {
+  const stage: StageAttachments = async (workspaceId, given) => {
     const staged: StagedAttachment[] = [];
     const faults: FieldError[] = [];
     const stageAll = async (turn: GivenContent[]) => {
@@ -69,7 +77,7 @@ export function createStaging(deps: StageDeps): StageAttachments {
       for (const [index, { path, base64 }] of turn.entries())
         if (packed[index]?.kind !== "packed") faults.push({ path, message: NOT_BASE64, hint: explainFault(base64) });
       // With a fault nothing is accepted: the others are only looked at.
-      if (faults.length === 0) staged.push(...(await Promise.all(whole.map((each) => stage(workspaceId, each)))));
+      if (faults.length === 0) staged.push(...(await Promise.all(whole.map((each) => stageOne(workspaceId, each)))));
     };
     for (let at = 0; at < given.length;) {
       const turn = nextTurn(given, at);
@@ -80,6 +88,17 @@ export function createStaging(deps: StageDeps): StageAttachments {
     if (faults.length > 0) throw validationError(faults);
     return staged;
   };
+  const stagePacked: StagePacked = async (workspaceId, packed) => {
+    const staged: StagedAttachment[] = [];
+    for (const each of packed) {
+      const isLarge = each.stored.length > LARGE_CHARACTERS;
+      await (isLarge
+        ? runInTurn(async () => void staged.push(await stageOne(workspaceId, each)))
+        : stageOne(workspaceId, each).then((one) => staged.push(one)));
+    }
+    return staged;
+  };
+  return { stage, stagePacked };
 }
 
 /**

@@ -87,9 +87,9 @@ function openReads({ orm }: Db) {
       .where(eq(emailAttachments.emailId, p("emailId")))
       .orderBy(asc(emailAttachments.number)),
   );
-  const selectEncoding = prepare(
+  const selectFile = prepare(
     orm
-      .select({ encoding: attachments.encoding })
+      .select({ encoding: attachments.encoding, bytes: attachments.bytes })
       .from(attachments)
       .where(eq(attachments.id, p("id"))),
   );
@@ -104,7 +104,7 @@ function openReads({ orm }: Db) {
     /** An email's attachments in their order; of a group the first email has them. */
     listOf: (emailId: number): EmailAttachmentRow[] => selectOfEmail.all({ emailId }),
     /** Undefined: it is gone. */
-    findEncoding: (id: number) => selectEncoding.get({ id })?.encoding,
+    findFile: (id: number) => selectFile.get({ id }),
     /** A piece as stored; undefined: there are no more. */
     readPiece: (attachmentId: number, number: number): Uint8Array<ArrayBuffer> | undefined =>
       selectPiece.get({ attachmentId, number })?.content,

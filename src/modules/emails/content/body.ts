@@ -26,6 +26,8 @@ export interface StoredBody {
   htmlBytes: number | null;
   textBytes: number | null;
   encoding: "plain" | "zstd";
+  /** JSON: it came by SMTP, and its content is what mime-body.ts says; null: html and text. */
+  mime: string | null;
 }
 
 /**
@@ -46,14 +48,16 @@ export function packBody({ html, text }: Content): StoredBody {
     htmlBytes: html === null ? null : Buffer.byteLength(html),
     textBytes: text === null ? null : Buffer.byteLength(text),
     encoding: isShort ? "plain" : "zstd",
+    mime: null,
   };
 }
 
 /** Of a row, what crosses to another thread. */
-export function storedBody({ content, htmlBytes, textBytes, encoding }: StoredBody): StoredBody {
-  return { content, htmlBytes, textBytes, encoding };
+export function storedBody({ content, htmlBytes, textBytes, encoding, mime }: StoredBody): StoredBody {
+  return { content, htmlBytes, textBytes, encoding, mime };
 }
 
+/** Only of an email that came by the API. */
 export function unpackBody({ content, htmlBytes, textBytes, encoding }: StoredBody): Content {
   // Bytes from another thread are a Uint8Array.
   const stored = Buffer.from(content.buffer, content.byteOffset, content.byteLength);

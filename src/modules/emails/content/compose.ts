@@ -8,7 +8,9 @@ import { type PlainKey, plainKeyReader } from "../../../protocols/dkim/keys.ts";
 import { type RsaSigner, type SigningKey, signMessage } from "../../../protocols/dkim/sign.ts";
 import { type Mailbox, parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
 import { type Attachment, composeMessage, type MessageSource } from "../../../protocols/mime/compose.ts";
+import { dateValue, headerLine, textLine } from "../../../protocols/mime/header.ts";
 import { type Content, type StoredBody, unpackBody } from "./body.ts";
+import { joinMime, type MimeBody, unpackMime } from "./mime-body.ts";
 import { buildUnsubscribeFields, fillUnsubscribeUrl } from "./unsubscribe.ts";
 import type { ComposeExtras, NamedAddress, StoredAttachment } from "./extras.ts";
 
@@ -40,6 +42,8 @@ export type Composed =
       kind: "signed";
       message: Uint8Array;
       needsSmtpUtf8: boolean;
+      /** Octets above 127 are in its body. */
+      hasEightBit: boolean;
       /** Not null: it was checked and its dots are stuffed; before that it had so many bytes. */
       preparedBytes: number | null;
     }
@@ -65,21 +69,13 @@ export async function composeAndSign(
   readKeys: (keys: PlainKey[]) => SigningKey[],
   signRsa?: RsaSigner,
 ): Promise<Composed> {
-  const stored = input.extras?.attachments ?? [];
-  const attachments = stored.map(unpackAttachment);
-  const contents = new Set(attachments.map(({ content }) => content));
-  for (const piece of stored.flatMap(({ pieces }) => pieces)) if (!contents.has(piece)) freeOctets(piece);
-  const parts = fillUnsubscribeUrl(unpackBody(input.body), input.extras?.unsubscribe ?? null);
-  const source = toSource(input, { ...parts, attachments });
-  const message = composeMessage(source);
-  for (const { content } of attachments) freeOctets(content);
+  const { message, needsSmtpUtf8, hasEightBit } = compose(input);
   try {
     const { keys, at } = input;
     const signatures = keys === null ? new Uint8Array() : await signMessage(message, readKeys(keys), at, signRsa);
-    const needsSmtpUtf8 = isBeyondAscii(input.recipient, source);
     const signed = Buffer.concat([signatures, message]);
     freeOctets(message);
-    return { kind: "signed", ...prepareLarge(signed, needsSmtpUtf8), needsSmtpUtf8 };
+    return { kind: "signed", ...prepareLarge(signed, needsSmtpUtf8 || hasEightBit), needsSmtpUtf8, hasEightBit };
   } catch (error) {
     return {
       kind: "unsigned",
@@ -88,13 +84,62 @@ export async function composeAndSign(
   }
 }
 
+interface Unsigned {
+  message: Uint8Array;
+  needsSmtpUtf8: boolean;
+  hasEightBit: boolean;
+}
+
+function compose(input: ComposeInput): Unsigned {
+  const stored = input.extras?.attachments ?? [];
+  const attachments = stored.map(unpackAttachment);
+  const contents = new Set(attachments.map(({ content }) => content));
+  for (const piece of stored.flatMap(({ pieces }) => pieces)) if (!contents.has(piece)) freeOctets(piece);
+  const mime = unpackMime(input.body);
+  const composed = mime === null ? composeParts(input, attachments) : composeMime(input, mime, attachments);
+  for (const { content } of attachments) freeOctets(content);
+  return composed;
+}
+
+function composeParts(input: ComposeInput, attachments: Attachment[]): Unsigned {
+  const parts = fillUnsubscribeUrl(unpackBody(input.body), input.extras?.unsubscribe ?? null);
+  const source = toSource(input, { ...parts, attachments });
+  const message = composeMessage(source);
+  return { message, needsSmtpUtf8: isBeyondAscii(input.recipient, source), hasEightBit: false };
+}
+
+/** As it was handed in, behind the fields that this copy has for itself. */
+function composeMime(input: ComposeInput, mime: MimeBody, attachments: Attachment[]): Unsigned {
+  const { hasDate, hasMessageId, needsSmtpUtf8, hasEightBit } = mime.layout;
+  const added = [
+    ...buildOwnFields(input).map(([name, value]) => textLine(name, value)),
+    ...(hasDate ? [] : [headerLine("Date", dateValue(input.createdAt))]),
+    ...(hasMessageId ? [] : [headerLine("Message-ID", `<${input.messageId}>`)]),
+  ];
+  const chunks = joinMime(
+    mime,
+    added.join(""),
+    attachments.map(({ content }) => content),
+  );
+  const message = Buffer.allocUnsafeSlow(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    message.set(chunk, at);
+    at += chunk.length;
+  }
+  return { message, needsSmtpUtf8: needsSmtpUtf8 || hasBeyondAscii(input.recipient), hasEightBit };
+}
+
 /** Walking over a larger message costs the event loop too much, so it is done with composing. */
 const LARGE_BYTES = 64 * 1024;
 
-function prepareLarge(message: Uint8Array, isUtf8: boolean): { message: Uint8Array; preparedBytes: number | null } {
+function prepareLarge(
+  message: Uint8Array,
+  mayBeEightBit: boolean,
+): { message: Uint8Array; preparedBytes: number | null } {
   if (message.length <= LARGE_BYTES) return { message, preparedBytes: null };
   const { length: preparedBytes } = message;
-  const prepared = prepareContent(message, isUtf8);
+  const prepared = prepareContent(message, mayBeEightBit);
   if (prepared.buffer !== message.buffer) freeOctets(message);
   return { message: prepared, preparedBytes };
 }
@@ -112,17 +157,20 @@ function toSource(input: ComposeInput, contents: Content & { attachments: Attach
     replyTo: (extras?.replyTo ?? (replyTo === null ? [] : [named(replyTo)])).map(toMailbox),
     subject: input.subject,
     ...contents,
-    headers: [
-      // R53: Gmail counts complaints by each of the first three, so none is of one message only.
-      ["Feedback-ID", `transactional:${input.workspaceUid ?? "system"}:${input.domain}:pombo`],
-      // R42: finds the email in a complaint that hides the recipient; the return path's token, so it cannot be made up.
-      ["X-Pombo-Trace", input.returnPath.slice(2, input.returnPath.indexOf("@"))],
-      ...buildUnsubscribeFields(extras?.unsubscribe ?? null),
-      // RFC 3834 §5: nobody's holiday notice answers it.
-      ...(input.workspaceUid === null ? [["Auto-Submitted", "auto-generated"] as [string, string]] : []),
-      ...(extras?.headers ?? []),
-    ],
+    headers: [...buildOwnFields(input), ...(extras?.headers ?? [])],
   };
+}
+
+function buildOwnFields({ workspaceUid, domain, returnPath, extras }: ComposeInput): [name: string, value: string][] {
+  return [
+    // R53: Gmail counts complaints by each of the first three, so none is of one message only.
+    ["Feedback-ID", `transactional:${workspaceUid ?? "system"}:${domain}:pombo`],
+    // R42: finds the email in a complaint that hides the recipient; the return path's token, so it cannot be made up.
+    ["X-Pombo-Trace", returnPath.slice(2, returnPath.indexOf("@"))],
+    ...buildUnsubscribeFields(extras?.unsubscribe ?? null),
+    // RFC 3834 §5: nobody's holiday notice answers it.
+    ...(workspaceUid === null ? [["Auto-Submitted", "auto-generated"] as [string, string]] : []),
+  ];
 }
 
 /** Written from the parts of the address, as all are. */
@@ -133,8 +181,13 @@ function toMailbox({ name, address }: NamedAddress): Mailbox {
 /** R21: an address beyond ASCII stands as it is in the envelope and in the header. */
 function isBeyondAscii(recipient: string, { from, to, cc, replyTo }: MessageSource): boolean {
   // A bcc stands in no field.
-  const envelope = requireMailbox(parseAddress(recipient));
-  return [envelope, from, ...to, ...cc, ...replyTo].some(({ address }) => /[^\0-\u007F]/.test(address));
+  return (
+    hasBeyondAscii(recipient) || [from, ...to, ...cc, ...replyTo].some(({ address }) => /[^\0-\u007F]/.test(address))
+  );
+}
+
+function hasBeyondAscii(recipient: string): boolean {
+  return /[^\0-\u007F]/.test(requireMailbox(parseAddress(recipient)).address);
 }
 
 /** Throws where it is not whole: nobody gets half a file. */

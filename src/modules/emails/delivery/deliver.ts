@@ -5,25 +5,19 @@ import type { Clock } from "../../../platform/clock.ts";
 import { SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
 import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
 import type { PlainKey } from "../../../protocols/dkim/keys.ts";
-import {
-  comparableAddress,
-  type Mailbox,
-  parseAddress,
-  parseMailbox,
-  requireMailbox,
-} from "../../../protocols/mime/address.ts";
+import { comparableAddress, parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
+import { decodeWords } from "../../../protocols/dsn/fields.ts";
+import { splitFields, unfold } from "../../../protocols/mime/header-fields.ts";
 import type { Keychain } from "../../domains/signing-keys.ts";
 import { type DomainRow, type DomainStore, isSending } from "../../domains/store.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-import type { UnsubscribeLinks } from "../../unsubscribe/links.ts";
-import { getMessageId } from "../api/serialize.ts";
-import { readStored } from "../attachments/read.ts";
-import type { AttachmentStore } from "../attachments/store.ts";
 import { storedBody, type StoredBody } from "../content/body.ts";
 import type { Composed, Composer } from "../content/compose.ts";
-import type { ComposeExtras, StoredAttachment } from "../content/extras.ts";
+import { buildExtras, type ComposeInputDeps, findUnsubscribe, readComposeInput } from "../content/compose-input.ts";
+import type { ComposeExtras } from "../content/extras.ts";
+import { countBodyBytes, unpackMimeHeader } from "../content/mime-body.ts";
 import { type EmailExtra, unpackExtra } from "../content/pack-extra.ts";
-import type { Unsubscribe, UnsubscribeAddresses } from "../content/unsubscribe.ts";
+import type { Unsubscribe } from "../content/unsubscribe.ts";
 import { endEmail } from "../events.ts";
 import { NO_CONNECTION } from "./connection-attempts.ts";
 import type { EmailJob, EmailState } from "../queue/store.ts";
@@ -41,14 +35,11 @@ const NOT_HOSTED =
   "Not sent: it needs a link to unsubscribe, and [http] public_url is no longer in the configuration. The operator sets it again";
 const DOMAIN_GONE: Refusal = { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
 
-export interface DeliverDeps extends RecordResultDeps {
-  attachments: Pick<AttachmentStore, "listOf" | "findEncoding" | "readPiece">;
+export interface DeliverDeps extends RecordResultDeps, ComposeInputDeps {
   domains: DomainStore;
   suppressions: SuppressionStore;
   keychain: Keychain;
   composer: Composer;
-  unsubscribeLinks: Pick<UnsubscribeLinks, "build">;
-  workspaces: { byId(id: number): { uid: string } | undefined };
   findTransport: FindTransport;
   health: DeliveryHealth;
   attempts: Pick<RunningAttempts, "begin" | "end">;
@@ -99,8 +90,9 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler<EmailState> {
 /** An email and what is needed around it. */
 interface Loaded extends Attempt {
   deps: DeliverDeps;
-  messageId: string;
   body: StoredBody;
+  extra: EmailExtra | null;
+  groupUid: string | null;
   /** Although it is accepted. */
   keepsDialogue: boolean;
   /** Null: its header says only what its row says. Its attachments are read when it is composed. */
@@ -166,8 +158,9 @@ function load(job: EmailJob, deps: DeliverDeps): Loaded | null | "erased" {
     job,
     email,
     to,
-    messageId: getMessageId(email, groupUid),
     body: storedBody(body),
+    extra,
+    groupUid,
     extras: buildExtras(email, extra, to),
     unsubscribe: unpackExtra(extra).unsubscribe,
     keepsDialogue: extra?.keepsDialogue === true,
@@ -196,13 +189,12 @@ async function deliver(loaded: Loaded, context: AttemptContext, running: Running
       category: "policy",
       badDomainAt: job.state.badDomainAt,
     };
-  const { htmlBytes, textBytes } = loaded.body;
   const message: OutgoingMessage = {
     workspaceId: email.workspaceId,
     envelope: { from: email.returnPath, to: to.address },
     recipientDomain: to.domain,
     header: findHeaderEcho(loaded),
-    contentBytes: (htmlBytes ?? 0) + (textBytes ?? 0) + (loaded.attachmentBytes ?? 0),
+    contentBytes: countBodyBytes(loaded.body) + (loaded.attachmentBytes ?? 0),
     attempt: job.attempt,
     badDomainAt: job.state.badDomainAt,
   };
@@ -229,43 +221,14 @@ function findGoneDomain({ email, deps }: Loaded): Refusal | null {
   return isOwn(email) || deps.domains.byId(email.domainId) !== undefined ? null : DOMAIN_GONE;
 }
 
-/** All copies of a group show the same; one that was erased is in none any more. */
-function buildExtras(email: Attempt["email"], extra: EmailExtra | null, to: Mailbox): ComposeExtras | null {
-  if (extra === null && email.recipientName === null) return null;
-  const { recipients, replyTo, headers } = unpackExtra(extra);
-  const all = recipients ?? [["to", to.address, email.recipientName] as const];
-  const listKind = (kind: Attempt["email"]["kind"]) =>
-    all.flatMap(([each, address, name]) => (each === kind ? [{ address, name }] : []));
-  const plainReplyTo = email.replyTo === null ? [] : [[email.replyTo, null] as const];
-  return {
-    to: listKind("to"),
-    cc: listKind("cc"),
-    replyTo: (replyTo ?? plainReplyTo).map(([address, name]) => ({ address, name })),
-    headers: Object.entries(headers ?? {}),
-    attachments: [],
-  };
-}
-
-/** Its attachments, read piece by piece. */
-async function readAttachments({ email, attachmentBytes, deps }: Loaded): Promise<StoredAttachment[]> {
-  if (attachmentBytes === null) return [];
-  return readStored({ emailId: email.groupId ?? email.id, bytes: attachmentBytes }, deps.attachments);
-}
-
 /** It waited for memory, and its attachments have gone with its recipient or its workspace. */
 function isContentGone({ email, attachmentBytes, deps }: Loaded): boolean {
   if (attachmentBytes === null) return false;
   return deps.emails.isErased(email.id) || deps.workspaces.byId(email.workspaceId) === undefined;
 }
 
-/** Null: nothing is hosted here any more. */
-function findAddresses({ list, url, mailto }: Unsubscribe, { email, deps }: Loaded): UnsubscribeAddresses | null {
-  if (list !== undefined) return deps.unsubscribeLinks.build(email.uid);
-  return url === undefined ? null : { url, mail: mailto ?? null };
-}
-
 /** The sender's own words in the header, which the server may repeat. */
-function findHeaderEcho({ email, extras, attachmentBytes, deps }: Loaded): OutgoingMessage["header"] {
+function findHeaderEcho({ email, body, extras, attachmentBytes, deps }: Loaded): OutgoingMessage["header"] {
   const { sender, replyTo, subject, groupId } = email;
   const from = requireMailbox(parseMailbox(sender));
   const plainReplyTo = replyTo === null ? [] : [{ name: null, address: requireMailbox(parseAddress(replyTo)).address }];
@@ -275,8 +238,17 @@ function findHeaderEcho({ email, extras, attachmentBytes, deps }: Loaded): Outgo
   const files = attachmentBytes === null ? [] : deps.attachments.listOf(groupId ?? email.id);
   return {
     addresses: [from, ...others].map(({ address }) => address),
-    texts: [subject, ...names, ...fields, ...files.map(({ filename }) => filename)],
+    texts: [
+      ...(body.mime === null ? [subject, ...names, ...fields] : listFieldValues(body)),
+      ...files.map(({ filename }) => filename),
+    ],
   };
+}
+
+/** Of a message that came by SMTP, whose sender wrote all fields. */
+function listFieldValues(body: StoredBody): string[] {
+  const header = unpackMimeHeader(body);
+  return header === null ? [] : splitFields(header).map((field) => decodeWords(unfold(field)));
 }
 
 /** Why the email must not go now; null when it may. */
@@ -298,11 +270,11 @@ function findRefusal({ job, email, to, unsubscribe, deps }: Loaded): Refusal | n
 }
 
 async function composeAndSign(loaded: Loaded): Promise<Composed> {
-  const { email, messageId, body, extras, domain, deps } = loaded;
+  const { domain, deps } = loaded;
   if (isContentGone(loaded)) return { kind: "unsigned", reason: CONTENT_GONE };
-  const unsubscribe = loaded.unsubscribe === null ? null : findAddresses(loaded.unsubscribe, loaded);
   // A recipient who cannot unsubscribe reports spam.
-  if (loaded.unsubscribe !== null && unsubscribe === null) return { kind: "unsigned", reason: NOT_HOSTED };
+  if (loaded.unsubscribe !== null && findUnsubscribe(loaded, deps) === null)
+    return { kind: "unsigned", reason: NOT_HOSTED };
   let keys: PlainKey[] | null;
   try {
     keys = domain === null ? null : deps.keychain.keysFor(domain);
@@ -310,25 +282,6 @@ async function composeAndSign(loaded: Loaded): Promise<Composed> {
     const why = error instanceof Error ? error.message : String(error);
     return { kind: "unsigned", reason: `Not sent, because it could not be signed: ${why}` };
   }
-  const { uid, workspaceId, createdAt, sendAt, sender, recipient, replyTo, subject, returnPath } = email;
-  const readInput = async () => ({
-    uid,
-    // Gone with a deletion: then the email's own rows go too. pombo's own mail has none.
-    workspaceUid: deps.workspaces.byId(workspaceId)?.uid ?? null,
-    // Its Date: filters take mail that is days old for spam, and readers sort by it.
-    createdAt: sendAt ?? createdAt,
-    sender,
-    recipient,
-    replyTo,
-    subject,
-    returnPath,
-    messageId,
-    domain: email.senderDomain,
-    body,
-    keys,
-    at: deps.clock.now(),
-    ...(extras === null ? {} : { extras: { ...extras, attachments: await readAttachments(loaded), unsubscribe } }),
-  });
   // Again for each try: the thread may have taken the contents with it.
-  return deps.composer(readInput);
+  return deps.composer(() => readComposeInput(loaded, { keys, at: deps.clock.now() }, deps));
 }

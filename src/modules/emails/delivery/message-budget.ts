@@ -1,18 +1,31 @@
-// How many bytes of messages are in delivery at once. From its composing until a server has taken it a message is in
+// How many bytes of messages are in delivery, or handed in, at once. From its composing until a server has taken it a message is in
 // memory whole: a hundred of the largest, for servers that read slowly, took 590 MB.
 
 const MIB = 1024 * 1024;
 const MIN_BUDGET = 16 * MIB;
 const SHARE_OF_MEMORY = 16;
-/** Smaller ones are not counted: as many as there can be fit beside all else. */
-const COUNTED_BYTES = 64 * 1024;
-/** Up to this size they are counted, and never wait. */
-const LARGE_BYTES = MIB;
-/** Large ones that wait, of one workspace and of all: each is a job, of which small messages need the rest. */
-const MAX_OWN_WAITING = 8;
-const MAX_WAITING = 16;
-/** Bytes transmitted for each byte of the content: most of it is base64, with line ends. */
-const GROWTH = 1.4;
+
+export interface BudgetRules {
+  /** Smaller ones are not counted: as many as there can be fit beside all else. */
+  countedBytes: number;
+  /** Up to this size they are counted, and never wait. */
+  largeBytes: number;
+  /** Large ones that wait, of one workspace and of all. */
+  maxOwnWaiting: number;
+  maxWaiting: number;
+  /** Bytes in memory for each byte of the content. */
+  growth: number;
+}
+
+const DELIVERY: BudgetRules = {
+  countedBytes: 64 * 1024,
+  largeBytes: MIB,
+  // Each is a job, of which small messages need the rest.
+  maxOwnWaiting: 8,
+  maxWaiting: 16,
+  // Most of what is transmitted is base64, with line ends.
+  growth: 1.4,
+};
 
 /** The configured budget, or what a machine or cgroup of `memoryBytes` bears. */
 export function messageBudgetFor(configuredBytes: number, memoryBytes: number): number {
@@ -35,13 +48,15 @@ interface Waiter extends Message {
  */
 export class MessageBudget {
   readonly #totalBytes: number;
+  readonly #rules: BudgetRules;
   readonly #waiting = new Set<Waiter>();
   #bytes = 0;
   /** The large messages in delivery take these bytes, by workspace. */
   readonly #large = new Map<number, number>();
 
-  constructor(totalBytes: number) {
+  constructor(totalBytes: number, rules: BudgetRules = DELIVERY) {
     this.#totalBytes = totalBytes;
+    this.#rules = rules;
   }
 
   /**
@@ -50,11 +65,12 @@ export class MessageBudget {
    */
   take(workspaceId: number, contentBytes: number, signal: AbortSignal): Promise<(() => void) | null> {
     if (signal.aborted) return Promise.resolve(null);
-    const message = { workspaceId, bytes: Math.ceil(contentBytes * GROWTH) };
-    if (message.bytes < COUNTED_BYTES) return Promise.resolve(() => undefined);
-    if (message.bytes <= LARGE_BYTES) return Promise.resolve(this.#admit(message));
+    const { growth, countedBytes, largeBytes, maxOwnWaiting, maxWaiting } = this.#rules;
+    const message = { workspaceId, bytes: Math.ceil(contentBytes * growth) };
+    if (message.bytes < countedBytes) return Promise.resolve(() => undefined);
+    if (message.bytes <= largeBytes) return Promise.resolve(this.#admit(message));
     const own = [...this.#waiting].filter((each) => each.workspaceId === workspaceId);
-    if (own.length >= MAX_OWN_WAITING || this.#waiting.size >= MAX_WAITING) return Promise.resolve(null);
+    if (own.length >= maxOwnWaiting || this.#waiting.size >= maxWaiting) return Promise.resolve(null);
     return new Promise((resolve) => {
       const leave = () => {
         signal.removeEventListener("abort", cancel);
@@ -89,7 +105,7 @@ export class MessageBudget {
 
   #count({ workspaceId, bytes }: Message, sign: 1 | -1): void {
     this.#bytes += sign * bytes;
-    if (bytes <= LARGE_BYTES) return;
+    if (bytes <= this.#rules.largeBytes) return;
     const own = (this.#large.get(workspaceId) ?? 0) + sign * bytes;
     if (own > 0) this.#large.set(workspaceId, own);
     else this.#large.delete(workspaceId);

@@ -112,7 +112,7 @@ async function sendComposed(
 async function transmit(ready: ReadyMessage, hooks: DeliveryHooks, { pool, sites, clock }: SmtpDeliveryDeps) {
   const { destination } = ready.route;
   const { envelope, header } = ready.message;
-  const { message: composed, preparedBytes, needsSmtpUtf8 } = ready.composed;
+  const { message: composed, preparedBytes, needsSmtpUtf8, hasEightBit } = ready.composed;
   const content = preparedBytes === null ? composed : { stuffed: composed, bytes: preparedBytes };
   let envelopeAcceptedAt: number | null = null;
   let isTaken = false;
@@ -126,7 +126,7 @@ async function transmit(ready: ReadyMessage, hooks: DeliveryHooks, { pool, sites
       pool,
       { ...destination, messagesPerSession: sites.messagesPerSession(destination.site) },
       {
-        envelope: { ...envelope, needsSmtpUtf8 },
+        envelope: { ...envelope, needsSmtpUtf8, hasEightBit },
         header,
         content,
         async beforeDot() {

@@ -13,7 +13,7 @@ export interface Previews extends Pick<PreviewTickets, "use"> {
 export function createPreviews(
   context: Pick<Context, "clock" | "random">,
   stores: Pick<PreviewDeps, "emails" | "attachments">,
-  module: Pick<PreviewDeps, "mayReadContent">,
+  module: Pick<PreviewDeps, "mayReadContent" | "readContent">,
 ): Previews {
   const tickets = new PreviewTickets(context);
   return {

@@ -8,9 +8,9 @@ import { uuid } from "../../../platform/http/request-schemas.ts";
 import { toIsoTime } from "../../../platform/http/times.ts";
 import { contentHidden, type MayReadContent } from "../../workspaces/read-content.ts";
 import { noSuchEmail } from "../api/routes.ts";
-import { unpackBody } from "../content/body.ts";
 import type { AttachmentStore } from "../attachments/store.ts";
 import type { EmailStore } from "../store/store.ts";
+import type { ReadContent } from "../submitted/show.ts";
 import { readInlineImages } from "./inline-images.ts";
 import { buildMessagePage, type MessagePage } from "./page.ts";
 import { HtmlPreview, PreviewTicket } from "./schema.ts";
@@ -18,8 +18,9 @@ import type { PreviewTickets } from "./tickets.ts";
 
 export interface PreviewDeps {
   emails: Pick<EmailStore, "findState" | "findRecord">;
-  attachments: Pick<AttachmentStore, "listOf" | "findEncoding" | "readPiece">;
+  attachments: Pick<AttachmentStore, "listOf" | "findFile" | "readPiece">;
   mayReadContent: MayReadContent;
+  readContent: ReadContent;
   tickets: PreviewTickets;
 }
 
@@ -46,7 +47,7 @@ export function previewRoutes(deps: PreviewDeps) {
           const found = deps.emails.findRecord(scope, uid);
           if (found === undefined) throw noSuchEmail();
           const { email, body } = found;
-          const html = body === null ? null : unpackBody(body).html;
+          const html = body === null ? null : (await deps.readContent(body)).html;
           if (html === null) throw noHtml();
           return buildMessagePage(html, await readInlineImages(email.groupId ?? email.id, deps.attachments));
         });

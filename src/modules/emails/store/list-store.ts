@@ -84,9 +84,9 @@ export function openEmailLists(orm: Db["orm"]) {
 /** The columns that the list shows of an email, and of its queue row while it has one. */
 function openListed(orm: Db["orm"]) {
   const { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status } = emails;
-  const { tag, bounce, failedReason } = emails;
+  const { tag, bounce, failedReason, messageId } = emails;
   const own = { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status };
-  const email = { ...own, tag, bounce, failedReason };
+  const email = { ...own, tag, bounce, failedReason, messageId };
   return prepare(
     orm
       .select({

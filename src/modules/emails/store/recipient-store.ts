@@ -16,7 +16,9 @@ import { prepare } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import { comparableAddress, parseAddress, requireMailbox } from "../../../protocols/mime/address.ts";
 import { ERASED, ERASED_RECIPIENT } from "../../recipients/erased.ts";
+import { replaceHeader, unpackMimeHeader } from "../content/mime-body.ts";
 import type { StoredRecipient } from "../content/pack-extra.ts";
+import { eraseFromHeader } from "../submitted/erase-header.ts";
 
 export type EmailRecipientStore = ReturnType<typeof openEmailRecipientStore>;
 
@@ -103,7 +105,7 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
       for (const statement of byEmail) statement.run({ id });
       if (groupId === null) deleteContent(id, workspaceId);
       else if (eraseFromGroup.isErased(groupId)) deleteContent(groupId, workspaceId);
-      else eraseFromGroup.removeAddress(groupId, recipientAddress);
+      else removed(workspaceId, eraseFromGroup.removeAddress(groupId, recipientAddress));
     },
   };
 }
@@ -136,17 +138,33 @@ function openGroupErasure({ orm }: Pick<Db, "orm">) {
       .set({ recipients: sql`${p("recipients")}` })
       .where(eq(emailExtras.emailId, p("groupId"))),
   );
+  const selectBody = prepare(
+    orm
+      .select()
+      .from(emailBodies)
+      .where(eq(emailBodies.emailId, p("groupId"))),
+  );
+  const eraseFromBody = (groupId: number, body: typeof emailBodies.$inferSelect, address: string): number => {
+    const mime = unpackMimeHeader(body);
+    if (mime === null) return 0;
+    const replaced = replaceHeader(body, eraseFromHeader(mime, address));
+    orm.update(emailBodies).set(replaced).where(eq(emailBodies.emailId, groupId)).run();
+    return body.content.length - replaced.content.length;
+  };
   return {
     find: (id: number) => select.get({ id }),
     isErased: (groupId: number): boolean => selectLeft.get({ groupId }) === undefined,
-    /** `address` in the form compared. */
-    removeAddress(groupId: number, address: string): void {
+    /** `address` in the form compared. By how many bytes the stored content is shorter then. */
+    removeAddress(groupId: number, address: string): number {
+      const body = selectBody.get({ groupId });
+      const shorter = body === undefined ? 0 : eraseFromBody(groupId, body, address);
       const stored = selectRecipients.get({ groupId })?.recipients ?? null;
-      if (stored === null) return;
+      if (stored === null) return shorter;
       const left = (JSON.parse(stored) as StoredRecipient[]).filter(
         ([, each]) => comparableAddress(requireMailbox(parseAddress(each))) !== address,
       );
       updateRecipients.run({ groupId, recipients: JSON.stringify(left) });
+      return shorter;
     },
   };
 }

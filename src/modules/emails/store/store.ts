@@ -62,6 +62,7 @@ export const USUAL = {
   groupId: null,
   tag: null,
   sendAt: null,
+  messageId: null,
   ...SENT_BY_NOBODY,
 } as const;
 
@@ -125,6 +126,7 @@ function openWrites({ orm, listeners, changes }: Db, groups: EmailGroups, counts
       sendAt: p("sendAt"),
       keyId: p("keyId"),
       userId: p("userId"),
+      messageId: p("messageId"),
       status: "queued",
     }),
   );

@@ -12,8 +12,8 @@ import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import type { Clock } from "../../../platform/clock.ts";
 import { getNetworks, type HostPort } from "../../../platform/ip/address.ts";
 import type { CertificateSource } from "../../../platform/served-certificate.ts";
-import { bind } from "./bind.ts";
-import { Client } from "./client.ts";
+import { bind } from "../../../protocols/smtp/server/bind.ts";
+import { Client } from "../../../protocols/smtp/server/client.ts";
 import { InboundSession, type SessionDeps } from "./session.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
 import { type Place, Places } from "./connection-limits.ts";
@@ -27,6 +27,12 @@ export interface InboundDeps extends Omit<SessionDeps, "refusals" | "limits"> {
   /** Default: INBOUND_LIMITS. */
   limits?: InboundLimits;
 }
+
+const WORDS = {
+  use: "where bounces and complaints come in",
+  key: "[inbound] listen",
+  off: '[inbound] listen = "" turns the inbound mail off',
+};
 
 /** How long a refused or dismissed client may take to close its connection. */
 const GO_WITHIN_MS = 1_000;
@@ -46,7 +52,7 @@ export class Inbound {
   readonly #smtp: SMTPServer;
   readonly #listener: Server;
   /** By their session's id. */
-  readonly #clients = new Map<string, Client>();
+  readonly #clients = new Map<string, Client<Place>>();
   readonly #refused = new Set<Socket>();
   readonly #intake: InboundSession;
   readonly #refusals: Refusals;
@@ -107,7 +113,7 @@ export class Inbound {
 
   async open(): Promise<void> {
     try {
-      this.address = await bind(this.#listener, this.#deps.listen);
+      this.address = await bind(this.#listener, this.#deps.listen, WORDS);
     } catch (error) {
       this.#endFollow();
       throw error;

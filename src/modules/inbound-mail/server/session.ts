@@ -4,7 +4,8 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
 import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
-import type { Client } from "./client.ts";
+import type { Client } from "../../../protocols/smtp/server/client.ts";
+import type { Place } from "./connection-limits.ts";
 import { Content } from "./content.ts";
 import type { Destination, InboundMessage, Receive } from "../inbound-message.ts";
 import type { InboundLimits } from "./limits.ts";
@@ -52,7 +53,7 @@ export class InboundSession {
   /** Calls `done` once, after the final dot; not at all when the connection ends before. Null: the message is kept. */
   read(
     stream: SMTPServerDataStream,
-    { session, client }: { session: SMTPServerSession; client: Client },
+    { session, client }: { session: SMTPServerSession; client: Client<Place> },
     done: (why: Error | null) => void,
   ): void {
     const { limits, refusals } = this.#deps;

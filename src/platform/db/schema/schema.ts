@@ -131,6 +131,7 @@ export const emails = sqliteTable("email", {
   isErased: integer("is_erased", { mode: "boolean" }).notNull().default(false),
   keyId: integer("key_id"),
   userId: integer("user_id"),
+  messageId: text("message_id"),
 });
 
 export const emailBodies = sqliteTable("email_body", {
@@ -139,6 +140,7 @@ export const emailBodies = sqliteTable("email_body", {
   htmlBytes: integer("html_bytes"),
   textBytes: integer("text_bytes"),
   encoding: text({ enum: ["plain", "zstd"] }).notNull(),
+  mime: text(),
 });
 
 export const emailExtras = sqliteTable("email_extra", {
@@ -176,6 +178,7 @@ export const emailAttachments = sqliteTable("email_attachment", {
   contentType: text("content_type").notNull(),
   contentId: text("content_id"),
   bytes: integer().notNull(),
+  transferEncoding: text("transfer_encoding", { enum: ["base64", "quoted-printable", "identity"] }),
 });
 
 export const lanes = sqliteTable("lane", {

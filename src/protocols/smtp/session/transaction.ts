@@ -26,6 +26,8 @@ export interface Envelope {
   to: string;
   /** An address has a non-ASCII local part (R21). */
   needsSmtpUtf8: boolean;
+  /** The body has octets above 127 (RFC 6152). */
+  hasEightBit?: boolean;
 }
 
 /** The session's side of a transaction. */
@@ -63,7 +65,7 @@ export async function transact(
 ): Promise<SendResult> {
   const { stuffed, bytes } =
     content instanceof Uint8Array
-      ? { stuffed: prepareContent(content, envelope.needsSmtpUtf8), bytes: content.length }
+      ? { stuffed: prepareContent(content, mayBeEightBit(envelope)), bytes: content.length }
       : content;
   const commands = envelopeCommands(envelope, bytes, link.capabilities);
   const unfit = refuseAhead(envelope, bytes, link.capabilities);
@@ -206,7 +208,15 @@ function refuseAhead(
   if (envelope.needsSmtpUtf8 && !capabilities.hasSmtpUtf8) {
     return { enhanced: "5.6.7", reason: "an address needs SMTPUTF8 and the server does not offer it" };
   }
+  // RFC 6152 §3: nothing is converted, since a signature would break.
+  if (envelope.hasEightBit === true && !capabilities.has8BitMime) {
+    return { enhanced: "5.6.3", reason: "a signed part has 8-bit text and the server does not offer 8BITMIME" };
+  }
   return null;
+}
+
+function mayBeEightBit({ needsSmtpUtf8, hasEightBit = false }: Envelope): boolean {
+  return needsSmtpUtf8 || hasEightBit;
 }
 
 // A space or an angle bracket may stand only inside a quoted local part, where the grammar allows it (RFC 5321 §4.1.2).
@@ -225,10 +235,11 @@ function envelopeCommands(
       throw new Error(`needs SMTPUTF8: ${JSON.stringify(address)}`);
   }
   const size = capabilities.maxSizeBytes === null ? "" : ` SIZE=${sizeBytes}`;
-  // R20: the content is 7-bit, except for the header of such an address (RFC 6531 §3.6).
-  const utf8 = envelope.needsSmtpUtf8 ? ` SMTPUTF8${capabilities.has8BitMime ? " BODY=8BITMIME" : ""}` : "";
+  // R20: the content is 7-bit, except for the header of such an address (RFC 6531 §3.6) and what may not be converted.
+  const utf8 = envelope.needsSmtpUtf8 ? " SMTPUTF8" : "";
+  const body = mayBeEightBit(envelope) && capabilities.has8BitMime ? " BODY=8BITMIME" : "";
   return {
-    mail: `MAIL FROM:<${envelope.from}>${size}${utf8}\r\n`,
+    mail: `MAIL FROM:<${envelope.from}>${size}${utf8}${body}\r\n`,
     rcpt: `RCPT TO:<${envelope.to}>\r\n`,
     data: "DATA\r\n",
   };

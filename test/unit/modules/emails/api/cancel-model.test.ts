@@ -171,7 +171,7 @@ async function accept(on: World, life: Life): Promise<void> {
         returnPath: "b@loja.test",
         createdAt: now,
       },
-      body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain" },
+      body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain", mime: null },
     });
     on.emails.addTotal({ workspaceId: 1, domainId: 1, status: "queued" }, 1);
     const lane = on.queue.laneFor(1, destination);

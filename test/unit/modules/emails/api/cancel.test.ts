@@ -38,7 +38,7 @@ async function scene() {
         returnPath: "b@loja.test",
         createdAt: NOW,
       },
-      body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain" },
+      body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain", mime: null },
     });
     const lane = queue.laneFor(1, "example.com");
     queue.add({ workspaceId: 1, domainId: 1, createdAt: NOW, id, laneId: lane, nextAt: NOW, expiresAt: NOW + 1e9 });

@@ -89,7 +89,7 @@ function accept(on: World): void {
     ...{ sender: from, senderAddress: from, senderDomain: "loja.test", recipient: to, recipientAddress: to },
     tag: on.now % 3 === 0 ? TAG : null,
     returnPath: "b@loja.test",
-    body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain" },
+    body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain", mime: null },
   });
   emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
   const laneId = queue.laneFor(domain.workspaceId, to);

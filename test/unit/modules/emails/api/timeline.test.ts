@@ -22,6 +22,7 @@ const EMAIL: EmailRow = {
     sendAt: null,
     keyId: null,
     userId: null,
+    messageId: null,
     returnPath: "b@loja.test",
     createdAt: 1_000,
     status: "queued",

@@ -43,7 +43,7 @@ function start({ room = Infinity, isThreadGone = false, lastsFor = Infinity } = 
       taken += bytes;
     },
   };
-  const stage = createStaging(deps);
+  const { stage } = createStaging(deps);
   const query = <T>(text: string) => db.sqlite.query<T, []>(text).all();
   return {
     stage: (workspaceId: number, ...contents: Buffer[]) =>
@@ -58,7 +58,7 @@ function start({ room = Infinity, isThreadGone = false, lastsFor = Infinity } = 
       ),
     read(id: number) {
       const parts: Uint8Array[] = [];
-      const encoding = attachments.findEncoding(id) ?? "plain";
+      const encoding = attachments.findFile(id)?.encoding ?? "plain";
       for (let number = 0; ; number += 1) {
         const piece = attachments.readPiece(id, number);
         if (piece === undefined) return Buffer.concat(parts);

@@ -61,6 +61,7 @@ function start() {
           filename: `${number}.pdf`,
           contentType: "application/pdf",
           contentId: null,
+          transferEncoding: null,
           bytes: 9,
         });
     },

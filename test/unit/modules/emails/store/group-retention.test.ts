@@ -22,7 +22,7 @@ function scene() {
   });
   const add = (uid: string, group: { groupId?: number; startsGroup?: boolean } = {}): number => {
     const shared = {
-      body: { content: Buffer.from("Bom dia"), htmlBytes: null, textBytes: 7, encoding: "plain" } as const,
+      body: { content: Buffer.from("Bom dia"), htmlBytes: null, textBytes: 7, encoding: "plain", mime: null } as const,
       extra: packExtra({
         ...{ recipients: null, replyTo: null, headers: { "X-A": "1" }, metadata: { order: "4711" } },
         ...{ unsubscribe: null, attachmentBytes: null },

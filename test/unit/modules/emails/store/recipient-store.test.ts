@@ -20,7 +20,7 @@ function scene() {
       ...{ uid: `e${made}`, workspaceId, domainId: 1, sender: "a@b.test", senderAddress: "a@b.test" },
       ...{ senderDomain: "b.test", recipient: "Maria@example.com", recipientAddress, subject: "Olá Maria" },
       ...{ replyTo: null, returnPath: "b+x@b.test", createdAt: made },
-      body: { content: Buffer.from("Bom dia"), htmlBytes: null, textBytes: 7, encoding: "plain" },
+      body: { content: Buffer.from("Bom dia"), htmlBytes: null, textBytes: 7, encoding: "plain", mime: null },
     });
   };
   const attempt = (emailId: number, number: number) =>
@@ -107,7 +107,13 @@ describe("of a group", () => {
     let groupId: number | null = null;
     const ids = PEOPLE.map(([kind, recipient, recipientName]) => {
       const own = { uid: recipient, kind, recipient, recipientName, recipientAddress: recipient.toLowerCase() };
-      const body = { content: Buffer.from("Bom dia"), htmlBytes: null, textBytes: 7, encoding: "plain" } as const;
+      const body = {
+        content: Buffer.from("Bom dia"),
+        htmlBytes: null,
+        textBytes: 7,
+        encoding: "plain",
+        mime: null,
+      } as const;
       const id: number = on.emails.insert({
         ...USUAL,
         ...{ ...shared, ...own },

@@ -1,8 +1,6 @@
 import type { Socket } from "node:net";
 import type { SMTPServer } from "smtp-server";
 import type { Clock } from "../../../platform/clock.ts";
-import type { InboundLimits } from "./limits.ts";
-import type { Place } from "./connection-limits.ts";
 
 /** A connection as the library has it. */
 type Connection = SMTPServer["connections"] extends Set<infer Each> ? Each : never;
@@ -10,12 +8,33 @@ type Connection = SMTPServer["connections"] extends Set<infer Each> ? Each : nev
 /** Ends a connection that the client keeps open: the library ends most after five seconds. */
 const END_WITHIN_MS = 10_000;
 
-export interface ClientDeps {
+/** How much a client may ask of a server. Milliseconds, counts. */
+export interface ClientLimits {
+  commands: number;
+  errors: number;
+  /** From a reply to the end of the next command, however it drips in. */
+  silenceMs: number;
+  /** From the go-ahead to the final dot, or between two calls of keepsPace. */
+  messageMs: number;
+  /** Until it ends, or is let stay. */
+  sessionMs: number;
+}
+
+/** A reply of the library: `context` is its own word for what it is about. */
+export interface LibraryReply {
+  code: number;
+  text: string | string[] | null | undefined;
+  context: string | false | undefined;
+}
+
+export interface ClientDeps<P extends { release(): void }> {
   /** Given back once the connection is gone. */
-  place: Place;
+  place: P;
   socket: Socket;
   clock: Clock;
-  limits: InboundLimits;
+  limits: ClientLimits;
+  /** Replaces what the library says; absent: it stays. */
+  reword?: (reply: LibraryReply) => LibraryReply;
   /** Called when the connection had to be ended by force, whether or not it also emits its end. */
   gone: () => void;
 }
@@ -28,9 +47,9 @@ export interface ClientDeps {
  * talking or reading; while its message is being stored it gets that reply first, since the message may be durable by
  * then.
  */
-export class Client {
-  readonly place: Place;
-  readonly #deps: ClientDeps;
+export class Client<P extends { release(): void }> {
+  readonly place: P;
+  readonly #deps: ClientDeps<P>;
   readonly #sockets: Socket[];
   #connection: Connection | null = null;
   #phase: "talking" | "reading" | "keeping" = "talking";
@@ -41,10 +60,10 @@ export class Client {
   #farewell: string | null = null;
   #cancelSilence = () => {};
   #cancelMessage = () => {};
-  readonly #cancelSession: () => void;
+  #cancelSession: () => void;
   #cancelEnd = () => {};
 
-  constructor(deps: ClientDeps) {
+  constructor(deps: ClientDeps<P>) {
     const { place, socket, clock, limits } = deps;
     this.place = place;
     this.#deps = deps;
@@ -57,14 +76,27 @@ export class Client {
     return this.#phase !== "talking" && !this.#isEnding;
   }
 
+  /** It is being dismissed. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
   /** From now on the connection's replies are counted. */
   follow(connection: Connection): void {
     this.#connection = connection;
     const send = connection.send.bind(connection);
     connection.send = (code, text, context) => {
-      send(code, text, context);
-      this.#count(code);
+      const reply = { code, text, context };
+      const said = this.#isEnding ? reply : (this.#deps.reword?.(reply) ?? reply);
+      send(said.code, said.text, said.context);
+      this.#count(said.code);
     };
+  }
+
+  /** It may stay as long as it says something. */
+  stays(): void {
+    this.#cancelSession();
+    this.#cancelSession = () => {};
   }
 
   /** TLS runs on top of the connection. */
@@ -79,6 +111,13 @@ export class Client {
     this.#cancelMessage = this.#deps.clock.after(this.#deps.limits.messageMs, () => {
       this.end("4.4.2 This message has taken too long");
     });
+  }
+
+  /** Of the message that comes in so much has come that it may take its time again. */
+  keepsPace(): void {
+    if (this.#phase !== "reading") return;
+    this.#cancelMessage();
+    this.startsMessage();
   }
 
   /** The final dot has come. */

@@ -1,0 +1,180 @@
+// Accepts a message that came by SMTP. It becomes what a request becomes, and is decided by the same closure
+// (api/accept.ts). A client whose answer was lost sends it again, and has no key to say so: it is recognised by its octets,
+// for each recipient by itself.
+
+import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
+import { comparableAddress, formatMailbox, type Mailbox, parseMailbox } from "../../../protocols/mime/address.ts";
+import { removeFields } from "../../../protocols/mime/header-fields.ts";
+import { isSending } from "../../domains/store.ts";
+import { type AcceptedSend, acceptIdempotently } from "../../idempotency/accept.ts";
+import type { IdempotencyScope } from "../../idempotency/store.ts";
+import { type AcceptDeps, writeAll } from "../api/accept.ts";
+import type { RecipientKind, Recipient } from "../api/mailboxes.ts";
+import { buildExtra, type Prepared } from "../api/prepare.ts";
+import type { AcceptedEmail, EmailSend } from "../api/schema.ts";
+import type { AcceptRequest, PreparedAttachment } from "../api/stage-send.ts";
+import type { StagePacked } from "../attachments/stage.ts";
+import { toStoredBody } from "../content/mime-body.ts";
+import { readMembers, type SubmittedMembers } from "./members.ts";
+import type { ReadSubmission } from "./read-submitted.ts";
+
+export interface Submission {
+  caller: WorkspaceCaller;
+  /** Of RCPT; at least one. */
+  recipients: Mailbox[];
+  message: ReadSubmission;
+}
+
+/** Its id, or the group's, and how many emails it became. */
+export interface AcceptedSubmission {
+  id: string;
+  count: number;
+}
+
+export interface AcceptSubmissionDeps extends AcceptDeps {
+  stagePacked: StagePacked;
+}
+
+/** Resolves once it is durable, or was before. Throws AppError. */
+export async function acceptSubmission(
+  submission: Submission,
+  deps: AcceptSubmissionDeps,
+): Promise<AcceptedSubmission> {
+  const { caller, message } = submission;
+  const members = readMembers(message.taken);
+  const { idempotencyKey: key } = members;
+  const requestHash = Buffer.from(message.sha256);
+  const request: AcceptRequest = {
+    caller,
+    operation: "smtp",
+    idempotency: key === null ? null : { key, requestHash, isStrict: false },
+    items: [buildItem(submission, members)],
+  };
+  const { body } = await acceptIdempotently(request, deps, async () => {
+    const prepare = await prepareSubmission(submission, request, deps);
+    return (now) => writeOnce(request, { submission, prepare }, now, deps);
+  });
+  return (JSON.parse(body) as { data: AcceptedSubmission }).data;
+}
+
+/** What the record and the checks need of it, in the form of a request. */
+function buildItem({ message, recipients }: Submission, { tag, metadata, sendAt, list }: SubmittedMembers): EmailSend {
+  const { from, subject } = message;
+  const named = formatMailbox(from.address, from.displayName);
+  return {
+    // A name may hold what no reader of ours takes; it stays in the message.
+    from: parseMailbox(named).kind === "mailbox" ? named : from.address,
+    to: recipients.map(({ address }) => address),
+    subject,
+    ...(tag === undefined ? {} : { tag }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(sendAt === undefined ? {} : { sendAt }),
+    ...(list === undefined ? {} : { unsubscribe: { list } }),
+  };
+}
+
+/** Its attachments are stored with it. The email for some of its recipients. */
+async function prepareSubmission(
+  { caller, message }: Submission,
+  { items: [item] }: AcceptRequest,
+  deps: AcceptSubmissionDeps,
+): Promise<(recipients: Recipient[]) => Prepared> {
+  if (item === undefined) throw new Error("a submission has no item");
+  const { from, replyTo, holes, hasDate, messageId, needsSmtpUtf8, hasEightBit, files } = message;
+  const staged = await deps.stagePacked(
+    caller.workspaceId,
+    files.map(({ packed }) => packed),
+  );
+  const attachments = files.map((file, number): PreparedAttachment => {
+    const { filename, contentType, contentId, bytes, transferEncoding } = file;
+    const attachmentId = staged[number]?.id;
+    if (attachmentId === undefined) throw new Error("an attachment was not staged");
+    return { number, attachmentId, filename, contentType, contentId, bytes, transferEncoding };
+  });
+  const layout = { holes, hasDate, hasMessageId: messageId !== null, needsSmtpUtf8, hasEightBit };
+  const body = toStoredBody(buildHeader(message, item, caller, deps), message.body, layout);
+  const answersTo = replyTo.map((mailbox) => ({ mailbox, address: mailbox.address }));
+  return (recipients) => ({
+    item,
+    from,
+    recipients,
+    replyTo: answersTo[0]?.address ?? null,
+    extra: buildExtra({ item, recipients, attachments }, answersTo, false),
+    attachments,
+    body,
+    submitted: { messageId },
+  });
+}
+
+function buildHeader(
+  { header, sender }: ReadSubmission,
+  { unsubscribe }: EmailSend,
+  { workspaceId, domainId }: WorkspaceCaller,
+  { domains }: Pick<AcceptDeps, "domains">,
+): string {
+  // The service writes them for its own list.
+  const own = unsubscribe === undefined ? header : removeFields(header, /^list-unsubscribe(?:-post)?$/i);
+  if (sender === null) return own;
+  const domain = domains.senderNamed(workspaceId, sender.domain);
+  const mayStay = domain !== undefined && isSending(domain) && (domainId === null || domainId === domain.id);
+  return mayStay ? own + sender.field : own;
+}
+
+interface Prepares {
+  submission: Submission;
+  prepare: (recipients: Recipient[]) => Prepared;
+}
+
+/** Inside the transaction: for those recipients who do not have the same message already. */
+function writeOnce(
+  request: AcceptRequest,
+  { submission, prepare }: Prepares,
+  now: number,
+  deps: AcceptSubmissionDeps,
+): AcceptedSend {
+  const recipients = listRecipients(submission);
+  const { message } = submission;
+  // Without both, the same octets may well be another message: that of a form, or of a job that runs again.
+  const isRecognizable = request.idempotency === null && message.messageId !== null && message.hasDate;
+  if (!isRecognizable) return shorten(writeAll(request, [prepare(recipients)], now, deps));
+  const notBefore = now - deps.settings.keepAnswersMs;
+  const found = recipients.map((recipient) => {
+    const scope = toScope(request, message, recipient);
+    return { recipient, scope, answer: deps.idempotency.find(scope, notBefore) };
+  });
+  const fresh = found.filter(({ answer }) => answer === null);
+  const first = found.find(({ answer }) => answer !== null)?.answer;
+  if (fresh.length === 0 && first) return { data: JSON.parse(first.response) as unknown, committed: () => undefined };
+  const written = shorten(writeAll(request, [prepare(fresh.map(({ recipient }) => recipient))], now, deps));
+  const answer = { requestHash: Buffer.from(message.sha256), response: JSON.stringify(written.data) };
+  for (const { scope } of fresh) deps.idempotency.insert(scope, answer, now);
+  return written;
+}
+
+/** Answers name no address. */
+function shorten({ data, committed }: AcceptedSend): AcceptedSend {
+  const { id, recipients = [null] } = data as AcceptedEmail;
+  return { data: { id, count: recipients.length } satisfies AcceptedSubmission, committed };
+}
+
+function toScope({ caller }: AcceptRequest, { sha256 }: ReadSubmission, { comparable }: Recipient): IdempotencyScope {
+  const key = new Bun.CryptoHasher("sha256").update(sha256).update(comparable).digest("base64");
+  return { workspaceId: caller.workspaceId, domainId: caller.domainId ?? 0, operation: "smtp.recipient", key };
+}
+
+const KINDS: readonly RecipientKind[] = ["to", "cc", "bcc"];
+
+/** In the order to, cc, bcc: each where it stands in the header. */
+function listRecipients({ recipients, message }: Submission): Recipient[] {
+  const shown = new Map<string, { kind: RecipientKind; name: string | null }>();
+  for (const kind of ["cc", "to"] as const)
+    for (const mailbox of message[kind]) shown.set(comparableAddress(mailbox), { kind, name: mailbox.displayName });
+  const listed = new Map<string, Recipient>();
+  for (const mailbox of recipients) {
+    const comparable = comparableAddress(mailbox);
+    const { kind = "bcc", name = null } = shown.get(comparable) ?? {};
+    const named = { ...mailbox, displayName: name };
+    listed.set(comparable, { mailbox: named, address: mailbox.address, kind, comparable, index: null });
+  }
+  return [...listed.values()].toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+}

@@ -1,0 +1,70 @@
+// The members of an email that a message brings in its header, since SMTP has no place for them.
+
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../../../platform/errors.ts";
+import { createChecker, findFieldErrors } from "../../../platform/http/request-schemas.ts";
+import type { SubmittedMessage } from "../../../protocols/mime/submitted/read-message.ts";
+import { metadata, tag } from "../api/extra-schema.ts";
+import { sendAt } from "../api/send-at.ts";
+import { listName } from "../../suppressions/schema.ts";
+
+type MemberName = "tag" | "metadata" | "sendAt" | "list" | "idempotencyKey";
+
+/** Fields of other services are read too, so that a program need not be changed. In lower case. */
+const FIELDS: Record<string, Exclude<MemberName, "metadata">> = {
+  "x-pombo-tag": "tag",
+  "x-pm-tag": "tag",
+  "x-pombo-send-at": "sendAt",
+  "x-pombo-unsubscribe-list": "list",
+  "x-pombo-idempotency-key": "idempotencyKey",
+  "resend-idempotency-key": "idempotencyKey",
+};
+const METADATA = /^x-(?:pombo|pm)-metadata-(.+)$/i;
+const MAX_KEY_CHARACTERS = 255;
+
+const Members = Type.Object(
+  {
+    tag: Type.Optional(tag),
+    metadata: Type.Optional(metadata),
+    sendAt: Type.Optional(sendAt("Not before this time")),
+    list: Type.Optional(listName("A list whose page is hosted here.")),
+  },
+  { additionalProperties: false },
+);
+const checker = createChecker(Members);
+
+export type SubmittedMembers = typeof Members.static & { idempotencyKey: string | null };
+
+/** `name` in lower case. */
+export function isMemberField(name: string): boolean {
+  return FIELDS[name] !== undefined || METADATA.test(name);
+}
+
+/** Throws VALIDATION_ERROR, in whose message the field is named. */
+export function readMembers(taken: SubmittedMessage["taken"]): SubmittedMembers {
+  const found = new Map<MemberName, { name: string; value: string }>();
+  const entries = new Map<string, string>();
+  for (const field of taken) {
+    const entry = METADATA.exec(field.name)?.[1];
+    if (entry !== undefined) entries.set(entry, field.value);
+    const member = entry === undefined ? FIELDS[field.name.toLowerCase()] : "metadata";
+    if (member !== undefined && !found.has(member)) found.set(member, field);
+  }
+  const { idempotencyKey = "", ...given } = Object.fromEntries(
+    Array.from(found, ([member, { value }]) => [member, value]),
+  ) as Partial<Record<MemberName, string>>;
+  const members = entries.size === 0 ? given : { ...given, metadata: Object.fromEntries(entries) };
+  if (!checker.Check(members)) throw explainFaults(members, found);
+  const key = [...idempotencyKey.trim()].slice(0, MAX_KEY_CHARACTERS).join("");
+  return { ...(members as typeof Members.static), idempotencyKey: key === "" ? null : key };
+}
+
+function explainFaults(members: unknown, found: Map<MemberName, { name: string }>): AppError {
+  const items = findFieldErrors(checker, members).map(({ path: [member = "", entry], message }) => {
+    const { name = String(member) } = found.get(member as MemberName) ?? {};
+    const field =
+      entry === undefined ? name : `${name.slice(0, name.toLowerCase().indexOf("-metadata-") + 10)}${entry}`;
+    return { message: `${field} ${message}`, field };
+  });
+  return new AppError("VALIDATION_ERROR", "The message has fields that are not valid", { items });
+}
