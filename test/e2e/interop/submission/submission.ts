@@ -10,6 +10,7 @@ import {
   addDomain,
   type Api,
   createWorkspace,
+  findPombo,
   logTail,
   type PomboApp,
   startPombo,
@@ -53,6 +54,7 @@ export async function checkSubmission(options: {
   const folder = join(options.folder, "submission");
   mkdirSync(folder);
   writeAttachment(folder);
+  console.log(`app: ${findPombo().what}`);
   const world = await startWorld(folder, checks, cleanup);
   const { api, mx, servers } = world;
   const proxy = await startCuttingProxy({ port: servers.starttls.port, holdAfter: HOLD_AFTER_BYTES });
