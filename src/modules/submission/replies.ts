@@ -18,7 +18,7 @@ export function refusal(code: number, words: string): Refusal {
 const STARTTLS_FIRST = "5.7.0 Say STARTTLS first: nothing is taken without TLS";
 export const AUTH_FIRST = "5.7.0 Authenticate first: AUTH PLAIN or AUTH LOGIN, with an API key as the password";
 export const WRONG_KEY =
-  "5.7.8 The password is not a valid API key. Give a key of the workspace (svc_…), copied whole; the user name may be anything";
+  "5.7.8 The password is not a valid API key. Give a key of the workspace (svc_...), copied whole; the user name may be anything";
 export const KEY_GONE = "5.7.8 The API key is not valid any more";
 export const STOPPING = "4.3.2 This server is closing down, come back in a moment";
 

@@ -1,8 +1,9 @@
 // The generators of clients and the judges of the document, of exact versions, under .tools/contract of this checkout.
 // Each is brought when it is first needed or its version changes.
 
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { bring } from "../../support/peers/bring.ts";
 import { mustRun } from "../../support/peers/process.ts";
 
 const FOLDER = join(import.meta.dir, "../../.tools/contract");
@@ -10,17 +11,8 @@ const FOLDER = join(import.meta.dir, "../../.tools/contract");
 export const SOURCES = join(import.meta.dir, "clients");
 const OAPI_CODEGEN = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2";
 
-/** `folder` of the tool, which `install` fills when what is there is not as `version` says. */
-async function brought(name: string, version: string, install: (folder: string) => Promise<unknown>): Promise<string> {
-  const folder = join(FOLDER, name);
-  const stamp = join(folder, "installed.txt");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === version) return folder;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  console.error(`Bringing ${name} into .tools/contract …`);
-  await install(folder);
-  writeFileSync(stamp, version);
-  return folder;
+function brought(name: string, version: string, install: (folder: string) => Promise<unknown>): Promise<string> {
+  return bring({ root: FOLDER, name, version, install });
 }
 
 /** The command of a program that a package of npm has; it runs on Bun, whatever Node the machine has. */

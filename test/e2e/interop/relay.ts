@@ -3,8 +3,9 @@
 // STARTTLS, with PLAIN or with LOGIN alone, and for those who sign in over implicit TLS. Its certificate comes from an authority made
 // for the run, its one account is in a password file of Cyrus SASL.
 
-import { chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { makeCertificate } from "../../support/peers/authority.ts";
 import { pathOf } from "../../support/peers/packages.ts";
 import { startPostfix, userId, type Postfix } from "../../support/peers/postfix.ts";
 import { freePort, mustRun, waitForListener, type Cleanup } from "../../support/peers/process.ts";
@@ -32,7 +33,7 @@ export interface Relay {
 export async function startRelay(options: { folder: string; mxPort: number; cleanup: Cleanup }): Promise<Relay> {
   const folder = join(options.folder, "relay");
   mkdirSync(folder);
-  const certificate = await makeCertificate(folder);
+  const certificate = await makeCertificate(folder, [RELAY_HOST]);
   const passwords = await makeAccount(folder);
   const [openPort, saslPort, loginPort, tlsPort] = [
     await freePort(),
@@ -71,32 +72,6 @@ export async function startRelay(options: { folder: string; mxPort: number; clea
   options.cleanup.add(() => postfix.stop());
   await Promise.all([saslPort, loginPort, tlsPort].map((port) => waitForListener(port)));
   return { postfix, openPort, saslPort, loginPort, tlsPort, caFile: certificate.caFile };
-}
-
-/** For RELAY_HOST alone, from an authority that nobody else knows. */
-async function makeCertificate(folder: string): Promise<{ caFile: string; certFile: string; keyFile: string }> {
-  const file = (name: string): string => join(folder, name);
-  const [caFile, caKey, certFile, keyFile] = [file("ca.crt"), file("ca.key"), file("relay.crt"), file("relay.key")];
-  const key = ["-newkey", "rsa:2048", "-nodes"];
-  const openssl = (...args: string[]): Promise<string> => mustRun(["openssl", ...args]);
-  await openssl(
-    "req",
-    "-x509",
-    ...key,
-    "-days",
-    "2",
-    "-subj",
-    "/CN=Interop authority",
-    "-keyout",
-    caKey,
-    "-out",
-    caFile,
-  );
-  await openssl("req", ...key, "-subj", `/CN=${RELAY_HOST}`, "-keyout", keyFile, "-out", file("relay.csr"));
-  writeFileSync(file("relay.ext"), `subjectAltName=DNS:${RELAY_HOST}\n`);
-  const issued = ["-CA", caFile, "-CAkey", caKey, "-CAcreateserial", "-days", "2", "-extfile", file("relay.ext")];
-  await openssl("x509", "-req", "-in", file("relay.csr"), ...issued, "-out", certFile);
-  return { caFile, certFile, keyFile };
 }
 
 /** One account, in a file that this instance alone reads. @returns the file */

@@ -1,9 +1,9 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
-// read back and compared, those with copies, files and all other members (member-checks.ts) too. Texts go to SMSCs of others (sms.ts), the peers are checked by themselves, and the
-// sandbox's mail server by swaks. One line per check; the last line is the sum. Exit code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long
-// tail of samples and sinks, `--sms` all but the texts.
+// read back and compared, those with copies, files and all other members (member-checks.ts) too. Texts go to SMSCs of others (sms.ts), programs of others hand in mail
+// (submission/), the peers are checked by themselves, and the sandbox's mail server by swaks. One line per check; the last line is the sum. Exit code 1: a check failed; 2: programs to
+// check against are missing. `--smoke` leaves out the long tail of samples, sinks and programs, `--sms` all but the texts, `--submission` all but what is handed in.
 
 import { join } from "node:path";
 import type { Zone } from "../../support/fakes/zone.ts";
@@ -25,6 +25,7 @@ import { moreSamples, SAMPLES, type Sample } from "./samples.ts";
 import { checkSandbox } from "./sandbox-checks.ts";
 import { checkSinks, startSinks } from "./sinks.ts";
 import { checkSms, SMS_TOOLS } from "./sms.ts";
+import { checkSubmission, SUBMISSION_TOOLS } from "./submission/submission.ts";
 import { checkVariants, VARIANT_DOMAINS, VARIANT_USERS, variantServices, variantZone } from "./variants.ts";
 
 const SENDER_DOMAIN = "loja.test";
@@ -34,14 +35,20 @@ const COMPLAINING_USER = "complains";
 
 await runProgram(async (cleanup) => {
   const args = process.argv.slice(2);
-  if (args.some((arg) => !["--smoke", "--peers", "--sms"].includes(arg))) {
-    console.error("usage: script/interop [--smoke] [--peers | --sms]");
+  const parts = args.filter((arg) => arg !== "--smoke");
+  if (parts.length > 1 || parts.some((part) => !["--peers", "--sms", "--submission"].includes(part))) {
+    console.error("usage: script/interop [--smoke] [--peers | --sms | --submission]");
     return 2;
   }
-  const isPombo = !args.includes("--peers");
-  const isMail = !args.includes("--sms");
+  const has = (...names: string[]): boolean => parts.length === 0 || parts.some((part) => names.includes(part));
+  const [isSms, isSubmission, isMail] = [has("--sms"), has("--submission"), has("--peers")];
+  const isPombo = parts.length === 0;
   const mailTools = [POSTFIX, OPENDKIM, SWAKS, SASL];
-  const trouble = await ensureTools([...(isMail ? mailTools : []), ...(isPombo ? SMS_TOOLS : [])]);
+  const trouble = await ensureTools([
+    ...(isMail ? mailTools : []),
+    ...(isSms ? SMS_TOOLS : []),
+    ...(isSubmission ? SUBMISSION_TOOLS : []),
+  ]);
   if (trouble !== null) {
     console.error(trouble);
     return 2;
@@ -50,8 +57,10 @@ await runProgram(async (cleanup) => {
   const isSmoke = args.includes("--smoke");
   const samples = isSmoke ? SAMPLES : [...SAMPLES, ...moreSamples()];
   const folder = makeFolder("interop", cleanup);
-  if (isPombo) await checks.group("sms", () => checkSms({ folder, checks, cleanup, isSmoke }));
-  if (isMail) await runChecks({ folder, cleanup, checks, samples, isPombo, isSmoke });
+  const shared = { folder, checks, cleanup, isSmoke };
+  if (isSms) await checks.group("sms", () => checkSms(shared));
+  if (isSubmission) await checks.group("submission", () => checkSubmission(shared));
+  if (isMail) await runChecks({ ...shared, samples, isPombo });
   return checks.finish();
 });
 
