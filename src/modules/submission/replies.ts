@@ -1,6 +1,7 @@
 // What a program that hands in mail is told. The words begin with their enhanced status code (RFC 3463), though the server
 // does not announce ENHANCEDSTATUSCODES: the library would write codes of its own before ours.
 
+import { domainToASCII } from "node:url";
 import type { AppError, ErrorItem } from "../../platform/errors.ts";
 import type { LibraryReply } from "../../protocols/smtp/server/client.ts";
 import type { SubmissionLimits } from "./limits.ts";
@@ -10,9 +11,15 @@ export interface Refusal extends Error {
   responseCode: number;
 }
 
-/** `words` begin with their enhanced code. */
+/** `words` begin with their enhanced code. RFC 5321 §4.2: a reply is ASCII, and so a domain in it is an A-label. */
 export function refusal(code: number, words: string): Refusal {
-  return Object.assign(new Error(words), { responseCode: code });
+  const ascii = words.replaceAll(/[^\s"<>()@:,]*[^\0-\x7f][^\s"<>()@:,]*/g, toAscii);
+  return Object.assign(new Error(ascii), { responseCode: code });
+}
+
+function toAscii(word: string): string {
+  const label = word.includes(".") ? domainToASCII(word) : "";
+  return label === "" ? word.replaceAll(/[^\0-\x7f]/g, "?") : label;
 }
 
 const STARTTLS_FIRST = "5.7.0 Say STARTTLS first: nothing is taken without TLS";

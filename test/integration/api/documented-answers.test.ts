@@ -140,6 +140,8 @@ function examplesFor(
     { route: `GET ${one}/events`, status: 200, path: `/api/v1/emails/${email}/events` },
     { route: `GET ${one}/events`, status: 200, path: `/api/v1/emails/${waiting}/events` },
     { route: `GET ${one}/events`, status: 422, path: "/api/v1/emails/x/events" },
+    { route: `GET ${one}/raw`, status: 200, path: `/api/v1/emails/${scheduled}/raw` },
+    { route: `GET ${one}/raw`, status: 404, path: `/api/v1/emails/${UNKNOWN_ID}/raw` },
     { route: `GET ${one}/attachments/{n}`, status: 200, path: `/api/v1/emails/${scheduled}/attachments/0` },
     { route: `GET ${one}/attachments/{n}`, status: 404, path: `/api/v1/emails/${scheduled}/attachments/1` },
     { route: `GET ${one}/attachments/{n}`, status: 422, path: `/api/v1/emails/${scheduled}/attachments/x` },
