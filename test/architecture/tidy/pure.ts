@@ -28,6 +28,7 @@ export const PURE = [
   "config/config.ts",
   "config/sms-rules.ts",
   "config/sms.ts",
+  "config/submission.ts",
   "config/tls.ts",
   "config/toml.ts",
   "config/formats.ts",
