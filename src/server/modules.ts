@@ -131,6 +131,7 @@ export function createModules(
       canMail: config.dashboard.from !== null,
       magicLinks: config.dashboard.magicLinks,
     },
+    findSubmission: () => submission.findPlace(),
     members,
     recordAudit,
     keyring,

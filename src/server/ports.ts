@@ -1,11 +1,11 @@
 // The ports of the API: without TLS, with it, and the one that authorities knock at, which leads to https.
 
-import { networkInterfaces } from "node:os";
 import type { AnyElysia } from "elysia";
 import type { Config } from "../config/config.ts";
 import { bind, listen, type Listener, type ListenOptions } from "../platform/http/listen.ts";
 import { answerWithoutTls } from "../platform/http/port-80.ts";
 import type { HostPort } from "../platform/ip/address.ts";
+import { isBesideIPv4, withoutMissingIPv6 } from "../platform/ip/both-families.ts";
 import type { Log } from "../platform/log.ts";
 import type { Modules } from "./modules.ts";
 
@@ -66,17 +66,4 @@ export async function openPorts(api: AnyElysia, deps: PortsDeps): Promise<Ports>
 
 function nameProgram({ port }: HostPort): string {
   return `sudo ss -ltnp 'sport = :${port}' names the program`;
-}
-
-const ANY_IPV6 = "::";
-
-/** "[::]" would take the IPv4 addresses too. */
-function isBesideIPv4({ address, port }: HostPort, all: readonly HostPort[]): boolean {
-  return address === ANY_IPV6 && all.some((other) => other.port === port && !other.address.includes(":"));
-}
-
-/** A machine without IPv6 has no "[::]", which the defaults name beside IPv4. */
-function withoutMissingIPv6(all: readonly HostPort[]): HostPort[] {
-  const hasIPv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ family }) => family === "IPv6"));
-  return all.filter((at) => hasIPv6 || !isBesideIPv4(at, all));
 }

@@ -61,6 +61,37 @@ the first answer again, with \`Idempotent-Replayed: true\`, and nothing is sent 
 request with the same key and another body also gets the first answer, with \`Idempotency-Mismatch: true\`; if it has
 the header \`Idempotency-Strict: true\`, it is refused with 409.
 
+### SMTP
+
+WordPress, Laravel, Django and whatever else speaks SMTP can send without this API, where the operator has opened the ports.
+The email gets the same checks, record and webhooks; its \`source\` is \`smtp\`.
+
+| Setting | Value |
+|---|---|
+| Host | the name of this server; in the sandbox \`127.0.0.1\` |
+| Port | 587 with STARTTLS or 465 with TLS, or 2587 and 2465; in the sandbox what \`pombo dev\` shows, without TLS |
+| User | \`pombo\`, or anything else |
+| Password | an API key; one of a domain sends from that domain only |
+| From | an address of a verified domain, in the header; the envelope's sender is not used |
+
+The message leaves as it came: its parts stay, and so do \`Message-ID\` and \`Date\` where it has them. Each recipient of the
+envelope is an email of its own; one that stands in no \`To\` or \`Cc\` gets a blind copy. The answer is
+\`250 2.0.0 Accepted:\` with the id of the email or of the group. Header fields say what SMTP has no place for, and are removed:
+
+| Field | Member of the email |
+|---|---|
+| \`X-Pombo-Tag\`, \`X-PM-Tag\` | \`tag\` |
+| \`X-Pombo-Metadata-NAME\`, \`X-PM-Metadata-NAME\` | \`metadata.NAME\` |
+| \`X-Pombo-Send-At\` | \`sendAt\` |
+| \`X-Pombo-Unsubscribe-List\` | \`unsubscribe.list\` |
+| \`X-Pombo-Idempotency-Key\`, \`Resend-Idempotency-Key\` | the Idempotency-Key of the request |
+
+Without such a key a message that comes again is recognised by its octets and sent once, if the program gave it a
+\`Message-ID\` and a \`Date\`; without them each submission is sent. A reply that begins with 4 means that the same message can
+be sent again later; one with 5 says what to change: \`535 5.7.8\` the API key, \`550 5.7.1\` the domain of \`From\`,
+\`550 5.1.1\` a suppressed recipient, \`552 5.3.4\` the size, \`554 5.6.0\` the line that it names. \`GET /api/v1/emails/{id}/raw\`
+is the whole message.
+
 ### Lists
 
 All lists are newest first and take a \`limit\` (1 to 100, by default 20). Most lists use a cursor: while

@@ -2,6 +2,7 @@
 // Keys that a reader types are not kept beyond the page.
 
 const place = document.getElementById("docs");
+const wanted = location.hash.replace(/^#\/?/, "");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** The viewer's own style is dark under this class, which nothing in its bundle sets. */
@@ -15,6 +16,13 @@ async function authorize(viewer) {
   const answer = await fetch(place.dataset.keys);
   if (!answer.ok) return;
   for (const [name, key] of Object.entries(await answer.json())) viewer.preauthorizeApiKey(name, key);
+}
+
+/** Parts of the introduction are led to as `/docs#smtp`, of which the viewer makes `#/smtp`. */
+function showPart() {
+  const headings = [...document.querySelectorAll(".information-container h3")];
+  const toName = ({ textContent }) => textContent.trim().toLowerCase().replaceAll(" ", "-");
+  headings.find((heading) => toName(heading) === wanted)?.scrollIntoView();
 }
 
 dark.addEventListener("change", followSystem);
@@ -32,6 +40,7 @@ const viewer = globalThis.SwaggerUIBundle({
   validatorUrl: null,
   onComplete: () => {
     document.getElementById("servers")?.setAttribute("aria-label", "Server");
+    showPart();
     return authorize(viewer);
   },
 });

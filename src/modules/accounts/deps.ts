@@ -6,6 +6,7 @@ import type { DashboardSite } from "../../platform/http/browser-request.ts";
 import type { InstanceSettings } from "../../platform/db/instance-settings.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { SendSystemMail } from "../emails/system-mail.ts";
+import type { SubmissionPlace } from "../submission/place.ts";
 import type { RecordAudit } from "../audit/record.ts";
 import type { ExpiringMap } from "./expiring-map.ts";
 import type { Passkeys } from "./factors/passkeys.ts";
@@ -69,5 +70,6 @@ export interface AccountDeps
   /** The name of the server. */
   hostname: string;
   instance: InstanceFacts;
+  findSubmission: () => SubmissionPlace | null;
   members: Members;
 }

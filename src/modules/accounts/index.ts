@@ -27,7 +27,16 @@ const MAX_PENDING_SECRETS = 1_000;
 
 type AccountModuleDeps = Pick<
   OperatorAccountDeps,
-  "site" | "hostname" | "instance" | "members" | "pages" | "recordAudit" | "findPlace" | "keyring" | "sendSystemMail"
+  | "site"
+  | "hostname"
+  | "instance"
+  | "members"
+  | "pages"
+  | "recordAudit"
+  | "findPlace"
+  | "findSubmission"
+  | "keyring"
+  | "sendSystemMail"
 > & {
   /** From one address; 0 = no limit. */
   signInsPerMinute: number;

@@ -30,7 +30,7 @@ export function describeMe(sessionId: number, deps: AccountDeps): Static<typeof 
     },
     factors: describeFactors(user, deps),
     workspaces: deps.members.listOfUser(user.id),
-    instance: { ...deps.instance, dashboardUrl: deps.site.url },
+    instance: { ...deps.instance, dashboardUrl: deps.site.url, submission: deps.findSubmission() },
   };
 }
 

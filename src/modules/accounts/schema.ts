@@ -240,6 +240,21 @@ export const Me = namedObject("Me", {
       isSandbox: Type.Boolean({ description: "Whether this is `pombo dev`, which delivers nothing." }),
       canMail: Type.Boolean({ description: "Whether links are mailed; else they are shown to be copied." }),
       magicLinks: Type.Boolean({ description: "Whether one can sign in by a mailed link." }),
+      submission: orNull(
+        Type.Object({
+          host: Type.String({ description: "The host of a program's settings.", examples: ["mail.example.net"] }),
+          ports: Type.Array(
+            Type.Object({
+              port: Type.Integer({ examples: [587] }),
+              tls: oneOf(
+                ["starttls", "implicit", "none"],
+                "How TLS begins; none: it is not needed, as in the sandbox.",
+              ),
+            }),
+          ),
+        }),
+        "Where programs hand in mail by SMTP; null: `[submission]` listens nowhere.",
+      ),
     },
     { description: "This server." },
   ),

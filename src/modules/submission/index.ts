@@ -4,12 +4,15 @@ import type { Config } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import { MessageBudget } from "../emails/delivery/message-budget.ts";
 import { SUBMISSION_LIMITS } from "./limits.ts";
+import { findSubmissionPlace, type SubmissionPlace } from "./place.ts";
 import { startSubmission, type SubmissionDeps, type SubmissionServer } from "./server.ts";
 
 export interface Submission extends Required<Omit<Component, "issues">> {
   /** Where it listens with STARTTLS, 127.0.0.1:2587. */
   readonly addresses: string[];
   readonly connectionCount: number;
+  /** For the settings of programs; null: it does not listen. */
+  findPlace(): SubmissionPlace | null;
 }
 
 /** Room for a message is room for its octets; each waits in a socket of its own. */
@@ -38,6 +41,10 @@ export function createSubmission(
     },
     get connectionCount() {
       return server?.clientCount ?? 0;
+    },
+    findPlace() {
+      const { addresses = [], tlsAddresses = [] } = server ?? {};
+      return findSubmissionPlace({ hostname, addresses, tlsAddresses, ...module });
     },
     /** Throws StartError where a port cannot be opened. */
     async start() {

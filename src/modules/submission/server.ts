@@ -5,6 +5,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import { getNetwork, type HostPort } from "../../platform/ip/address.ts";
+import { isBesideIPv4, withoutMissingIPv6 } from "../../platform/ip/both-families.ts";
 import type { CertificateSource } from "../../platform/served-certificate.ts";
 import { bind } from "../../protocols/smtp/server/bind.ts";
 import { Client } from "../../protocols/smtp/server/client.ts";
@@ -74,8 +75,8 @@ export class SubmissionServer {
 
   async open(): Promise<void> {
     const { listen, listenTls } = this.#deps;
-    for (const at of listen) this.addresses.push(await this.#openPort(at, "starttls"));
-    for (const at of listenTls) this.tlsAddresses.push(await this.#openPort(at, "implicit"));
+    this.addresses.push(...(await this.#openPorts(listen, "starttls")));
+    this.tlsAddresses.push(...(await this.#openPorts(listenTls, "implicit")));
   }
 
   /** Takes no more clients, and resolves when those whose message is under way have their reply, `graceMs` later at the most. */
@@ -104,7 +105,14 @@ export class SubmissionServer {
     cancel();
   }
 
-  async #openPort(at: HostPort, tls: "starttls" | "implicit"): Promise<string> {
+  async #openPorts(all: HostPort[], tls: "starttls" | "implicit"): Promise<string[]> {
+    const opened: string[] = [];
+    for (const at of withoutMissingIPv6(all))
+      opened.push(await this.#openPort({ ...at, isOnlyIPv6: isBesideIPv4(at, all) }, tls));
+    return opened;
+  }
+
+  async #openPort(at: HostPort & { isOnlyIPv6: boolean }, tls: "starttls" | "implicit"): Promise<string> {
     const smtp = this.#createSmtp(tls);
     const listener = createServer((socket) => this.#admit(socket, smtp));
     this.#ports.push({ smtp, listener });

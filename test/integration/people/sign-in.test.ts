@@ -46,6 +46,7 @@ test("a setup link makes the first operator and signs them in, once", async () =
       isSandbox: false,
       canMail: false,
       magicLinks: false,
+      submission: null,
     },
   });
   expect(used.body).toEqual(me.body);

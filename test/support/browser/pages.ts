@@ -204,6 +204,7 @@ export const PAGES: PageCase[] = [
   { name: "emails-tagged", path: workspace("/emails?tag=receipt"), who: "owner" },
   { name: "email-group", path: (world) => workspace(`/emails/${world.group.to}`)(world), who: "owner" },
   { name: "email-blind", path: (world) => workspace(`/emails/${world.group.bcc}`)(world), who: "owner" },
+  { name: "email-smtp", path: (world) => workspace(`/emails/${world.submittedId}`)(world), who: "owner" },
   { name: "email-scheduled", path: (world) => workspace(`/emails/${world.scheduledId}`)(world), who: "owner" },
   { name: "compose", path: workspace("/emails/new"), who: "owner" },
   { name: "keys", path: workspace("/keys"), who: "owner" },

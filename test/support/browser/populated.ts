@@ -5,6 +5,7 @@ import type { Sandbox } from "../peers/sandbox.ts";
 import { addWebhooks, type Called } from "./called.ts";
 import { sendEverything } from "./everything.ts";
 import { fillLedger, type SentSms } from "./ledger.ts";
+import { handIn } from "./hand-in.ts";
 import type { Viewer } from "./pages.ts";
 import { createWorkspace, join, makeSetupLink, mustAsk, signInLongAgo, signInToSandbox } from "./people.ts";
 import type { StorageState, Visitor } from "./visitor.ts";
@@ -50,6 +51,8 @@ export interface Populated extends Called, SentSms {
   group: { to: string; bcc: string };
   /** The first one of a send to several tomorrow. */
   scheduledId: string;
+  /** Of one that came by SMTP. */
+  submittedId: string;
   /** A link to unsubscribe that nobody has used, and one that somebody has. */
   unsubscribeLinks: { open: string; used: string };
   setupLink: string;
@@ -119,6 +122,7 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
   await mustAsk(owner, "POST /api/v1/suppressions/import", { ...asked, body: { suppressions } });
   const texts = await fillLedger(sandbox);
   const carrying = await sendCarrying(sandbox);
+  const submittedId = await handIn(sandbox);
   const called = await webhooks.until();
   const setupLink = await makeSetupLink(place);
   const [ofNobody, ofOwner, ofLate] = await Promise.all(
@@ -127,7 +131,7 @@ export async function populate(sandbox: Sandbox, open: () => Promise<Visitor>): 
   return {
     ...{ pendingDomainId, dnsLink: share.url as string, verifiedDomainId },
     ...{ url: place.url, workspaceId, emptyWorkspaceId, pendingWorkspaceId },
-    ...{ deliveredId, bouncedId, setupLink, invitationLink: url, ...carrying, ...called, ...texts },
+    ...{ deliveredId, bouncedId, setupLink, invitationLink: url, submittedId, ...carrying, ...called, ...texts },
     cookies: { nobody: ofNobody, owner: ofOwner, late: ofLate } as Record<Viewer, StorageState>,
   };
 }

@@ -22,6 +22,8 @@ export interface Sandbox {
   readonly domain: string;
   /** Host and port where mail comes in. */
   readonly inbound: string;
+  /** And where programs hand it in. */
+  readonly submission: string;
 }
 
 export interface SandboxOptions {

@@ -16,8 +16,12 @@ export interface PortWords {
 }
 
 /** Binds the address; "127.0.0.1:2525" or "[::1]:2525". Throws StartError with the cure. */
-export async function bind(server: Server, { address, port }: HostPort, words: PortWords): Promise<string> {
-  server.listen(port, address);
+export async function bind(
+  server: Server,
+  { address, port, isOnlyIPv6 = false }: HostPort & { isOnlyIPv6?: boolean },
+  words: PortWords,
+): Promise<string> {
+  server.listen({ port, host: address, ipv6Only: isOnlyIPv6 });
   try {
     await once(server, "listening");
   } catch (error) {

@@ -96,6 +96,24 @@ export const keys = {
   madeTry: "Try it in a terminal:",
 };
 
+/** Settings of programs that speak SMTP. */
+export const smtp = {
+  title: "SMTP",
+  text: "WordPress, Laravel, Django and whatever else speaks SMTP send with these settings.",
+  host: "Host",
+  copyHost: "Copy the host",
+  port: "Port",
+  tls: { starttls: "with STARTTLS", implicit: "with TLS from the start (SSL)", none: "without TLS" },
+  user: "User",
+  userHint: "or anything else",
+  password: "Password",
+  passwordHint: "An API key, of the whole workspace or of one domain",
+  sender: "From",
+  senderHint: "An address of a domain that is verified here",
+  how: "More about SMTP",
+  made: "In a program that speaks SMTP, the key is the password.",
+};
+
 export const members = {
   ownerText: "Everything, including who owns it",
   adminText: "Keys, domains, webhooks and people",
@@ -239,6 +257,9 @@ export const email = {
   attachments: "Attachments",
   inline: (id: string) => `in the html as cid:${id}`,
   download: "Download",
+  downloadMessage: "Download the message",
+  source: "Came in",
+  sources: { api: "By the API", smtp: "By SMTP" },
   created: "Accepted",
   sendAt: "Scheduled for",
   sendAtHint: (zone: string) => `In the time zone ${zone}, at most 30 days ahead.`,
@@ -260,6 +281,7 @@ export const email = {
   contents: "Contents",
   contentsHidden: "With your role you do not see what messages say. An owner of the workspace can change that.",
   contentsNone: "The contents are not kept any more.",
+  contentsNoText: "The message has no text, or it is not kept any more.",
   contentsText: "Text",
   contentsHtml: "HTML source",
   contentsHeaders: "Header fields",

@@ -68,6 +68,14 @@ export const keys = {
   lastUsed: "Último uso",
 };
 
+export const smtp = {
+  ...ptPt.smtp,
+  user: "Usuário",
+  password: "Senha",
+  passwordHint: "Uma chave de API, do espaço de trabalho inteiro ou de um domínio",
+  made: "Em um programa que fala SMTP, a chave é a senha.",
+};
+
 export const members = {
   ...ptPt.members,
   you: "você",
@@ -139,6 +147,7 @@ export const email = {
   cancel: "Cancelar o e-mail",
   cancelTitle: "Cancelar este e-mail?",
   download: "Baixar",
+  downloadMessage: "Baixar a mensagem",
   reschedule: "Mudar o horário",
   rescheduled: "Tem um novo horário.",
   forGroup: "Também para os outros destinatários deste envio que ainda aguardam",
@@ -150,6 +159,7 @@ export const email = {
   contentsHidden:
     "Sua função não permite ver o conteúdo das mensagens. Um proprietário do espaço de trabalho pode mudar isso.",
   contentsNone: "O conteúdo não está mais guardado.",
+  contentsNoText: "A mensagem não tem texto, ou ele não está mais guardado.",
   duplicate: "Pode chegar duas vezes: a resposta de um servidor se perdeu depois que a mensagem inteira foi enviada.",
 };
 

@@ -97,6 +97,23 @@ export const keys = {
   madeTry: "Experimente-a num terminal:",
 };
 
+export const smtp = {
+  title: "SMTP",
+  text: "O WordPress, o Laravel, o Django e tudo o que fala SMTP enviam com estes dados.",
+  host: "Servidor",
+  copyHost: "Copiar o servidor",
+  port: "Porta",
+  tls: { starttls: "com STARTTLS", implicit: "com TLS desde o início (SSL)", none: "sem TLS" },
+  user: "Utilizador",
+  userHint: "ou qualquer outro",
+  password: "Palavra-passe",
+  passwordHint: "Uma chave de API, de todo o espaço de trabalho ou de um domínio",
+  sender: "De",
+  senderHint: "Um endereço de um domínio verificado aqui",
+  how: "Mais sobre SMTP",
+  made: "Num programa que fala SMTP, a chave é a palavra-passe.",
+};
+
 export const members = {
   ownerText: "Tudo, incluindo quem é proprietário",
   adminText: "Chaves, domínios, webhooks e pessoas",
@@ -240,6 +257,9 @@ export const email = {
   attachments: "Anexos",
   inline: (id: string) => `no HTML como cid:${id}`,
   download: "Descarregar",
+  downloadMessage: "Descarregar a mensagem",
+  source: "Entrada",
+  sources: { api: "Pela API", smtp: "Por SMTP" },
   created: "Aceite",
   sendAt: "Agendado para",
   sendAtHint: (zone: string) => `No fuso horário ${zone}, até 30 dias à frente.`,
@@ -262,6 +282,7 @@ export const email = {
   contentsHidden:
     "A sua função não permite ver o conteúdo das mensagens. Um proprietário do espaço de trabalho pode mudar isso.",
   contentsNone: "O conteúdo já não está guardado.",
+  contentsNoText: "A mensagem não tem texto, ou este já não está guardado.",
   contentsText: "Texto",
   contentsHtml: "Código HTML",
   contentsHeaders: "Campos do cabeçalho",

@@ -33,6 +33,7 @@ import { buildFirstEmail } from "./parts/first-email.ts";
 import { writeSendCurl } from "./parts/curl.ts";
 import { useOlder } from "./parts/older.ts";
 import { may } from "./parts/rights.ts";
+import { SmtpHint, SmtpSettings } from "./parts/smtp.tsx";
 import { isolate, Line } from "./parts/words.tsx";
 
 const KEYS = "/api/v1/auth/keys";
@@ -78,6 +79,7 @@ export function Keys() {
           )}
         </Card>
       )}
+      <SmtpSettings />
       {isCreating && <CreateDialog domains={domains.data ?? []} made={setMade} close={() => setCreating(false)} />}
       {made !== null && <MadeDialog secret={made} domains={domains.data ?? []} close={() => setMade(null)} />}
       {deleted !== null && <DeleteDialog of={deleted} close={() => setDeleted(null)} />}
@@ -165,6 +167,7 @@ function MadeDialog({ secret, domains, close }: { secret: string; domains: Domai
           <CodeBlock code={writeSendCurl(location.origin, secret, email)} />
         </>
       )}
+      <SmtpHint />
     </SecretDialog>
   );
 }

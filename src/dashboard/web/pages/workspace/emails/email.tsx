@@ -1,9 +1,11 @@
 // One email: what it is, what happened to it and why, and what can be done.
 
 import {
+  Button,
   call,
   Card,
   type Data,
+  download,
   ErrorNotice,
   followMessages,
   LinkButton,
@@ -14,6 +16,7 @@ import {
   Time,
   useCall,
   useEffect,
+  useForm,
   workspacePath,
 } from "../../../kit.ts";
 import { Attachments } from "./attachments.tsx";
@@ -112,6 +115,7 @@ function Facts({ email }: { email: EmailRecord }) {
           <bdi>{email.sentBy.name ?? words.sentByGone[email.sentBy.kind]}</bdi>
         </Fact>
       )}
+      <Fact name={words.source}>{words.sources[email.source]}</Fact>
       <Fact name={words.created}>
         <Time value={email.createdAt} isFull />
       </Fact>
@@ -157,14 +161,26 @@ function Facts({ email }: { email: EmailRecord }) {
 }
 
 /** As text, and the html in a frame of its own: nothing of a message runs here or is loaded. */
-function Contents({ email: { id, html, text, headers } }: { email: EmailRecord }) {
+function Contents({ email: { id, html, text, headers, source } }: { email: EmailRecord }) {
   const words = t().email;
   const isSeen = useSeesContent();
+  const { isBusy, error, submit } = useForm(() => download(`/api/v1/emails/${id}/raw`, `${id}.eml`));
   const isKept = html !== null || text !== null;
+  // A message that came by SMTP may hold files only.
+  const mayBeKept = isKept || source === "smtp";
+  const save =
+    isSeen === true && mayBeKept ? (
+      <Button isBusy={isBusy} onClick={() => submit({})}>
+        {words.downloadMessage}
+      </Button>
+    ) : undefined;
   return (
-    <Card title={words.contents}>
+    <Card title={words.contents} actions={save}>
+      {error !== null && <ErrorNotice error={error} />}
       {isSeen === false && <p class="soft">{words.contentsHidden}</p>}
-      {isSeen === true && !isKept && <p class="soft">{words.contentsNone}</p>}
+      {isSeen === true && !isKept && (
+        <p class="soft">{source === "smtp" ? words.contentsNoText : words.contentsNone}</p>
+      )}
       {isSeen === true && html !== null && (
         <Preview of={id} ask={() => call("POST /api/v1/emails/:id/preview", { params: { id } })} />
       )}
