@@ -37,7 +37,7 @@ export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts" |
   metricsUrl: string | null;
   /** Where bounces and complaints come in: 127.0.0.1:2525; null: nothing comes in. */
   inbound: string | null;
-  /** Where programs hand in mail with STARTTLS. */
+  /** Where programs hand in mail: with STARTTLS, then with TLS from the first byte. */
   submission: string[];
   db: Db;
   committer: Committer;

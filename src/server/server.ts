@@ -226,7 +226,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       tlsUrls: server.tlsUrls,
       metricsUrl: metrics?.url ?? null,
       inbound: inboundMail.address,
-      submission: modules.submission.addresses,
+      submission: [...modules.submission.addresses, ...modules.submission.tlsAddresses],
       db,
       committer,
       worker: emails.worker,

@@ -44,6 +44,7 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
     ...(app.tlsUrls.length === 0 ? {} : { tls: app.tlsUrls.join(" ") }),
     metrics: app.metricsUrl,
     inbound: app.inbound,
+    ...(app.submission.length === 0 ? {} : { submission: app.submission.join(" ") }),
     hostname: config.hostname,
     pid: process.pid,
   });

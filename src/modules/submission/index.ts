@@ -10,6 +10,8 @@ import { startSubmission, type SubmissionDeps, type SubmissionServer } from "./s
 export interface Submission extends Required<Omit<Component, "issues">> {
   /** Where it listens with STARTTLS, 127.0.0.1:2587. */
   readonly addresses: string[];
+  /** And with TLS from the first byte. */
+  readonly tlsAddresses: string[];
   readonly connectionCount: number;
   /** For the settings of programs; null: it does not listen. */
   findPlace(): SubmissionPlace | null;
@@ -38,6 +40,9 @@ export function createSubmission(
   return {
     get addresses() {
       return server?.addresses ?? [];
+    },
+    get tlsAddresses() {
+      return server?.tlsAddresses ?? [];
     },
     get connectionCount() {
       return server?.clientCount ?? 0;

@@ -11,10 +11,13 @@ export interface Refusal extends Error {
   responseCode: number;
 }
 
+/** RFC 5321 §4.5.3.1.5: a line has 512 octets with its code and its end. */
+const MAX_WORDS = 500;
+
 /** `words` begin with their enhanced code. RFC 5321 §4.2: a reply is ASCII, and so a domain in it is an A-label. */
 export function refusal(code: number, words: string): Refusal {
   const ascii = words.replaceAll(/[^\s"<>()@:,]*[^\0-\x7f][^\s"<>()@:,]*/g, toAscii);
-  return Object.assign(new Error(ascii), { responseCode: code });
+  return Object.assign(new Error(ascii.slice(0, MAX_WORDS)), { responseCode: code });
 }
 
 function toAscii(word: string): string {

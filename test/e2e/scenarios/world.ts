@@ -29,6 +29,8 @@ export interface Served extends Child {
   readonly url: string;
   /** The port where mail comes in; NaN: it is turned off. */
   readonly inboundPort: number;
+  /** Where programs hand in mail, the first of them; NaN: nowhere. */
+  readonly submissionPort: number;
 }
 
 export interface ServeOptions {
@@ -174,7 +176,8 @@ async function serve(configFile: string, { command, ...options }: ServeOptions =
     const url = /"event":"pombo\.started","url":"([^"]+)"/.exec(child.stdout())?.[1];
     if (url === undefined) throw new Error(`no address in its log:\n${child.stdout()}`);
     const inboundPort = Number(/"inbound":"[^"]+:(\d+)"/.exec(child.stdout())?.[1]);
-    return Object.assign(child, { url, inboundPort });
+    const submissionPort = Number(/"submission":"[^"]+?:(\d+)[ "]/.exec(child.stdout())?.[1]);
+    return Object.assign(child, { url, inboundPort, submissionPort });
   } catch (error) {
     await child[Symbol.asyncDispose]();
     throw error;
