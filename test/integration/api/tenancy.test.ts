@@ -75,10 +75,9 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/emails/batch": { kind: "by_body", body: ({ pombo }) => ({ emails: [pombo.email()] }), status: 422 },
   "GET /api/v1/emails": { kind: "list" },
   ...nobodysEach("GET emails.csv"),
-  "GET /api/v1/emails/{id}": ofEmail(""),
-  "GET /api/v1/emails/{id}/events": ofEmail("/events"),
-  "GET /api/v1/emails/{id}/live": ofEmail("/live"),
-  "GET /api/v1/emails/{id}/raw": ofEmail("/raw"),
+  ...Object.fromEntries(
+    ["", "/events", "/live", "/raw"].map((each) => [`GET /api/v1/emails/{id}${each}`, ofEmail(each)]),
+  ),
   "GET /api/v1/emails/{id}/attachments/{n}": ofEmail("/attachments/0"),
   "PATCH /api/v1/emails/{id}": ofWaiting("", { sendAt: "2026-11-22T08:00:00Z" }),
   "POST /api/v1/emails/{id}/cancel": ofWaiting("/cancel"),
