@@ -20,11 +20,14 @@ function readCommands(file: string, heading = ""): string[] {
 
 /** Runs the commands in their order, `ID` being that of the first answer; what each block wrote. */
 async function paste(commands: string[], folder: string): Promise<string[]> {
-  const { url, apiKey } = sandbox();
+  const { url, apiKey, submission } = sandbox();
   const outputs: string[] = [];
   let id = "";
   for (const command of commands) {
-    const here = command.replaceAll("http://127.0.0.1:8080", url).replaceAll(/\bID\b/g, id);
+    const here = command
+      .replaceAll("http://127.0.0.1:8080", url)
+      .replaceAll("127.0.0.1:2587", submission)
+      .replaceAll(/\bID\b/g, id);
     const shell = Bun.spawn(["sh", "-c", here], {
       cwd: folder,
       env: { PATH: process.env["PATH"], POMBO_KEY: apiKey },
@@ -92,3 +95,20 @@ test("the commands of each page work as pasted, one after the other", async () =
   expect(scheduling[0]).toContain('"status":"scheduled"');
   expect(scheduling[1]?.match(/"status":"[a-z]+"/g)).toEqual(['"status":"scheduled"', '"status":"canceled"']);
 }, 60_000);
+
+test("the README's message by SMTP is taken as pasted, with its tag", async () => {
+  const commands = readCommands("README.md", "From WordPress, Laravel, Django …");
+  expect(commands).toHaveLength(1);
+  await withFolder((folder) => paste(commands, folder));
+  const { url, apiKey } = sandbox();
+  const found = await fetch(`${url}/api/v1/emails?tag=order`, { headers: { "x-api-key": apiKey } });
+  const [listed, ...others] = ((await found.json()) as { data: { id: string }[] }).data;
+  const email = await fetch(`${url}/api/v1/emails/${listed?.id}`, { headers: { "x-api-key": apiKey } });
+  expect(others).toEqual([]);
+  expect(((await email.json()) as { data: object }).data).toMatchObject({
+    source: "smtp",
+    subject: "A sua encomenda",
+    text: expect.stringMatching(/^Está a caminho\.\s+$/),
+    tag: "order",
+  });
+});
