@@ -3,11 +3,11 @@
 // STARTTLS, with PLAIN or with LOGIN alone, and for those who sign in over implicit TLS. Its certificate comes from an authority made
 // for the run, its one account is in a password file of Cyrus SASL.
 
-import { chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathOf } from "../../support/peers/packages.ts";
-import { startPostfix, userId, type Postfix } from "../../support/peers/postfix.ts";
+import { startPostfix, type Postfix } from "../../support/peers/postfix.ts";
 import { freePort, mustRun, waitForListener, type Cleanup } from "../../support/peers/process.ts";
+import { makeAccount } from "../../support/peers/sasl.ts";
 import { MX_DOMAIN } from "./mx.ts";
 
 export const RELAY_HOST = "relay.test";
@@ -33,7 +33,7 @@ export async function startRelay(options: { folder: string; mxPort: number; clea
   const folder = join(options.folder, "relay");
   mkdirSync(folder);
   const certificate = await makeCertificate(folder);
-  const passwords = await makeAccount(folder);
+  const passwords = await makeAccount(folder, { ...RELAY_ACCOUNT, realm: RELAY_HOST });
   const [openPort, saslPort, loginPort, tlsPort] = [
     await freePort(),
     await freePort(),
@@ -97,16 +97,4 @@ async function makeCertificate(folder: string): Promise<{ caFile: string; certFi
   const issued = ["-CA", caFile, "-CAkey", caKey, "-CAcreateserial", "-days", "2", "-extfile", file("relay.ext")];
   await openssl("x509", "-req", "-in", file("relay.csr"), ...issued, "-out", certFile);
   return { caFile, certFile, keyFile };
-}
-
-/** One account, in a file that this instance alone reads. @returns the file */
-async function makeAccount(folder: string): Promise<string> {
-  const passwords = join(folder, "sasldb2");
-  const { username, password } = RELAY_ACCOUNT;
-  // The password is read from the input.
-  const set = `printf %s "$PASSWORD" | "$TOOL" -p -c -f "$FILE" -u "$REALM" "$NAME"`;
-  const env = { PASSWORD: password, TOOL: pathOf("saslpasswd2"), FILE: passwords, REALM: RELAY_HOST, NAME: username };
-  await mustRun(["sh", "-c", set], env);
-  chownSync(passwords, await userId("postfix"), 0);
-  return passwords;
 }
