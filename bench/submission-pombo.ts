@@ -111,31 +111,37 @@ export async function measureSubmittedDelivery(
   };
 }
 
-export interface LargeResult {
+export interface LargeOrder {
+  clients: number;
+  fileBytes: number;
   isSizeDeclared: boolean;
+  /** What is accepted stays in the queue; else it goes out meanwhile. */
+  isHeld: boolean;
+}
+
+export interface LargeResult extends LargeOrder {
   /** The most that the process held. */
   residentBytes: number;
   result: SubmissionResult;
   cpu: CpuUse;
 }
 
-/** So many clients push a message of so many octets at once; what is accepted goes out meanwhile. */
-export async function measureLarge(
-  { clients, fileBytes, isSizeDeclared }: { clients: number; fileBytes: number; isSizeDeclared: boolean },
-  around: Surroundings,
-): Promise<LargeResult> {
-  const name = isSizeDeclared ? "large-declared" : "large-undeclared";
-  const started = await startSubmissionApp(name, clients, around);
+/** So many clients push a message of their own at once. */
+export async function measureLarge(order: LargeOrder, around: Surroundings): Promise<LargeResult> {
+  const { clients: sessions, fileBytes, isSizeDeclared, isHeld } = order;
+  const name = `large-${isSizeDeclared ? "declared" : "undeclared"}-${isHeld ? "held" : "outgoing"}`;
+  const started = await startSubmissionApp(name, sessions, around);
+  if (isHeld) await holdQueue(started);
   const { app, account } = started;
   const readCpu = startCpuMeter({ pombo: app.cpuSeconds, sink: around.sink.cpuSeconds });
-  const order = { ...account, sessions: clients, firstNumber: 0 };
-  const result = await runSubmissions({ ...order, kind: "large", fileBytes, isSizeDeclared });
+  const large = { kind: "large" as const, fileBytes, isSizeDeclared };
+  const result = await runSubmissions({ ...account, sessions, firstNumber: 0, ...large });
   const cpu = readCpu({ load: result.cpuSeconds });
   const { peak } = readResident(app.process.pid);
   const stored = countStored(started);
   if (stored !== result.accepted) throw new Error(`${result.accepted} were accepted, ${stored} are stored`);
   await app.process.stop();
-  return { isSizeDeclared, residentBytes: peak, result, cpu };
+  return { ...order, residentBytes: peak, result, cpu };
 }
 
 export interface IdleResult {

@@ -23,7 +23,7 @@ export interface Reply {
 export class SmtpSession {
   #socket: Socket | TLSSocket;
   #unread = "";
-  #replies: Reply[] = [];
+  readonly #replies: Reply[] = [];
   #wanted = 0;
   #answered: { resolve(replies: Reply[]): void; reject(error: Error): void } | null = null;
   #failure: Error | null = null;

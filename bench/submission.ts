@@ -16,7 +16,7 @@ import {
   waitForListener,
 } from "../test/support/peers/process.ts";
 import { serveZone } from "../test/support/peers/zone.ts";
-import { type CpuUse, startCpuMeter } from "./cpu.ts";
+import { startCpuMeter } from "./cpu.ts";
 import { startSubmissionPeer } from "./peers/postfix-submission.ts";
 import { benchZone, type DeliveryResult, measureDelivery, preparePombo } from "./pombo.ts";
 import { startProof } from "./proof.ts";
@@ -55,6 +55,12 @@ const WARM_UP_MESSAGES = 500;
 /** A message of 20 MiB has so much in base64. */
 const LARGEST_BYTES = Math.floor(14.4 * MIB);
 const LARGE_CLIENTS = 50;
+/** Whether SIZE is declared, and whether the queue is held. */
+const LARGE = [
+  [true, true],
+  [false, true],
+  [true, false],
+] as const;
 const IDLE_CLIENTS = 200;
 
 interface Options {
@@ -102,9 +108,10 @@ async function measure(folder: string, options: Options, cleanup: Cleanup): Prom
   if (options.phases.has("rate")) figures.rates = await measureRates(options, around);
   if (options.phases.has("delivery")) figures.deliveries = await measureDeliveries(options, around);
   if (options.phases.has("memory")) {
-    for (const isSizeDeclared of [true, false]) {
-      say(`pombo: ${LARGE_CLIENTS} clients push 20 MiB each, SIZE ${isSizeDeclared ? "" : "not "}declared …`);
-      const order = { clients: LARGE_CLIENTS, fileBytes: LARGEST_BYTES, isSizeDeclared };
+    for (const [isSizeDeclared, isHeld] of LARGE) {
+      const how = `SIZE ${isSizeDeclared ? "" : "not "}declared, ${isHeld ? "held" : "going out"}`;
+      say(`pombo: ${LARGE_CLIENTS} clients push 20 MiB each, ${how} …`);
+      const order = { clients: LARGE_CLIENTS, fileBytes: LARGEST_BYTES, isSizeDeclared, isHeld };
       figures.large.push(await measureLarge(order, around));
     }
   }
