@@ -173,7 +173,7 @@ interface Deliveries {
 }
 
 /** Reads the newest `count` emails through the API, waiting for each until its delivery is recorded. */
-async function readDeliveries(api: Api, count: number): Promise<Deliveries> {
+export async function readDeliveries(api: Api, count: number): Promise<Deliveries> {
   const found: Deliveries = { lastAt: 0, delaysMs: [] };
   for (let page = 1; found.delaysMs.length < count; page++) {
     const path = `/api/v1/emails?limit=${PAGE}&page=${page}`;

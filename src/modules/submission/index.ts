@@ -54,7 +54,8 @@ export function createSubmission(
     /** Throws StartError where a port cannot be opened. */
     async start() {
       if (listen.length === 0 && listenTls.length === 0) return;
-      server = await startSubmission({ ...context, ...stores, ...module, listen, listenTls, hostname, budget, limits });
+      const own = { listen, listenTls, hostname, budget, limits, collect: () => Bun.gc(true) };
+      server = await startSubmission({ ...context, ...stores, ...module, ...own });
     },
     /** Messages under way get their replies. */
     async drain(graceMs: number) {

@@ -9,6 +9,8 @@ export const SUBMISSION_LIMITS = {
   inFlightBytes: 64 * MIB,
   /** Every client has room for so many. */
   firstBytes: 64 * KIB,
+  /** A message of so many leaves much garbage. */
+  worthCollectingBytes: 4 * MIB,
   /** For room; then the client is asked to come again, which some never do. */
   roomMs: 30 * SECOND_MS,
   /** So many octets within messageMs at least. */

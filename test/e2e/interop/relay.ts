@@ -3,12 +3,12 @@
 // STARTTLS, with PLAIN or with LOGIN alone, and for those who sign in over implicit TLS. Its certificate comes from an authority made
 // for the run, its one account is in a password file of Cyrus SASL.
 
-import { chownSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeCertificate } from "../../support/peers/authority.ts";
-import { pathOf } from "../../support/peers/packages.ts";
-import { startPostfix, userId, type Postfix } from "../../support/peers/postfix.ts";
-import { freePort, mustRun, waitForListener, type Cleanup } from "../../support/peers/process.ts";
+import { startPostfix, type Postfix } from "../../support/peers/postfix.ts";
+import { freePort, waitForListener, type Cleanup } from "../../support/peers/process.ts";
+import { makeAccount } from "../../support/peers/sasl.ts";
 import { MX_DOMAIN } from "./mx.ts";
 
 export const RELAY_HOST = "relay.test";
@@ -34,7 +34,7 @@ export async function startRelay(options: { folder: string; mxPort: number; clea
   const folder = join(options.folder, "relay");
   mkdirSync(folder);
   const certificate = await makeCertificate(folder, [RELAY_HOST]);
-  const passwords = await makeAccount(folder);
+  const passwords = await makeAccount(folder, { ...RELAY_ACCOUNT, realm: RELAY_HOST });
   const [openPort, saslPort, loginPort, tlsPort] = [
     await freePort(),
     await freePort(),
@@ -72,16 +72,4 @@ export async function startRelay(options: { folder: string; mxPort: number; clea
   options.cleanup.add(() => postfix.stop());
   await Promise.all([saslPort, loginPort, tlsPort].map((port) => waitForListener(port)));
   return { postfix, openPort, saslPort, loginPort, tlsPort, caFile: certificate.caFile };
-}
-
-/** One account, in a file that this instance alone reads. @returns the file */
-async function makeAccount(folder: string): Promise<string> {
-  const passwords = join(folder, "sasldb2");
-  const { username, password } = RELAY_ACCOUNT;
-  // The password is read from the input.
-  const set = `printf %s "$PASSWORD" | "$TOOL" -p -c -f "$FILE" -u "$REALM" "$NAME"`;
-  const env = { PASSWORD: password, TOOL: pathOf("saslpasswd2"), FILE: passwords, REALM: RELAY_HOST, NAME: username };
-  await mustRun(["sh", "-c", set], env);
-  chownSync(passwords, await userId("postfix"), 0);
-  return passwords;
 }

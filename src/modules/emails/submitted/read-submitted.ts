@@ -1,6 +1,7 @@
 // Reads a message that came by SMTP: takes it apart for the record, and packs what is stored of it. Pure; a large one is
 // read on a thread.
 
+import { freeOctets } from "../../../platform/free-octets.ts";
 import { readMessage, type SubmittedMessage } from "../../../protocols/mime/submitted/read-message.ts";
 import { packContent, type PackedAttachment } from "../attachments/pack.ts";
 import { packMimeBody, type PackedMimeBody } from "../content/mime-body.ts";
@@ -27,8 +28,7 @@ const DROPPED = new Set(["bcc", "resent-bcc", "return-path", "feedback-id", "aut
 const OWN = /^x-pombo-/;
 
 export function readSubmitted({ submitted }: GivenSubmission): ReadSubmission | SubmissionFault {
-  const [only] = submitted;
-  const octets = submitted.length === 1 && only !== undefined ? only : Buffer.concat(submitted);
+  const octets = join(submitted);
   const read = readMessage(octets, {
     isTaken: isMemberField,
     isDropped: (name) => DROPPED.has(name) || OWN.test(name),
@@ -36,13 +36,22 @@ export function readSubmitted({ submitted }: GivenSubmission): ReadSubmission | 
   });
   if (read.kind === "fault") return read;
   const { body, attachments, ...message } = read.message;
-  return {
-    kind: "read",
-    ...message,
-    body: packMimeBody(body),
-    files: attachments.map(({ encoded, ...file }) => ({
-      ...file,
-      packed: packContent(Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)),
-    })),
-  };
+  const packed = packMimeBody(body);
+  const files = attachments.map(({ encoded, ...file }) => ({
+    ...file,
+    packed: packContent(Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)),
+  }));
+  // What is not worth compressing is stored from where it stands.
+  const isUsed = [packed, ...files.map((file) => file.packed)].some(({ stored }) => stored.buffer === octets.buffer);
+  if (!isUsed) freeOctets(octets);
+  return { kind: "read", ...message, body: packed, files };
+}
+
+/** In memory once; the pieces are used up. */
+function join(pieces: Uint8Array[]): Uint8Array {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return only;
+  const joined = Buffer.concat(pieces);
+  for (const piece of pieces) freeOctets(piece);
+  return joined;
 }
