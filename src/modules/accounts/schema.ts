@@ -245,12 +245,13 @@ export const Me = namedObject("Me", {
           host: Type.String({ description: "The host of a program's settings.", examples: ["mail.example.net"] }),
           ports: Type.Array(
             Type.Object({
-              port: Type.Integer({ examples: [587] }),
+              port: Type.Integer({ description: "Its number.", examples: [587] }),
               tls: oneOf(
                 ["starttls", "implicit", "none"],
                 "How TLS begins; none: it is not needed, as in the sandbox.",
               ),
             }),
+            { description: "At least one." },
           ),
         }),
         "Where programs hand in mail by SMTP; null: `[submission]` listens nowhere.",

@@ -37,6 +37,7 @@ test("a newcomer is told of keys, errors, repeating, lists and limits, and what 
     "Requests and answers",
     "Errors",
     "Sending once",
+    "SMTP",
     "Lists",
     "Webhooks",
     "Rate limits",
