@@ -1,3 +1,4 @@
+import { ALERT_COMMANDS } from "./commands/alert.ts";
 import { backup } from "./commands/backup.ts";
 import { CREDITS_COMMANDS } from "./commands/credits.ts";
 import {
@@ -105,6 +106,7 @@ export const COMMANDS: readonly Command[] = [
     INBOX_COMMANDS,
     forget,
     status,
+    ALERT_COMMANDS,
     TLS_COMMANDS,
     QUEUE_COMMANDS,
     trace,

@@ -3,6 +3,7 @@
 import type { AnyElysia } from "elysia";
 import { requireDashboard } from "../config/dashboard-place.ts";
 import { createAccounts } from "../modules/accounts/index.ts";
+import { createAlerts } from "../modules/alerts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
 import { createCertificates } from "../modules/certificates/index.ts";
@@ -171,6 +172,12 @@ export function createModules(
     resolver: resolvers.checkResolver,
     counts: counters.certificates,
   });
+  const alerts = createAlerts(context, stores, config, {
+    keyring,
+    resolver: resolvers.callResolver,
+    queueMail: emails.queueSystemMail,
+    sendSms: sms.sendSystemSms,
+  });
   const inboundMail = createInboundMail(context, stores, config, {
     ...shared,
     reporters,
@@ -206,6 +213,7 @@ export function createModules(
     domains,
     inboundMail,
     certificates,
+    alerts,
     sms,
   };
   return {
@@ -220,6 +228,7 @@ export function createModules(
     domains,
     workspaces,
     certificates,
+    alerts,
     inboundMail,
     suppressions,
     unsubscribing,
@@ -255,15 +264,23 @@ export function createModules(
 }
 
 type ForOperator = Record<
-  "accounts" | "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "certificates" | "sms",
+  | "accounts"
+  | "workspaces"
+  | "suppressions"
+  | "recipients"
+  | "domains"
+  | "inboundMail"
+  | "certificates"
+  | "alerts"
+  | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, sms } = modules;
+  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, alerts, sms } = modules;
   return [
-    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates].flatMap((each) =>
+    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates, alerts].flatMap((each) =>
       each.operatorRoutes(),
     ),
     operatorRoutes(operator),

@@ -42,7 +42,7 @@ import { processReport, type Reported, type ReportTaken } from "./reports/proces
 import type { ReportStore } from "./reports/store.ts";
 import type { EmailRetentionStore } from "./store/retention-store.ts";
 import type { EmailStore } from "./store/store.ts";
-import { createSystemMail, type SendSystemMail } from "./system-mail.ts";
+import { createSystemMail, type QueueSystemMail, type SendSystemMail } from "./system-mail.ts";
 
 export interface EmailStores {
   emails: EmailStore;
@@ -83,6 +83,7 @@ export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker
   /** The operator holds the queue of a workspace, or does so no more. */
   holdChanged(workspaceId: number, isHeld: boolean): void;
   sendSystemMail: SendSystemMail;
+  queueSystemMail: QueueSystemMail;
   /** A sending domain is gone: what waits from it fails. */
   domainDeleted(): void;
   /** A domain's mail may go again: emails that wait for another attempt are tried now. */
@@ -119,6 +120,7 @@ export function createEmails(
   const skipped = new SkippedRows({ ...context, component: "database" });
   const purges = createPurges({ ...context, skipped }, stores, config);
   const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
+  const queueSystemMail = createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from });
   return {
     ...delivery,
     recordEvent: deps.recordEvent,
@@ -130,7 +132,8 @@ export function createEmails(
       return new Elysia({ name: "own emails" }).use(own).use(emailFileRoutes(deps, requireReader));
     },
     processReport: (uid, reported) => processReport(uid, reported, { ...deps, findTransport }),
-    sendSystemMail: createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from }),
+    sendSystemMail: (mail) => queueSystemMail(mail) !== null,
+    queueSystemMail,
     holdChanged(workspaceId, isHeld) {
       if (isHeld) heldExpiry.trigger();
       else worker.release(workspaceId);
