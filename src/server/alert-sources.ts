@@ -3,6 +3,7 @@
 
 import type { Trouble, TroubleSource, Way } from "../modules/alerts/index.ts";
 import type { Modules } from "./modules.ts";
+import type { UsedUp } from "../modules/plans/used-up.ts";
 import type { Stores } from "./stores.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
@@ -12,8 +13,8 @@ const DISK_DAYS_LEFT = 7;
 
 interface SourceDeps {
   issues: () => HealthIssue[];
-  stores: Pick<Stores, "workspaces" | "usage" | "held">;
-  modules: Pick<Modules, "sms" | "growth" | "plans">;
+  stores: Pick<Stores, "workspaces" | "held">;
+  modules: Pick<Modules, "sms" | "growth" | "usedUp">;
   clock: Pick<Clock, "now">;
 }
 
@@ -21,6 +22,7 @@ export function buildAlertSources({ issues, stores, modules, clock }: SourceDeps
   return [
     () => issues().map(toTrouble),
     () => findWorkspaces(stores, clock.now()),
+    () => modules.usedUp.look().map(describeUsedUp),
     () => findHeld(stores),
     () => findFullDisk(modules.growth.daysLeft()),
     () => findUnboundRoutes(modules.sms, issues()),
@@ -84,6 +86,15 @@ function findWorkspaces({ workspaces }: Pick<Stores, "workspaces">, now: number)
     step: `Look at what it sends, and if they are true: pombo workspace block ${uid}.`,
   }));
   return [...blocked, ...warned, ...reported];
+}
+
+function describeUsedUp({ uid, name, period, limit }: UsedUp): Trouble {
+  return {
+    id: `workspace.quota.${uid}`,
+    level: "warning",
+    what: `Workspace ${name} (${uid}) has used up the ${limit.toLocaleString("en")} emails that its plan allows a ${period}; more are refused until the next ${period} begins.`,
+    step: `pombo workspace plan ${uid} gives it another plan.`,
+  };
 }
 
 function findHeld({ held }: Pick<Stores, "held">): Trouble[] {

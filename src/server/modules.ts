@@ -20,6 +20,7 @@ import { createLive } from "../modules/live/index.ts";
 import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
+import { createUsedUpScan } from "../modules/plans/used-up.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
 import { createRequests } from "../modules/requests/index.ts";
 import { createSms } from "../modules/sms/index.ts";
@@ -172,6 +173,14 @@ export function createModules(
     resolver: resolvers.checkResolver,
     counts: counters.certificates,
   });
+  const usedUp = createUsedUpScan({ ...stores, findNamedPlan: plans.findNamedPlan, clock });
+  events.subscribe({
+    isInterested: () => false,
+    receive({ type, workspaceId }) {
+      if (type === "workspace.quota_warning") usedUp.note(workspaceId);
+      return null;
+    },
+  });
   const alerts = createAlerts(context, stores, config, {
     keyring,
     resolver: resolvers.callResolver,
@@ -229,6 +238,7 @@ export function createModules(
     workspaces,
     certificates,
     alerts,
+    usedUp,
     inboundMail,
     suppressions,
     unsubscribing,

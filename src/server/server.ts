@@ -155,6 +155,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
+      operatorKeyFailed: () => modules.alerts.failedKeys.note(),
       beside: [modules.unsubscribing.routes(), openDashboard(config, modules.previews), options.beside].filter(
         (each) => each !== undefined && each !== null,
       ),

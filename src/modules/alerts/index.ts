@@ -13,6 +13,7 @@ import { createAddressLookup } from "../webhooks/delivery/address-lookup.ts";
 import { createCaller } from "../webhooks/delivery/call.ts";
 import { buildTargetRules } from "../webhooks/index.ts";
 import { formatSecret } from "../webhooks/sign.ts";
+import { createFailedKeys, type FailedKeys } from "./failed-keys.ts";
 import { createHeartbeat, type Heartbeat } from "./heartbeat.ts";
 import { Notifier } from "./notifier.ts";
 import { alertRoutes } from "./routes.ts";
@@ -36,6 +37,7 @@ export interface AlertDeps {
 export interface Alerts extends Required<Pick<Component, "start" | "stop">> {
   /** From now on it is asked what is wrong. Before start(). */
   addSource(source: TroubleSource): void;
+  failedKeys: Pick<FailedKeys, "note">;
   operatorRoutes(): AnyElysia[];
   /** Resolves when nothing is being looked at, called or beaten. */
   idle(): Promise<void>;
@@ -65,7 +67,11 @@ export function createAlerts(context: Context, stores: AlertStores, config: Conf
       return new WebhookOutbox({ ...context, ...calls, store, target, hostname, secret: secretOf(target), isOpen });
     });
   const notifier: Notifier = new Notifier({ ...context, ...deps, store, targets, sources, outboxes, hostname });
-  sources.push(() => outboxes.flatMap(findBroken));
+  const failedKeys = createFailedKeys(context.steady);
+  sources.push(
+    () => outboxes.flatMap(findBroken),
+    () => failedKeys.find(),
+  );
   const { url } = config.alertsHeartbeat;
   const heartbeat = url === null ? null : createHeartbeat({ ...context, ...calls, url, isWell: () => notifier.isWell });
   const test = createTestRun({
@@ -84,6 +90,7 @@ export function createAlerts(context: Context, stores: AlertStores, config: Conf
   });
   const tasks = [notifier, ...outboxes, ...(heartbeat === null ? [] : [heartbeat])];
   return {
+    failedKeys,
     addSource: (source) => void sources.push(source),
     operatorRoutes() {
       const status = () => buildStatus({ store, targets, outboxes, notifier, heartbeat, url });

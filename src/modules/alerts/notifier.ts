@@ -21,7 +21,7 @@ const KEPT_MS = 7 * DAY_MS;
 /** A reminder follows after a day. */
 const LIFETIME_MS = DAY_MS;
 
-export interface NotifierDeps extends Pick<Context, "commit" | "clock" | "steady" | "log"> {
+export interface NotifierDeps extends Pick<Context, "commit" | "clock" | "steady" | "log" | "guard"> {
   store: AlertStore;
   targets: readonly Target[];
   sources: readonly TroubleSource[];
@@ -38,8 +38,8 @@ export class Notifier {
   /** What each source said last. */
   readonly #last = new Map<TroubleSource, readonly Trouble[]>();
   #present: readonly Trouble[] = [];
-  /** What is wrong cannot be written down now. */
-  #isUnwritten = false;
+  /** What webhooks were told while nothing could be written, by the id of the trouble. */
+  readonly #unwritten = new Map<string, { told: Told; notice: Notice; keys: Set<string> }>();
 
   constructor(deps: NotifierDeps) {
     this.#deps = deps;
@@ -59,9 +59,9 @@ export class Notifier {
     return this.#present;
   }
 
-  /** Nothing that was told is a problem, and everything can be told. */
+  /** Nothing that was told is a problem, and what was told can be written. */
   get isWell(): boolean {
-    return !this.#isUnwritten && this.lasting.every(({ level }) => level !== "problem");
+    return this.#deps.guard.failure === null && this.lasting.every(({ level }) => level !== "problem");
   }
 
   start(): void {
@@ -87,23 +87,61 @@ export class Notifier {
   }
 
   async #look(): Promise<number> {
-    const { clock, steady, store, outboxes, targets, commit } = this.#deps;
+    const { clock, steady, store, outboxes, targets, commit, guard } = this.#deps;
     const { troubles, unsure } = this.#ask();
     this.#present = troubles;
     const moment = { now: clock.now(), steadyMs: steady.now() };
+    if (guard.failure === null && this.#unwritten.size > 0) await this.#writeUnwritten();
     const decision = this.#watch.look(troubles, moment, (id) => unsure.has(id));
+    if (guard.failure !== null) {
+      await this.#tellUnwritten(decision);
+      return LOOK_EVERY_MS;
+    }
     const pending = store.countPending();
     const due = targets.filter((target) => target.way !== "webhook" && pending.has(target.key) && this.#isOpen(target));
     const { notices, put, removed } = decision;
     if (notices.length + put.length + removed.length + due.length > 0) {
-      this.#isUnwritten = true;
       await commit(() => this.#write(decision));
-      this.#isUnwritten = false;
       this.#watch.accept(decision);
       for (const notice of notices) this.#log(notice);
     }
     for (const outbox of outboxes) outbox.trigger();
     return LOOK_EVERY_MS;
+  }
+
+  /** Nothing can be written, as on a full disk: webhooks hear of it all the same, and the rest follows once it can. */
+  async #tellUnwritten({ notices, put }: Decision): Promise<void> {
+    const news = notices.filter(({ kind }) => kind === "began" || kind === "worsened");
+    const telling = this.#deps.outboxes.map(async (outbox) => {
+      const { key } = outbox.target;
+      const own = news.filter(
+        ({ id, level }) => wants(outbox.target, level) && this.#unwritten.get(id)?.keys.has(key) !== true,
+      );
+      if (own.length === 0 || !this.#isOpen(outbox.target) || !(await outbox.callUnwritten(own))) return;
+      for (const notice of own) {
+        const told = put.find(({ id }) => id === notice.id);
+        if (told === undefined) continue;
+        const known = this.#unwritten.get(notice.id) ?? { told, notice, keys: new Set() };
+        known.keys.add(key);
+        this.#unwritten.set(notice.id, known);
+        this.#log(notice);
+      }
+    });
+    await Promise.all(telling);
+  }
+
+  async #writeUnwritten(): Promise<void> {
+    const { commit, store, targets } = this.#deps;
+    const rows = [...this.#unwritten.values()];
+    await commit(() => {
+      for (const { told, notice, keys } of rows) {
+        store.putTold(told);
+        for (const target of targets)
+          if (!keys.has(target.key) && wants(target, notice.level)) store.addPending(target.key, notice);
+      }
+    });
+    this.#watch.accept({ notices: [], put: rows.map(({ told }) => told), removed: [] });
+    this.#unwritten.clear();
   }
 
   #ask(): { troubles: Trouble[]; unsure: Set<string> } {

@@ -6,6 +6,7 @@ import type { Context } from "../../platform/context.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { AlertStore, PendingRow } from "./store.ts";
 import type { Target } from "./targets.ts";
+import type { Notice } from "./watch.ts";
 import { type CallDeps, callOnce, writeBody } from "./webhook-call.ts";
 import { writeAlert } from "./words.ts";
 
@@ -37,6 +38,7 @@ const FAILURES_TOLD = 3;
 export class WebhookOutbox {
   readonly #deps: WebhookOutboxDeps;
   readonly #task: BackgroundTask;
+  readonly #stopping = new AbortController();
   #failures = 0;
   #failure: string | null = null;
   /** Unix ms of the clock: not before. */
@@ -76,6 +78,7 @@ export class WebhookOutbox {
   }
 
   stop(): Promise<void> {
+    this.#stopping.abort();
     return this.#task.stop();
   }
 
@@ -96,6 +99,17 @@ export class WebhookOutbox {
     this.#retryAt = 0;
     // What came meanwhile.
     return 0;
+  }
+
+  /** Tells what cannot be written down. False: it was not taken. */
+  async callUnwritten(notices: readonly Notice[]): Promise<boolean> {
+    const { clock, random, hostname, secret, target, log } = this.#deps;
+    const { text } = writeAlert(hostname, notices);
+    const at = clock.now();
+    const call = { id: newId(at, random), body: writeBody({ hostname, items: notices, text, at }), secret };
+    const failure = await callOnce(target.to, call, this.#deps, this.#stopping.signal);
+    if (failure !== null) log.event("alert.webhook_failed", { host: target.shown, detail: failure }, "warn");
+    return failure === null;
   }
 
   /** The rows of the next call, with its id stored before it is made. */
