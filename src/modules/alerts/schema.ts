@@ -8,7 +8,6 @@ const To = Type.String({
   examples: ["me@example.org"],
 });
 const Level = oneOf(["warning", "problem"], "problem: messages do not reach their recipients.");
-const MaybeText = orNull(Type.String());
 
 const Receiver = Type.Object({
   kind: Kind,
@@ -21,19 +20,22 @@ const Receiver = Type.Object({
 const LastingTrouble = Type.Object({
   id: Type.String({ description: "The same as long as it lasts.", examples: ["ready.dns"] }),
   level: Level,
-  what: Type.String({ description: "What is wrong." }),
-  step: MaybeText,
-  since: dateTime(),
+  what: Type.String({ description: "What is wrong.", examples: ["DNS does not answer: no mail can be sent."] }),
+  step: orNull(Type.String(), "What to do; null: what is wrong says it."),
+  since: dateTime("Since when it is wrong."),
 });
 
 export const AlertStatus = namedObject("AlertStatus", {
   receivers: Type.Array(Receiver, { description: "Who is told: [[alerts]] in the configuration." }),
   troubles: Type.Array(LastingTrouble, { description: "What was told and lasts." }),
-  heartbeat: Type.Object({
-    url: orNull(Type.String(), "The host that is asked every minute; null: none.", "watch.example.net"),
-    isBeating: Type.Boolean({ description: "There is no problem, so that it is asked." }),
-    failure: orNull(Type.String(), "Why the last time failed."),
-  }),
+  heartbeat: Type.Object(
+    {
+      url: orNull(Type.String(), "The host that is asked every minute; null: none.", "watch.example.net"),
+      isBeating: Type.Boolean({ description: "There is no problem, so that it is asked." }),
+      failure: orNull(Type.String(), "Why the last time failed."),
+    },
+    { description: "[alerts_heartbeat] in the configuration." },
+  ),
 });
 
 export const AlertTest = namedObject("AlertTest", {
@@ -46,6 +48,7 @@ export const AlertTest = namedObject("AlertTest", {
       detail: orNull(Type.String(), "Why it failed, or still waits."),
       id: orNull(Type.String(), "Of the email or SMS, for pombo trace."),
     }),
+    { description: "What became of each message." },
   ),
 });
 
