@@ -85,5 +85,11 @@ test("an SMS goes by the named route, from the named sender, and takes nobody's 
   const outcome = async () =>
     (await instance.operator.call("GET", "/api/v1/operator/alerts/test")).body.data.results[0].outcome;
   await waitUntil("the test's SMS", 30_000, async () => (await outcome()) === "sent");
+  const { id } = (await instance.operator.call("GET", "/api/v1/operator/alerts/test")).body.data.results[0];
+  const traced = await instance.operator.call("GET", `/api/v1/operator/trace/${id}`);
+  expect([traced.status, traced.body.data?.workspaceId ?? null]).toEqual([200, null]);
+  const erased = await instance.operator.call("DELETE", "/api/v1/operator/recipients/%2B258841234567");
+  expect(erased.body.data).toMatchObject({ sms: 2 });
+  expect(JSON.stringify(sqlite.query("SELECT * FROM sms_message").all())).not.toContain("841234567");
   expect(instance.bugs).toEqual([]);
 });
