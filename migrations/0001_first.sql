@@ -751,3 +751,30 @@ CREATE TABLE certificate (
   profile     TEXT,                                -- that was asked for
   issued_at   INTEGER NOT NULL
 ) STRICT;
+
+-- What operators were told of, and what lasts of it; of what ended, for a day, so that it is not told again and again.
+CREATE TABLE alert_trouble (
+  id       TEXT PRIMARY KEY,                       -- sms.unbound.vodacom
+  level    TEXT NOT NULL CHECK (level IN ('warning', 'problem')),  -- the worst that was told
+  what     TEXT NOT NULL,
+  step     TEXT,                                   -- what to do
+  began_at INTEGER NOT NULL,
+  told_at  INTEGER NOT NULL,                       -- it, or the last reminder
+  ended_at INTEGER,                                -- null: it lasts
+  returns  INTEGER NOT NULL                        -- how often its end was told within a day of the one before
+) STRICT, WITHOUT ROWID;
+
+-- What is yet to be told to whom: their way is itself the trouble, or did not work.
+CREATE TABLE alert_message (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  target     TEXT NOT NULL,                        -- src/modules/alerts/targets.ts
+  trouble_id TEXT NOT NULL,
+  kind       TEXT NOT NULL CHECK (kind IN ('began', 'worsened', 'reminded', 'ended')),
+  level      TEXT NOT NULL CHECK (level IN ('warning', 'problem')),
+  what       TEXT NOT NULL,
+  step       TEXT,
+  began_at   INTEGER NOT NULL,
+  at         INTEGER NOT NULL,
+  call_uid   TEXT                                  -- the webhook call that was made with it, the same when it is made again
+) STRICT;
+CREATE INDEX alert_message_of ON alert_message (target, id);

@@ -31,6 +31,8 @@ export interface AdmitDeps {
   verifyKey: VerifyKey;
   rules: AuthRules;
   limiter: RateLimiter;
+  /** A wrong key came for a path that the operator key is for. */
+  operatorKeyFailed: () => void;
 }
 
 /**
@@ -50,10 +52,12 @@ export function admit(request: Request, headers: LimitedRequest["headers"], deps
 }
 
 /** Null: this path needs no caller. */
-function findCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitDeps): Caller | null {
+function findCaller(asked: LimitedRequest, { verifyKey, rules, limiter, operatorKeyFailed }: AdmitDeps): Caller | null {
   try {
     return authenticate(asked.request, verifyKey, rules);
   } catch (error) {
+    if (error instanceof AppError && error.code === "INVALID_API_KEY" && rules.isForOperator(asked.path))
+      operatorKeyFailed();
     if (error instanceof AppError && (error.code === "MISSING_API_KEY" || error.code === "INVALID_API_KEY"))
       limiter.countFailure(asked);
     // A valid key on a path that is not for it is counted as any of its requests.

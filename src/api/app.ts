@@ -50,6 +50,8 @@ export interface ApiOptions extends AppOptions {
   numbering: NumberingPlan;
   /** The current health issues; an instance with none is ready. */
   issues: () => HealthIssue[];
+  /** Hears of each wrong key for a path that the operator key is for. */
+  operatorKeyFailed: () => void;
   /** Routes beside the API: the dashboard's and the sandbox's. */
   beside: AnyElysia[];
 }
@@ -93,7 +95,7 @@ export function createApi(options: ApiOptions): AnyElysia {
     "api",
     { ...options, routes: [...documented, ...beside] },
     {
-      enter: (request, headers) => admit(request, headers, { verifyKey, limiter, rules }),
+      enter: (request, headers) => admit(request, headers, { ...options, limiter, rules }),
       arrived: (request) => requireStillValid(request, verifyKey),
       failed: (request, headers) => limiter.uncountCreation(request, headers),
     },

@@ -212,7 +212,7 @@ export class WeeklyDrill {
     const { last } = this;
     if (last?.outcome !== "bad") return null;
     const reason = `The last restore drill failed: ${last.words} Look at it with pombo restore --drill.`;
-    return { component: "replication", reason, since: last.at, isAdvisory: true };
+    return { component: "replication", kind: "drill", reason, since: last.at, isAdvisory: true };
   }
 
   async #look(stopping: AbortSignal): Promise<number> {

@@ -1,3 +1,4 @@
+import { ALERT_COMMANDS } from "./commands/alert.ts";
 import { backup } from "./commands/backup.ts";
 import { CREDITS_COMMANDS } from "./commands/credits.ts";
 import {
@@ -14,6 +15,7 @@ import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview, usage } from "./framework/help.ts";
 import { INBOX_COMMANDS } from "./commands/inbox.ts";
 import { PEOPLE_COMMANDS } from "./commands/people.ts";
+import { MONITORING_COMMANDS } from "./commands/monitoring.ts";
 import { QUEUE_COMMANDS } from "./commands/queue/queue.ts";
 import { status } from "./commands/status.ts";
 import { init } from "./commands/setup/init.ts";
@@ -86,6 +88,7 @@ export const COMMANDS: readonly Command[] = [
   backup,
   health,
   update,
+  ...MONITORING_COMMANDS,
   {
     name: "version",
     arguments: [],
@@ -105,6 +108,7 @@ export const COMMANDS: readonly Command[] = [
     INBOX_COMMANDS,
     forget,
     status,
+    ALERT_COMMANDS,
     TLS_COMMANDS,
     QUEUE_COMMANDS,
     trace,

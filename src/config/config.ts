@@ -4,6 +4,7 @@
 // the keys against each other.
 
 import { type Static, Type } from "@sinclair/typebox";
+import { AlertSchema, ALERTS_MAX, checkAlerts, HeartbeatSchema } from "./alerts.ts";
 import { readTable } from "./reader.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.ts";
 import { checkSms, completeSms } from "./sms-rules.ts";
@@ -232,11 +233,13 @@ export const ConfigSchema = Type.Object({
     ),
     magicLinks: flag("Whether members can have a link to sign in mailed to them; needs from.", false),
   }),
+  alertsHeartbeat: HeartbeatSchema,
   log: Type.Object({
     addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
       default: "redacted",
     }),
   }),
+  alerts: tables(AlertSchema, ALERTS_MAX, "Who is told of what is wrong.", "each begins with [[alerts]]"),
   site: tables(SiteSchema, SITES_MAX, "Limits of single destinations.", "each begins with [[site]]"),
   relay: tables(RelaySchema, RELAYS_MAX, "Servers that deliver mail from this one.", "each begins with [[relay]]"),
 });
@@ -269,6 +272,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
   workspacesPerHour: 0,
 };
 
+export type { AlertConfig } from "./alerts.ts";
 export type { RelayConfig } from "./relays.ts";
 export type { ReplicationConfig } from "./replication.ts";
 export type { SmsRouteConfig } from "./sms.ts";
@@ -328,6 +332,7 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   checkTogether(config, errors);
   checkRelays(config.relay, config.email.transport, errors);
   checkSms(config.sms, errors);
+  checkAlerts(config, errors);
   return errors.length > 0 ? { kind: "errors", errors } : { kind: "config", config };
 }
 

@@ -162,6 +162,23 @@ export const TEXT_FORMATS = {
     read: (text) => parseHostname(text) ?? undefined,
   },
   region: matching(/^[a-z0-9-]{0,64}$/, 'a region such as "eu-central-1", or "" to detect it'),
+  alert_receiver: {
+    expected: "an email address, a number with +, or the https address of a webhook",
+    read: (text) => (/^[^\s\p{Cc}]{1,2048}$/u.test(text) ? text : undefined),
+  },
+  alert_sender: {
+    expected:
+      'a name of 1 to 11 letters, digits and spaces with a letter in it, a number such as "84000", or "" for none',
+    read: (text): string | null | undefined => (text === "" ? null : TEXT_FORMATS.sender_id.read(text)),
+  },
+  alert_route: {
+    expected: 'the name of an [[sms.routes]] such as "vodacom", or "" for none',
+    read: (text): string | null | undefined => (text === "" ? null : TEXT_FORMATS.sms_name.read(text)),
+  },
+  alert_url: {
+    expected: 'an https address such as "https://watch.example.net/ping/mail", or "" for none',
+    read: (text) => (text === "" ? null : /^https?:\/\/[^\s\p{Cc}]{1,2040}$/u.test(text) ? text : undefined),
+  },
   sms_name: matching(
     /^[a-z0-9][a-z0-9_-]{0,39}$/,
     'a name of 1 to 40 lower-case letters, digits, - and _, such as "vodacom-1"',

@@ -3,6 +3,8 @@ export interface HealthIssue {
   component: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock" | "tls";
   /** For SMS: the route. */
   about?: string;
+  /** Tells issues of one component apart that can be there at the same time. */
+  kind?: string;
   /** One sentence or two: what is wrong, and what to do or what happens by itself. */
   reason: string;
   /** Unix ms. */

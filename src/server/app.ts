@@ -28,7 +28,7 @@ export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions 
   portHint?: string;
 }
 
-export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts" | "members"> {
+export interface App extends Pick<Modules, "webhooks" | "domains" | "accounts" | "members" | "alerts"> {
   /** Base of the API: http://127.0.0.1:8080 */
   url: string;
   /** The same with TLS: https://0.0.0.0:443 */

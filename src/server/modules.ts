@@ -3,6 +3,7 @@
 import type { AnyElysia } from "elysia";
 import { requireDashboard } from "../config/dashboard-place.ts";
 import { createAccounts } from "../modules/accounts/index.ts";
+import { createAlerts } from "../modules/alerts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
 import { createCertificates } from "../modules/certificates/index.ts";
@@ -19,6 +20,7 @@ import { createLive } from "../modules/live/index.ts";
 import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
+import { createUsedUpScan } from "../modules/plans/used-up.ts";
 import { createRecipients } from "../modules/recipients/index.ts";
 import { createRequests } from "../modules/requests/index.ts";
 import { createSms } from "../modules/sms/index.ts";
@@ -174,6 +176,20 @@ export function createModules(
     resolver: resolvers.checkResolver,
     counts: counters.certificates,
   });
+  const usedUp = createUsedUpScan({ ...stores, findNamedPlan: plans.findNamedPlan, clock });
+  events.subscribe({
+    isInterested: () => false,
+    receive({ type, workspaceId }) {
+      if (type === "workspace.quota_warning") usedUp.note(workspaceId);
+      return null;
+    },
+  });
+  const alerts = createAlerts(context, stores, config, {
+    keyring,
+    resolver: resolvers.callResolver,
+    queueMail: emails.queueSystemMail,
+    sendSms: sms.sendSystemSms,
+  });
   const inboundMail = createInboundMail(context, stores, config, {
     ...shared,
     reporters,
@@ -219,6 +235,7 @@ export function createModules(
     domains,
     inboundMail,
     certificates,
+    alerts,
     sms,
   };
   return {
@@ -233,6 +250,8 @@ export function createModules(
     domains,
     workspaces,
     certificates,
+    alerts,
+    usedUp,
     inboundMail,
     submission,
     sharedLimits,
@@ -270,15 +289,23 @@ export function createModules(
 }
 
 type ForOperator = Record<
-  "accounts" | "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "certificates" | "sms",
+  | "accounts"
+  | "workspaces"
+  | "suppressions"
+  | "recipients"
+  | "domains"
+  | "inboundMail"
+  | "certificates"
+  | "alerts"
+  | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, sms } = modules;
+  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, alerts, sms } = modules;
   return [
-    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates].flatMap((each) =>
+    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates, alerts].flatMap((each) =>
       each.operatorRoutes(),
     ),
     operatorRoutes(operator),

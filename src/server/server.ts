@@ -18,6 +18,7 @@ import { getSocketFile, listenOnSocket } from "../platform/http/unix-socket.ts";
 import { parseRanges } from "../platform/ip/address.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "../platform/instance-lock.ts";
 import type { Log } from "../platform/log.ts";
+import { buildAlertSources } from "./alert-sources.ts";
 import type { App, AppOptions } from "./app.ts";
 import { openInstance } from "./bootstrap.ts";
 import { getLastTime, watchClock } from "./clock-watch.ts";
@@ -122,6 +123,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       ...modules.certificates.issues(),
     ];
 
+    for (const source of buildAlertSources({ issues, stores, modules, clock })) modules.alerts.addSource(source);
     const operator = buildOperatorDeps({ ...options, core, modules, pages, issues, replicator: () => replicator });
     const apiOptions = { clock, random, log, ...openBodies(config, environment) };
     // Built when a command first asks: at a start nobody waits for it.
@@ -154,6 +156,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       docsKeys: options.docsKeys ?? null,
       numbering: sms.numbering,
       issues,
+      operatorKeyFailed: () => modules.alerts.failedKeys.note(),
       beside: [modules.unsubscribing.routes(), openDashboard(config, modules.previews), options.beside].filter(
         (each) => each !== undefined && each !== null,
       ),
@@ -193,6 +196,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
+    // Also on a full disk, which is a reason for one.
+    await begin(modules.alerts);
     const { accounts, members, audit, requests, idempotency, fileShrink, growth, workspaces } = modules;
     const purges = [modules.certificates, audit, requests, idempotency, fileShrink, growth, accounts, members];
     for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
@@ -236,6 +241,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       domains,
       accounts,
       members,
+      alerts: modules.alerts,
       smsStores: stores.sms,
       sms,
       get replicator() {

@@ -4,6 +4,7 @@ import { openReviewStore } from "../modules/accounts/review-store.ts";
 import { openLinkStore } from "../modules/accounts/link-store.ts";
 import { openSessionStore } from "../modules/accounts/session-store.ts";
 import { openUserStore } from "../modules/accounts/store.ts";
+import { openAlertStore } from "../modules/alerts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
 import { openCertificateStore } from "../modules/certificates/store.ts";
 import { openShareStore } from "../modules/domains/share-store.ts";
@@ -48,6 +49,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
   const attachments = openAttachmentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes));
   return {
     settings,
+    alerts: openAlertStore(db),
     certificates: openCertificateStore(db, settings),
     workspaces,
     senderIds: openSenderIdStore(db),

@@ -15,6 +15,7 @@ function configOf(text: string): Config {
 }
 
 /** Where the tables begin that are not there by default. */
+const ALERTS = "#[[alerts]]";
 const SITE = "#[[site]]";
 const RELAY = "#[[relay]]";
 const ROUTE = "#[[sms.routes]]";
@@ -100,7 +101,7 @@ test("config.example.toml names the words that a key may be beside its default",
 });
 
 test("config.example.toml shows the defaults: with its comments removed it means the same", () => {
-  const spelledOut = spellOut(EXAMPLE.slice(0, EXAMPLE.indexOf(SITE)));
+  const spelledOut = spellOut(EXAMPLE.slice(0, EXAMPLE.indexOf(ALERTS)));
   expect(spelledOut).not.toBe(EXAMPLE);
   expect(configOf(spelledOut)).toEqual(configOf(EXAMPLE));
   expect(configOf(EXAMPLE)).toEqual(configOf(REQUIRED));
@@ -111,6 +112,11 @@ test("its relay, with the comments removed, is one with the defaults", () => {
   const spelledOut = REQUIRED + transport + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY), EXAMPLE.indexOf(ROUTE)));
   const shortest = `${REQUIRED}${transport}[[relay]]\nhost = "smtp.example.net"\n`;
   expect(configOf(spelledOut)).toEqual(configOf(shortest));
+});
+
+test("its alert, with the comments removed, is one with the defaults", () => {
+  const spelledOut = REQUIRED + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(ALERTS), EXAMPLE.indexOf(SITE)));
+  expect(configOf(spelledOut)).toEqual(configOf(`${REQUIRED}[[alerts]]\nto = ["me@example.org"]\n`));
 });
 
 test("its site, with the comments removed, is one with the defaults", () => {

@@ -7,13 +7,14 @@ import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { MIGRATIONS } from "../../src/platform/db/schema/migrations.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import * as schema from "../../src/platform/db/schema/schema.ts";
+import * as schemaOfAlerts from "../../src/platform/db/schema/alerts.ts";
 import * as schemaOfCertificates from "../../src/platform/db/schema/certificates.ts";
 import * as schemaOfPeople from "../../src/platform/db/schema/people.ts";
 import * as schemaOfSms from "../../src/platform/db/schema/sms.ts";
 import { sourcesOf } from "./tidy/sources.ts";
 
 const { sqlite } = openDatabase(":memory:");
-const modules = { ...schema, ...schemaOfCertificates, ...schemaOfPeople, ...schemaOfSms };
+const modules = { ...schema, ...schemaOfAlerts, ...schemaOfCertificates, ...schemaOfPeople, ...schemaOfSms };
 const tables = Object.values<unknown>(modules).filter((value): value is SQLiteTable => is(value, SQLiteTable));
 
 interface ColumnRow {

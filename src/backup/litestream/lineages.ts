@@ -102,7 +102,7 @@ export class Lineages {
     const url = tools.replication.url ?? "";
     if (this.#damage !== null && this.#damage.reads >= BROKEN_READS) {
       const reason = `Nothing can be restored from the replica: its catalog is damaged and cannot be written anew. Delete the folder or prefix catalog at ${url}, but nothing else; pombo then writes it anew within a few minutes.`;
-      return { component: "replication", reason, since: this.#damage.since, isAdvisory: true };
+      return { component: "replication", kind: "catalog", reason, since: this.#damage.since, isAdvisory: true };
     }
     if (foreign === null) return null;
     const where = `(on ${foreign.host})`;
@@ -110,7 +110,7 @@ export class Lineages {
       foreign.instance === instance
         ? `Another copy of this instance ${where} runs and writes to the replica at ${url}: the same messages may be sent twice. Stop one of the two for good. If this one remains, start it again with pombo serve --take-over.`
         : `Another instance of pombo ${where} writes to the replica at ${url}: a restore would bring back its database, and not this one. Give that one a [replication] url of its own, then start this one again with pombo serve --take-over; or give this one a url of its own.`;
-    return { component: "replication", reason, since: foreign.startedAt, isAdvisory: true };
+    return { component: "replication", kind: "foreign", reason, since: foreign.startedAt, isAdvisory: true };
   }
 
   /** Whether a restore would find the current lineage, and what it would bring back. */

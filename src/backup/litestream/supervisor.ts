@@ -148,14 +148,14 @@ export class Supervisor {
     const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
     const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : stopped;
     const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
-    return { component: "replication", reason, since: this.#deps.clock.now() - lagMs, isAdvisory: true };
+    return { component: "replication", kind: "late", reason, since: this.#deps.clock.now() - lagMs, isAdvisory: true };
   }
 
   get #restoreIssue(): HealthIssue | null {
     const { fault } = this.#deps.restorable;
     if (fault === null) return null;
     const reason = `Nothing can be restored from the replica: ${fault.reason}. A new copy of the whole database is being made; until it is there, a lost disk loses everything.`;
-    return { component: "replication", reason, since: fault.since, isAdvisory: true };
+    return { component: "replication", kind: "restorable", reason, since: fault.since, isAdvisory: true };
   }
 
   /** Looks at once how far it is. */

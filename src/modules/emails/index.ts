@@ -47,7 +47,7 @@ import { type AcceptedSubmission, acceptSubmission, type Submission } from "./su
 import { createSubmissionReader } from "./submitted/read-thread.ts";
 import type { GivenSubmission, ReadSubmission, SubmissionFault } from "./submitted/read-submitted.ts";
 import { createContentReader, type ReadContent, type ShownBody } from "./submitted/show.ts";
-import { createSystemMail, type SendSystemMail } from "./system-mail.ts";
+import { createSystemMail, type QueueSystemMail, type SendSystemMail } from "./system-mail.ts";
 
 export interface EmailStores {
   emails: EmailStore;
@@ -93,6 +93,7 @@ export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker
   readSubmitted(pieces: Uint8Array[]): Promise<ReadSubmission | SubmissionFault>;
   /** Resolves once it is durable. Rejects with AppError. */
   acceptSubmission(submission: Submission): Promise<AcceptedSubmission>;
+  queueSystemMail: QueueSystemMail;
   /** A sending domain is gone: what waits from it fails. */
   domainDeleted(): void;
   /** A domain's mail may go again: emails that wait for another attempt are tried now. */
@@ -129,6 +130,7 @@ export function createEmails(
   const skipped = new SkippedRows({ ...context, component: "database" });
   const purges = createPurges({ ...context, skipped }, stores, config);
   const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
+  const queueSystemMail = createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from });
   return {
     ...delivery,
     recordEvent: deps.recordEvent,
@@ -140,7 +142,8 @@ export function createEmails(
     readSubmitted: createSubmissionReader(threads.reading),
     acceptSubmission: (submission) => acceptSubmission(submission, accepting),
     processReport: (uid, reported) => processReport(uid, reported, { ...deps, findTransport }),
-    sendSystemMail: createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from }),
+    sendSystemMail: (mail) => queueSystemMail(mail) !== null,
+    queueSystemMail,
     holdChanged(workspaceId, isHeld) {
       if (isHeld) heldExpiry.trigger();
       else worker.release(workspaceId);

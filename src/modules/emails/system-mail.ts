@@ -15,6 +15,8 @@ import { type EmailStore, USUAL } from "./store/store.ts";
 export interface SystemMail {
   /** An address, without a name. */
   to: string;
+  /** The address that it comes from; its return path is then of the same host. Default: the configured one. */
+  from?: string;
   subject: string;
   text: string;
   /** It is of no use later, Unix ms; default: it is tried as long as other mail. */
@@ -23,6 +25,9 @@ export interface SystemMail {
 
 /** Inside a transaction, with which it is queued. False: there is no address to send it from, and nothing is sent. */
 export type SendSystemMail = (mail: SystemMail) => boolean;
+
+/** The same; the email's id, or null. */
+export type QueueSystemMail = (mail: SystemMail) => string | null;
 
 export interface SystemMailDeps extends Pick<Context, "clock" | "random"> {
   emails: Pick<EmailStore, "insert" | "addTotal">;
@@ -41,11 +46,12 @@ const NAME = "pombo";
 const OWNER = { workspaceId: SYSTEM_WORKSPACE_ID, domainId: 0 };
 const UNLIMITED = -1;
 
-export function createSystemMail(deps: SystemMailDeps): SendSystemMail {
-  const { emails, queue, usage, clock, random, from, settings } = deps;
-  if (from === null) return () => false;
-  const sender = requireMailbox(parseAddress(from));
-  return ({ to, subject, text, until = Infinity }) => {
+export function createSystemMail(deps: SystemMailDeps): QueueSystemMail {
+  const { emails, queue, usage, clock, random, settings } = deps;
+  return ({ to, subject, text, from = deps.from, until = Infinity }) => {
+    if (from === null) return null;
+    const sender = requireMailbox(parseAddress(from));
+    const bounceHost = from === deps.from ? settings.bounceHost : sender.domain;
     const recipient = requireMailbox(parseAddress(to));
     const recipientAddress = comparableAddress(recipient);
     const now = clock.now();
@@ -62,7 +68,7 @@ export function createSystemMail(deps: SystemMailDeps): SendSystemMail {
       recipientAddress,
       subject,
       replyTo: null,
-      returnPath: returnPath({ id: uid, recipient: recipientAddress }, settings.bounceHost, settings.returnPathKey),
+      returnPath: returnPath({ id: uid, recipient: recipientAddress }, bounceHost, settings.returnPathKey),
       createdAt: now,
       body,
     });
@@ -73,6 +79,6 @@ export function createSystemMail(deps: SystemMailDeps): SendSystemMail {
     const expiresAt = Math.min(now + settings.lifetimeMs, until);
     queue.add({ ...OWNER, id, laneId, createdAt: now, nextAt: now, expiresAt });
     deps.afterCommit(() => deps.nudge(laneId, now, expiresAt));
-    return true;
+    return uid;
   };
 }

@@ -13,6 +13,7 @@ import type { PauseView } from "../../platform/queue/delivery-pause.ts";
 import type { DnsClient } from "../../protocols/dns/client.ts";
 import { RefusalWatch } from "../emails/delivery/refusal-watch.ts";
 import type { RecordEvent } from "../events/record.ts";
+import { SYSTEM_WORKSPACE_ID } from "../../platform/db/schema/schema.ts";
 import type { MayReadContent } from "../workspaces/read-content.ts";
 import type { AcceptStores } from "./api/accept.ts";
 import { createLinkOverview } from "./api/link-overview.ts";
@@ -31,6 +32,7 @@ import { openRoutes, type Route } from "./gateway/route-settings.ts";
 import { SubmitResponses } from "./gateway/submit-responses.ts";
 import { Sweeper } from "./gateway/sweep.ts";
 import { DuplicateFilter } from "./inbound/duplicate-filter.ts";
+import { createSystemSms } from "./system-sms.ts";
 import { LinkTests } from "./link-test/link-tests.ts";
 import { FailedSmsWrites } from "./queue/failed-writes.ts";
 import { MessageClock } from "./queue/message-clock.ts";
@@ -112,6 +114,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     nudge: (work: ReadyWork) => dispatcher.nudge(work),
     /** What the operator held may go. */
     release: () => dispatcher.offerAll(),
+    sendSystemSms: createSystemSms({ sms, routes, random: context.random, nudge: (work) => dispatcher.nudge(work) }),
     sweep: () => sweeper.sweep(),
     /** The clock was set back; `note` is written with what follows. `isStart`: since the last run. Rejects with StorageError. */
     followSetBack: ({ fromMs, toMs }: SetBack, isStart: boolean, note: () => void): Promise<void> => {
@@ -169,7 +172,8 @@ function createEngine(
     markUncertain: (submission, now) => responses.handleLostResponse(submission, now),
   };
   // Nothing of a deleted workspace may go, nor what was held of it.
-  const isHeld = (workspaceId: number) => workspaces.byId(workspaceId)?.isHeld ?? true;
+  const isHeld = (workspaceId: number) =>
+    workspaceId !== SYSTEM_WORKSPACE_ID && (workspaces.byId(workspaceId)?.isHeld ?? true);
   const dispatcher = new Dispatcher({ sms, suppressions, links, breaker, isHeld, commit, guard, pause, clock, log });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
   const failedWrites = new FailedSmsWrites({ messages: sms.messages, commit, clock: context.clock, log, nudge });

@@ -121,7 +121,11 @@ export function createWebhooks(context: Context, opened: WebhookStores, config: 
 }
 
 /** Which addresses may be called: none of this machine's own, unless the operator allows it. */
-function buildTargetRules({ hostname, email, webhooks }: Config): TargetRules {
+export function buildTargetRules({
+  hostname,
+  email,
+  webhooks,
+}: Pick<Config, "hostname" | "email" | "webhooks">): TargetRules {
   const own = { addresses: ownAddresses(), names: [...new Set([hostname, email.bounceHost])] };
   return { allowHttp: webhooks.allowHttp, allowed: parseRanges(webhooks.allowPrivateRanges), own };
 }

@@ -98,6 +98,15 @@ export function openWorkspaceStore(db: Db) {
         .limit(MAX_WARNINGS)
         .all(),
 
+    /** Those that came half way to a block since `from`. */
+    rateWarnings: (from: number) =>
+      orm
+        .select({ uid: workspaces.uid, name: workspaces.name })
+        .from(workspaces)
+        .where(and(isNull(workspaces.deletedAt), isNull(workspaces.rateBlockedAt), gt(workspaces.rateWarnedAt, from)))
+        .limit(MAX_WARNINGS)
+        .all(),
+
     /** Those that may not send; deleted ones left out. */
     blocked: (): WorkspaceRow[] =>
       orm

@@ -67,7 +67,7 @@ export class FailedWrites<Key> {
       `Because of an internal error pombo could not record the ${outcomes} (the first: ${this.getName(key)}; see ` +
       `"internal_error" in the log). Meanwhile they are not sent again, and pombo tries to record them once a minute. ${others} ` +
       `The rest needs another version: pombo update, whose start ${atNextStart}.`;
-    return { component, reason, since, isAdvisory: true };
+    return { component, kind: "unwritten", reason, since, isAdvisory: true };
   }
 
   /** As the operator knows it; never throws. */

@@ -86,7 +86,7 @@ export class SkippedRows {
     const reason =
       `Because of an internal error pombo cannot handle ${rows} of its database (the first: ${first[0]}; see "internal_error" in ` +
       "the log). They are left as they are and tried again; all others are handled. If that does not end, it needs another version: pombo update.";
-    return { component, reason, since: first[1].since, isAdvisory: true };
+    return { component, kind: "skipped", reason, since: first[1].since, isAdvisory: true };
   }
 
   #isSkipped(name: string): boolean {

@@ -60,7 +60,7 @@ export class DeliveryPause implements PauseView {
     if (this.#pause === null) return null;
     const { reason, since } = this.#pause;
     const words = `Delivery is paused: ${toSentence(reason)} Accepted messages wait; pombo queue resume ends the pause.`;
-    return { component: "delivery", reason: words, since, isAdvisory: true };
+    return { component: "delivery", kind: "paused", reason: words, since, isAdvisory: true };
   }
 
   /** Pauses delivery after a restore, before anything is delivered. A pause after an earlier restore stays as it is. */

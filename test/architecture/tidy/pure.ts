@@ -21,6 +21,7 @@ export const PURE = [
   "platform/errors.ts",
   "platform/uuid.ts",
   "config/closest-match.ts",
+  "config/alerts.ts",
   "config/reader.ts",
   "config/relays.ts",
   "config/replication.ts",

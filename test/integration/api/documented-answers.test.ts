@@ -1,5 +1,11 @@
 import { expect, test } from "bun:test";
-import { type Instance, type Json, startInstance, useAbsentAuthority } from "../../support/fakes/instance.ts";
+import {
+  type Instance,
+  type Json,
+  startInstance,
+  useAbsentAuthority,
+  useAlerts,
+} from "../../support/fakes/instance.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { bounce, complaintAbout, inboundMessage } from "../../support/inbound/messages.ts";
 import { documentOf, operationsOf } from "./document.ts";
@@ -53,6 +59,10 @@ function operatorExamples(
     at(`POST ${held}/apply`, 200, { site: "mx.example.com" }),
     at(`POST ${held}/drop`, 200, { all: true }),
     at("GET /api/v1/operator/status", 200),
+    at("GET /api/v1/operator/alerts", 200),
+    at("GET /api/v1/operator/alerts/secrets", 200),
+    at("POST /api/v1/operator/alerts/test", 202),
+    at("GET /api/v1/operator/alerts/test", 200),
     at("GET /api/v1/operator/tls", 200),
     at("POST /api/v1/operator/tls/renew", 202),
     { ...at("GET /api/v1/operator/trace", 200), path: "/api/v1/operator/trace?find=gone@example.com" },
@@ -286,7 +296,10 @@ async function makeHook({ workspace, app }: Instance): Promise<{ id: string; del
 
 test("answers of real requests are as documented, of every route", async () => {
   await using pombo = await startInstance({
-    configure: useAbsentAuthority,
+    configure(config) {
+      useAbsentAuthority(config);
+      useAlerts(config);
+    },
     mx: {
       rcpt: (command) =>
         command.includes("gone") ? "550 5.1.1 No" : command.includes("later") ? "450 Later" : "250 Ok",

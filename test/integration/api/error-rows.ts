@@ -25,7 +25,7 @@ interface Row {
   isForDomainKeys?: true;
   /** It stores nothing for its caller, also where it may answer 503 to another. */
   isRead?: true;
-  /** 404 where the path has no id: what names a thing that is not there; "never": only where the dashboard or [tls] is turned off. */
+  /** 404 where the path has no id: what names a thing that is not there; "never": only where the dashboard or [tls] is turned off, or nobody is told. */
   missing?: ((scene: Scene) => { path?: string; body?: unknown }) | "never";
   /** 409. */
   conflict?: (scene: Scene) => Conflict;
@@ -227,6 +227,10 @@ export const ROWS: Record<string, Row> = {
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
   "GET /api/v1/operator/status": { caller: "operator", isRead: true },
+  "GET /api/v1/operator/alerts": { caller: "operator" },
+  "GET /api/v1/operator/alerts/secrets": { caller: "operator" },
+  "POST /api/v1/operator/alerts/test": { caller: "operator", isRead: true, missing: "never" },
+  "GET /api/v1/operator/alerts/test": { caller: "operator" },
   "GET /api/v1/operator/tls": { caller: "operator" },
   "POST /api/v1/operator/tls/renew": { caller: "operator", isRead: true, missing: "never" },
   "GET /api/v1/operator/trace": { caller: "operator" },

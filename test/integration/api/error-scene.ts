@@ -6,6 +6,7 @@ import {
   type InstanceOptions,
   startInstance,
   useAbsentAuthority,
+  useAlerts,
 } from "../../support/fakes/instance.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
@@ -53,6 +54,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
     ...options,
     configure(config) {
       useAbsentAuthority(config);
+      useAlerts(config);
       config.webhooks.allowHttp = true;
       config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
       options.configure?.(config);

@@ -8,6 +8,7 @@ import {
   SENDING_DOMAIN,
   startInstance,
   useAbsentAuthority,
+  useAlerts,
 } from "../../support/fakes/instance.ts";
 import { mail } from "../../support/dsn/mails.ts";
 import { inboundMessage } from "../../support/inbound/messages.ts";
@@ -55,7 +56,13 @@ function callerOf(client: Client): Caller {
 }
 
 test("the example of every operation works as it stands, and is answered as documented", async () => {
-  await using pombo = await startInstance({ exampleDomain: SENDING_DOMAIN, configure: useAbsentAuthority });
+  await using pombo = await startInstance({
+    exampleDomain: SENDING_DOMAIN,
+    configure(config) {
+      useAbsentAuthority(config);
+      useAlerts(config);
+    },
+  });
   const world: World = {
     workspace: callerOf(pombo.workspace),
     operator: callerOf(pombo.operator),

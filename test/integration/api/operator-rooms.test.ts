@@ -1,5 +1,6 @@
 // Which routes are the operator's.
 import { expect, test } from "bun:test";
+import { alertRoutes } from "../../../src/modules/alerts/routes.ts";
 import { operatorAccountRoutes } from "../../../src/modules/accounts/operator-routes.ts";
 import { tlsRoutes } from "../../../src/modules/certificates/routes.ts";
 import { createDomains } from "../../../src/modules/domains/index.ts";
@@ -24,8 +25,9 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const [suppressions, recipients] = [createSuppressions(none, none, none), createRecipients(none, none, none)];
   const accounts = { operatorRoutes: () => operatorAccountRoutes(none) };
   const certificates = { operatorRoutes: () => [tlsRoutes(none, none)] };
+  const alerts = { operatorRoutes: () => [alertRoutes(none)] };
   const made = createOperatorRoutes(
-    { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, sms },
+    { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, alerts, sms },
     none,
   );
   const routes = made.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));

@@ -220,6 +220,11 @@ export function useAbsentAuthority({ tls }: Pick<Config, "tls">): void {
   tls.challengeListen = [{ address: "127.0.0.1", port: 0 }];
 }
 
+/** Somebody is told what is wrong, so that a test can be sent to them. */
+export function useAlerts({ alerts }: Pick<Config, "alerts">): void {
+  alerts.push({ kind: "email", to: ["operator@example.com"], least: "warning", from: null, route: null });
+}
+
 function configFor(directory: string, dnsServer: string, mxPort: number): Config {
   const config = defaultConfig({ hostname: HOSTNAME, dataDir: directory });
   config.http.listen.port = 0;

@@ -80,8 +80,9 @@ export class DeliveryHealth {
   }
 
   #listRelays(): HealthIssue[] {
-    return [...this.#relays.values()].map(({ reason, since }) => ({
+    return [...this.#relays].map(([site, { reason, since }]) => ({
       component: "relay",
+      kind: site,
       reason: `Emails do not leave by a relay: ${reason}. They wait, and are tried again.`,
       since,
       isAdvisory: true,
@@ -99,7 +100,7 @@ export class DeliveryHealth {
     const reason =
       `No mail server can be reached on port 25: ${count} sites were tried and none answered. Most likely your hosting provider ` +
       'closes this port; ask it to open port 25 outwards, or send through a relay ([email] transport = "relay"). What waits is tried again.';
-    return { component: "delivery", reason, since: this.#unreachableSince, isAdvisory: true };
+    return { component: "delivery", kind: "unreachable", reason, since: this.#unreachableSince, isAdvisory: true };
   }
 
   #findRefused(): HealthIssue | null {
@@ -119,7 +120,7 @@ export class DeliveryHealth {
     const reason =
       `${refused} of ${answers} emails were refused as spam or for this server's reputation in the past hour, last by ${this.#lastRefusal}. ` +
       "See what was sent (pombo trace), suspend who sends it, and check that this server's PTR, SPF and DKIM are right and that its address is on no blocklist.";
-    return { component: "delivery", reason, since: this.#refusedSince, isAdvisory: true };
+    return { component: "delivery", kind: "refused", reason, since: this.#refusedSince, isAdvisory: true };
   }
 
   #openBucket(): Bucket {

@@ -181,7 +181,12 @@ export function writeText(decided: Decided, deps: WriteDeps): { uid: string; wor
   return { uid, work };
 }
 
-function writeSegments(messageId: number, { item, text, work }: Decided & { work: ReadyWork }, deps: WriteDeps) {
+/** Inside a transaction: the segments of a message. */
+export function writeSegments(
+  messageId: number,
+  { item, text, work }: Pick<Decided, "item" | "text"> & { work: ReadyWork },
+  deps: { sms: Pick<SmsStores, "segments" | "references"> },
+) {
   const payloads = text.split.parts;
   const isAlone = payloads.length === 1;
   const reference = isAlone ? null : deps.sms.references.next(item.to);

@@ -24,7 +24,9 @@ export function findUnboundRoutes(
     const why = error === null ? "" : ` (${error.reason}${error.statusName === null ? "" : `, ${error.statusName}`})`;
     const advice = error?.advice ?? "It is tried again by itself.";
     const reason = `No link of the SMS route ${name} is bound, and messages wait for it${why}. ${advice} See pombo sms links.`;
-    return [{ component: "sms", about: name, reason, since: Math.round(now - unboundMs), isAdvisory: true }];
+    return [
+      { component: "sms", kind: "unbound", about: name, reason, since: Math.round(now - unboundMs), isAdvisory: true },
+    ];
   });
 }
 
@@ -136,7 +138,7 @@ export class Backlog {
         : `It sends at most ${configured} a second, as configured, and no more at once than its window allows.`;
     const more = last > first ? `, ${last - first} more than five minutes ago` : "";
     const reason = `The SMS route ${route} gets more messages than it can send: ${last} segments wait${more}. ${why} See pombo sms links.`;
-    return { component: "sms", about: route, reason, since, isAdvisory: true };
+    return { component: "sms", kind: "backlog", about: route, reason, since, isAdvisory: true };
   }
 }
 

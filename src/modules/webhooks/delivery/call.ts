@@ -24,7 +24,8 @@ export interface Call {
   target: Target;
   address: string;
   headers: Record<string, string>;
-  body: string;
+  /** Null: a GET without one. */
+  body: string | null;
 }
 
 export type CallResult =
@@ -70,7 +71,7 @@ export function createCaller(deps: CallerDeps): Caller {
       sent.on("upgrade", () => end(brokenCall("it changed the protocol")));
       // It fails when the body is cut off.
       sent.on("response", (response) => void readAnswer(response).then(resolve, fail));
-      sent.end(request.body);
+      sent.end(request.body ?? undefined);
       const result = await promise;
       cancel();
       stopping.removeEventListener("abort", stop);
@@ -98,12 +99,13 @@ function begin(
     host: address,
     port: target.port,
     path: target.path,
-    method: "POST",
+    method: body === null ? "GET" : "POST",
     headers: {
       ...headers,
       host: target.host,
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(body),
+      ...(body === null
+        ? {}
+        : { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) }),
     },
   };
   if (!target.isSecure) return httpRequest({ ...options, agent: agents.plain });

@@ -71,7 +71,7 @@ export class PageCheck {
     if (this.#found === null) return null;
     const { words, at } = this.#found;
     const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${describeRemedy(this.#deps.dataDir)}`;
-    return { component: "database", reason, since: at, isAdvisory: true };
+    return { component: "database", kind: "pages", reason, since: at, isAdvisory: true };
   }
 
   async #check(): Promise<void> {
