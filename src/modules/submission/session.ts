@@ -130,6 +130,7 @@ export class SubmissionSession {
       void this.#accept(intake, session, submitter).then(({ refusal: why, isEnd, words }) => {
         intake.letGo();
         client.isAnswered();
+        if (why === null) client.forgetErrors();
         if (isEnd === true && why !== null) client.leave(why.responseCode, why.message);
         else done(why, words);
       });
