@@ -32,6 +32,7 @@ export const ROUTE_RIGHTS: Record<string, Right> = {
   "GET /api/v1/emails/:id/live": "read",
   // Only for those who may see what messages say.
   "GET /api/v1/emails/:id/attachments/:n": "read",
+  "GET /api/v1/emails/:id/raw": "read",
   // Only for those who may see what messages say.
   "POST /api/v1/emails/:id/preview": "read",
   "PATCH /api/v1/emails/:id": "send",
