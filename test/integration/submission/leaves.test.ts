@@ -3,7 +3,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { dkimVerify } from "mailauth/lib/dkim/verify";
 import { recordOf, timelineOf } from "../../support/api/one-email.ts";
-import type { Instance } from "../../support/fakes/instance.ts";
+import type { Instance, Json } from "../../support/fakes/instance.ts";
 import type { MxScript } from "../../support/fakes/mx.ts";
 import type { Talk } from "../../support/inbound/kit.ts";
 import { contentAt, openClient, startSubmitting } from "../../support/submission/kit.ts";
@@ -289,6 +289,33 @@ describe("what is signed by the sender", () => {
       .find((line) => line.startsWith("MAIL"));
     expect(mail).toMatch(/ BODY=8BITMIME$/);
     expect(await verdicts(sender.pombo)).toEqual(["loja.test pass", "loja.test pass"]);
+  });
+
+  test("with 8-bit text and a large file goes the same way", async () => {
+    await using sender = await startSending();
+    const base64 = Buffer.from(crypto.getRandomValues(new Uint8Array(60_000))).toString("base64");
+    const file = `${base64.replaceAll(/.{76}/g, "$&\r\n")}\r\n`.repeat(20);
+    const inner = [
+      "Content-Type: multipart/mixed; boundary=m",
+      "",
+      "--m",
+      "Content-Type: text/plain; charset=utf-8",
+      "",
+      "Ol\xc3\xa1",
+      "--m",
+      "Content-Type: application/octet-stream; name=a.bin",
+      "Content-Transfer-Encoding: base64",
+      "",
+      `${file}--m--`,
+    ].join("\r\n");
+    const octets = signed("MARK").replace(/Content-Type: text\/plain[^]*?MARK/, inner);
+    expect((await sender.pass(octets)) === octets).toBe(true);
+    expect(await verdicts(sender.pombo)).toEqual(["loja.test pass", "loja.test pass"]);
+    const [record] = (await sender.pombo.workspace.call("GET", "/api/v1/emails")).body.data;
+    expect((await recordOf(sender.pombo, record.id)).attachments.map(({ filename }: Json) => filename)).toEqual([
+      "a.bin",
+      "signature.asc",
+    ]);
   });
 
   test("with 8-bit text is bounced 5.6.3 by a server without 8BITMIME", async () => {

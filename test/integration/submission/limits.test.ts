@@ -75,6 +75,26 @@ describe("places", () => {
   });
 });
 
+test("a client that never begins or ends its TLS handshake loses its place after two minutes", async () => {
+  const clock = fakeClock();
+  await using desk = await startSubmissionDesk({ clock });
+  const silent = await openTalk(desk.tlsPort, { hears: false });
+  const half = await openTalk(desk.tlsPort, { hears: false });
+  half.write(Buffer.from("\x16\x03\x01\x02\x00", "latin1"));
+  const upgrading = await openTalk(desk.port);
+  await upgrading.say("EHLO client.test");
+  expect(await upgrading.say("STARTTLS")).toStartWith("220 ");
+  const talks = [silent, half, upgrading];
+  await until("their coming", () => desk.server.clientCount === 3);
+  clock.advance(2 * MINUTE - 1);
+  await turn(20);
+  expect(talks.map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
+  await passUntil(clock, "their going", () => desk.server.clientCount === 0, SECOND);
+  await until("the end", () => talks.every(({ isClosed }) => isClosed));
+  expect(desk.bugs).toEqual([]);
+  closeAll(talks);
+});
+
 /** The desk numbers what it accepts. */
 async function handOver(talk: Talk, octets = message()): Promise<void> {
   await beginData(talk);

@@ -227,6 +227,48 @@ test("who is suppressed between RCPT and the dot is recorded so, and the others 
   expect(pombo.mx.messages.flatMap(({ to }) => to)).toEqual(["maria@example.com"]);
 });
 
+test("who has unsubscribed from the message's list is 550 5.1.1 at the dot, with how to lift it", async () => {
+  await using pombo = await startSubmitting({ configure: withPublicUrl });
+  const body = { address: "gone@example.com", list: "news" };
+  expect((await pombo.workspace.call("POST", "/api/v1/suppressions", { body })).status).toBe(201);
+  using talk = await openClient(pombo);
+  const reply = await handIn(talk, message({ "X-Pombo-Unsubscribe-List": "news" }), "gone@example.com");
+  expect(reply).toStartWith("550 5.1.1 The recipient is suppressed (");
+  expect(reply).toContain("?list=news");
+  await accepted(talk, message({ "X-Pombo-Unsubscribe-List": "other" }), "gone@example.com");
+});
+
+test("a scheduled one is rescheduled, cancelled and read as every email", async () => {
+  await using held = await startHeldSubmitting();
+  const { pombo } = held;
+  using talk = await openClient(pombo);
+  const id = await accepted(talk, message({ "X-Pombo-Send-At": "2026-11-21T13:00:00Z" }));
+  const later = { body: { sendAt: "2026-11-21T14:00:00Z" } };
+  const changed = await pombo.workspace.call("PATCH", `/api/v1/emails/${id}`, later);
+  expect([changed.status, changed.body.data]).toMatchObject([
+    200,
+    { text: "Bom dia\n", sendAt: "2026-11-21T14:00:00.000Z" },
+  ]);
+  const canceled = await pombo.workspace.call("POST", `/api/v1/emails/${id}/cancel`);
+  expect([canceled.status, canceled.body.data]).toMatchObject([200, { status: "canceled", text: "Bom dia\n" }]);
+  await held.advance(3 * HOUR);
+  await pombo.app.worker.idle();
+  expect([pombo.mx.messages, pombo.bugs]).toEqual([[], []]);
+});
+
+test("a recipient is found in the header in whatever form its domain is written", async () => {
+  await using pombo = await startSubmitting();
+  using talk = await openClient(pombo);
+  const octets = message({
+    To: Buffer.from("Maria <maria@exãmple.com>").toString("latin1"),
+    Cc: "joao@xn--exmple-jua.com",
+  });
+  const ace = new URL("http://exãmple.com").hostname;
+  const id = await accepted(talk, octets.replace("xn--exmple-jua.com", ace), `maria@${ace}`, "JOAO@exãmple.com");
+  const shown = (await recordOf(pombo, id)).recipients.map(({ kind }: Json) => kind);
+  expect(shown).toEqual(["to", "cc"]);
+});
+
 describe("/raw", () => {
   test("is the message as it was sent, without the signatures; of an email by the API too", async () => {
     await using pombo = await startSubmitting();
