@@ -244,7 +244,7 @@ export class SubmissionSession {
       return decision;
     } catch (error) {
       if (!isStorageError(error)) this.#deps.log.error("submission", error);
-      return { refusal: this.#count(refusal(451, INTERNAL)) };
+      return { refusal: this.#count(explainError(error, this.#deps.clock.now())) };
     }
   }
 

@@ -1,5 +1,8 @@
 // What one client may ask of the ports: places, time, room and patience.
 
+import { StorageError } from "../../../src/platform/db/storage-error.ts";
+import { ThreadGone } from "../../../src/platform/worker-threads/worker-thread.ts";
+import { readSubmitted } from "../../../src/modules/emails/submitted/read-submitted.ts";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { turn } from "../../support/db/temporary.ts";
 import { fakeClock } from "../../support/fakes/clock.ts";
@@ -73,6 +76,38 @@ describe("places", () => {
     expect(desk.bugs).toEqual([]);
     closeAll(crowd);
   });
+});
+
+test("what fails is temporary, says whether it is the disk, and only faults of ours are in the log", async () => {
+  let fault: Error = new StorageError(new Error("disk I/O error"));
+  let isReading = false;
+  await using desk = await startSubmissionDesk({
+    suppressions: {
+      reasonFor: () => {
+        if (!isReading) return null;
+        throw fault;
+      },
+    },
+    read: (submitted) =>
+      fault instanceof ThreadGone ? Promise.reject(fault) : Promise.resolve(readSubmitted({ submitted })),
+    accept: () => Promise.reject(fault),
+  });
+  using talk = await open(desk);
+  const answers: string[] = [];
+  const bug = new TypeError("a fault of ours");
+  for (const each of [fault, new ThreadGone("gone", true), bug]) {
+    fault = each;
+    isReading = false;
+    await beginData(talk);
+    talk.write(`${message()}.\r\n`);
+    answers.push((await talk.reply()).slice(0, 9));
+    isReading = true;
+    await talk.say("MAIL FROM:<>");
+    answers.push((await talk.say("RCPT TO:<maria@example.com>")).slice(0, 9));
+    await talk.say("RSET");
+  }
+  expect(answers).toEqual(["452 4.3.1", "452 4.3.1", "451 4.3.0", "451 4.3.0", "451 4.3.0", "451 4.3.0"]);
+  expect(desk.bugs.filter((each) => (each as { error: unknown }).error === bug)).toHaveLength(2);
 });
 
 test("a client that never begins or ends its TLS handshake loses its place after two minutes", async () => {
