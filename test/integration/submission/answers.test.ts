@@ -58,7 +58,7 @@ describe("before a password", () => {
     await using pombo = await startSubmitting();
     using talk = await openSecure(portOf(pombo));
     const wrong =
-      "535 5.7.8 The password is not a valid API key. Give a key of the workspace (svc_…), copied whole; the user name may be anything\r\n";
+      "535 5.7.8 The password is not a valid API key. Give a key of the workspace (svc_...), copied whole; the user name may be anything\r\n";
     for (const key of [WRONG, "", "secret", pombo.operator.key, `${pombo.workspace.key}x`]) {
       const reply = await talk.say(`AUTH PLAIN ${passwordOf(key)}`);
       expect([key, Buffer.from(reply, "latin1").toString()]).toEqual([key, wrong]);

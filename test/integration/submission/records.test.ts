@@ -198,7 +198,7 @@ describe("the record", () => {
     using talk = await openClient(pombo);
     for (const [name, value] of [
       ["X-Pombo-Tag", "t".repeat(300)],
-      ["X-PM-Tag", ""],
+      ["X-PM-Tag", "a b"],
       ["X-Pombo-Send-At", "tomorrow"],
       ["X-Pombo-Send-At", "2126-01-01T00:00:00Z"],
       ["X-Pombo-Unsubscribe-List", "two words"],

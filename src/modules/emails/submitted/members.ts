@@ -46,6 +46,8 @@ export function readMembers(taken: SubmittedMessage["taken"]): SubmittedMembers 
   const found = new Map<MemberName, Field>();
   const entries = new Map<string, Field>();
   for (const field of taken) {
+    // As a form sends it whose field was left empty.
+    if (field.value === "") continue;
     const entry = METADATA.exec(field.name)?.[1];
     if (entry !== undefined) entries.set(entry, field);
     const member = entry === undefined ? FIELDS.get(field.name.toLowerCase()) : "metadata";
