@@ -108,10 +108,10 @@ async function measure(folder: string, options: Options, cleanup: Cleanup): Prom
   if (options.phases.has("rate")) figures.rates = await measureRates(options, around);
   if (options.phases.has("delivery")) figures.deliveries = await measureDeliveries(options, around);
   if (options.phases.has("memory")) {
-    for (const [isSizeDeclared, isHeld] of LARGE) {
-      const how = `SIZE ${isSizeDeclared ? "" : "not "}declared, ${isHeld ? "held" : "going out"}`;
+    for (const [isSizeDeclared, isQueueHeld] of LARGE) {
+      const how = `SIZE ${isSizeDeclared ? "" : "not "}declared, ${isQueueHeld ? "held" : "going out"}`;
       say(`pombo: ${LARGE_CLIENTS} clients push 20 MiB each, ${how} …`);
-      const order = { clients: LARGE_CLIENTS, fileBytes: LARGEST_BYTES, isSizeDeclared, isHeld };
+      const order = { clients: LARGE_CLIENTS, fileBytes: LARGEST_BYTES, isSizeDeclared, isHeld: isQueueHeld };
       figures.large.push(await measureLarge(order, around));
     }
   }

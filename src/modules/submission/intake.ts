@@ -8,7 +8,8 @@ import type { SubmissionLimits } from "./limits.ts";
 /** Why a message is not kept. */
 export type IntakeFault = "too_large" | "more_than_declared" | "no_room";
 
-const BLOCK_BYTES = 1024 * 1024;
+/** Most messages fit into the first block; the last size goes on. */
+const BLOCKS = [16 * 1024, 64 * 1024, 1024 * 1024] as const;
 /** So many octets may come for each that was declared. */
 const ESTIMATE = 1.125;
 
@@ -37,7 +38,8 @@ export class Intake {
   /** There is room for so many. */
   #mostBytes: number;
   #giveBack: () => void = () => {};
-  readonly #ended = new AbortController();
+  /** Ends the wait for room. */
+  #stopWaiting: () => void = () => {};
 
   constructor(message: IncomingMessage, deps: IntakeDeps) {
     this.#message = message;
@@ -55,11 +57,13 @@ export class Intake {
   async waitForRoom(): Promise<void> {
     const { limits, budget, clock } = this.#deps;
     const { workspaceId, declaredBytes } = this.#message;
-    const cancel = clock.after(limits.roomMs, () => this.#ended.abort());
+    const ended = new AbortController();
+    this.#stopWaiting = () => ended.abort();
+    const cancel = clock.after(limits.roomMs, this.#stopWaiting);
     // RFC 1870 §5: what is declared is an estimate.
     const bytes = (declaredBytes ?? limits.messageBytes) * ESTIMATE + limits.firstBytes;
     const mostBytes = Math.ceil(Math.min(bytes, limits.messageBytes));
-    const giveBack = await budget.take(workspaceId, mostBytes, this.#ended.signal);
+    const giveBack = await budget.take(workspaceId, mostBytes, ended.signal);
     cancel();
     if (giveBack === null) return this.#refuse("no_room");
     this.#mostBytes = mostBytes;
@@ -82,7 +86,7 @@ export class Intake {
 
   /** The final dot has come: the message in pieces, each the whole of its memory. */
   end(): Uint8Array[] {
-    const last = this.#block.slice(0, this.#used);
+    const last = new Uint8Array(this.#block.subarray(0, this.#used));
     const pieces = this.#used === 0 ? this.#blocks : [...this.#blocks, last];
     this.#blocks = [];
     this.#block = new Uint8Array();
@@ -92,7 +96,7 @@ export class Intake {
 
   /** Gives the room back; once the message is kept, or will not be. */
   letGo(): void {
-    this.#ended.abort();
+    this.#stopWaiting();
     this.end();
     this.#giveBack();
     this.#giveBack = () => {};
@@ -100,8 +104,7 @@ export class Intake {
 
   #open(): void {
     if (this.#used > 0) this.#blocks.push(this.#block);
-    const { firstBytes } = this.#deps.limits;
-    this.#block = new Uint8Array(this.#blocks.length === 0 ? firstBytes : BLOCK_BYTES);
+    this.#block = Buffer.allocUnsafeSlow(BLOCKS[this.#blocks.length] ?? BLOCKS[2]);
     this.#used = 0;
   }
 

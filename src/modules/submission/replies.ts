@@ -40,7 +40,8 @@ export function createRewording(
   const say = (code: number, text: string): LibraryReply => ({ code, text, context: false });
   return (reply) => {
     const { code, context } = reply;
-    if (context === "AUTH" && code === 500 && !mayAuthenticate()) return say(530, STARTTLS_FIRST);
+    const isAuthUnknown = context === "AUTH" && code === 500;
+    if ((code === 530 || isAuthUnknown) && !mayAuthenticate()) return say(530, STARTTLS_FIRST);
     if (code === 530) return say(530, AUTH_FIRST);
     switch (context) {
       case "MAILBOX_SYNTAX_ERROR":

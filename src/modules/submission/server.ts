@@ -174,8 +174,12 @@ export class SubmissionServer {
         if (why !== null) done(why);
         else done(null, { user: connected?.caller?.keyId ?? 0 });
       },
+      // Not at once: the library goes on after a message in continue(), which at its end forgets a next message that has
+      // ended meanwhile, and the session would hang.
       onMailFrom: (_, session, done) =>
-        this.#withClient(session, (submitter) => this.#session.beginMessage(session, submitter, done)),
+        queueMicrotask(() =>
+          this.#withClient(session, (submitter) => this.#session.beginMessage(session, submitter, done)),
+        ),
       onRcptTo: (recipient, session, done) =>
         this.#withClient(session, (submitter) => done(this.#session.addRecipient(recipient, submitter))),
       onData: (stream, session, done) =>

@@ -135,6 +135,7 @@ export class SubmissionSession {
         if (intake.receivedBytes >= limits.worthCollectingBytes) collect();
         intake.letGo();
         client.isAnswered();
+        if (why === null) client.forgetErrors();
         if (isEnd === true && why !== null) client.leave(why.responseCode, why.message);
         else done(why, words);
       });
@@ -248,7 +249,7 @@ export class SubmissionSession {
       return decision;
     } catch (error) {
       if (!isStorageError(error)) this.#deps.log.error("submission", error);
-      return { refusal: this.#count(refusal(451, INTERNAL)) };
+      return { refusal: this.#count(explainError(error, this.#deps.clock.now())) };
     }
   }
 

@@ -12,18 +12,28 @@ const FROM = /^from$/i;
 /** `address` in the form compared. The fields of recipients are written anew without it; others that name it go. */
 export function eraseFromHeader(header: string, address: string): string {
   return splitFields(header)
-    .map((field) => eraseFromField(field, address))
+    .map((field) => (FROM.test(field.name) ? field.raw : eraseFromField(field, address)))
     .join("");
 }
 
 function eraseFromField(field: RawField, address: string): string {
-  const { name, raw } = field;
-  if (FROM.test(name)) return raw;
-  if (OF_RECIPIENTS.test(name)) {
-    const all = readMailboxList(unfold(field)).mailboxes;
-    const left = all.filter((mailbox) => comparableAddress(mailbox) !== address);
-    // As octets, one character each.
-    if (left.length < all.length) return Buffer.from(mailboxLine(name, left), "latin1").toString();
+  const left = OF_RECIPIENTS.test(field.name) ? eraseFromList(field, address) : field.raw;
+  return holdsAddress(left.replaceAll(/\r\n(?=[ \t])/g, "").toLowerCase(), address) ? "" : left;
+}
+
+function eraseFromList(field: RawField, address: string): string {
+  const all = readMailboxList(unfold(field)).mailboxes;
+  const left = all.filter((mailbox) => comparableAddress(mailbox) !== address);
+  // As octets, one character each.
+  return left.length === all.length ? field.raw : Buffer.from(mailboxLine(field.name, left), "latin1").toString();
+}
+
+/** Not as a part of a longer one. */
+function holdsAddress(text: string, address: string): boolean {
+  for (let at = text.indexOf(address); at >= 0; at = text.indexOf(address, at + 1)) {
+    const isBegun = /[\p{L}\p{N}_.+-]/u.test(text[at - 1] ?? "");
+    const goesOn = /^(?:[\p{L}\p{N}_-]|\.[\p{L}\p{N}])/u.test(text.slice(at + address.length, at + address.length + 4));
+    if (!isBegun && !goesOn) return true;
   }
-  return unfold(field).toLowerCase().includes(address) ? "" : raw;
+  return false;
 }

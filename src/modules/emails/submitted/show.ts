@@ -38,5 +38,6 @@ export async function readShown({ shown }: ShownBody): Promise<Content> {
   // Only threads that show something load it.
   const { simpleParser } = await import("mailparser");
   const { html, text } = await simpleParser(Buffer.concat(joinMime(mime, "", empty)), PARSER_OPTIONS);
-  return { html: typeof html === "string" ? html : null, text: text ?? null };
+  // Of an absent part it says false, undefined or nothing.
+  return { html: html || null, text: text || null };
 }

@@ -88,7 +88,9 @@ export class Inbound {
         this.#clients.get(session.id)?.secured(socket);
         done();
       },
-      onMailFrom: (_, session, done) => done(this.#refuseMail(session)),
+      // Not at once: the library goes on after a message in continue(), which at its end forgets a next message that has
+      // ended meanwhile, and the session would hang.
+      onMailFrom: (_, session, done) => queueMicrotask(() => done(this.#refuseMail(session))),
       onRcptTo: (recipient, _, done) => done(this.#intake.routeRecipient(recipient)),
       onData: (stream, session, done) => {
         const client = this.#clients.get(session.id);

@@ -89,7 +89,8 @@ export class Client<P extends { release(): void }> {
       const reply = { code, text, context };
       const said = this.#isEnding ? reply : (this.#deps.reword?.(reply) ?? reply);
       send(said.code, said.text, said.context);
-      this.#count(said.code);
+      // RFC 5321 §4.5.3.1.10: a client may well name them all, and sends the others in another message.
+      this.#count(said.code >= 400 && context !== "TOO_MANY_RECIPIENTS");
     };
   }
 
@@ -97,6 +98,11 @@ export class Client<P extends { release(): void }> {
   stays(): void {
     this.#cancelSession();
     this.#cancelSession = () => {};
+  }
+
+  /** Its errors so far do not count: it does what it is here for. */
+  forgetErrors(): void {
+    this.#errors = 0;
   }
 
   /** TLS runs on top of the connection. */
@@ -159,10 +165,10 @@ export class Client<P extends { release(): void }> {
     this.#cancelEnd();
   }
 
-  #count(code: number): void {
+  #count(isError: boolean): void {
     if (this.#isEnding) return;
     this.#replies += 1;
-    if (code >= 400) this.#errors += 1;
+    if (isError) this.#errors += 1;
     this.#cancelSilence();
     if (this.#farewell !== null) return this.leave(421, this.#farewell);
     if (this.#errors >= this.#deps.limits.errors) return this.leave(421, "4.7.0 Too many errors");
