@@ -9,6 +9,7 @@ import {
   UsageError,
 } from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain/domain.ts";
+import { doctor } from "./commands/doctor.ts";
 import { forget } from "./commands/forget.ts";
 import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview, usage } from "./framework/help.ts";
@@ -105,6 +106,7 @@ export const COMMANDS: readonly Command[] = [
     INBOX_COMMANDS,
     forget,
     status,
+    doctor,
     TLS_COMMANDS,
     QUEUE_COMMANDS,
     trace,

@@ -6,6 +6,7 @@ import { createAccounts } from "../modules/accounts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
 import { createCertificates } from "../modules/certificates/index.ts";
+import { createDoctor } from "../modules/doctor/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
@@ -182,6 +183,10 @@ export function createModules(
     unsubscribe: unsubscribing.unsubscribe,
     readUnsubscribe: unsubscribing.links.readLocalPart,
   });
+  const doctor = createDoctor(context, stores, config, {
+    ...resolvers.doctor,
+    findInstance: () => ({ inbound: inboundMail.address }),
+  });
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
   const previews = createPreviews(context, stores, shared);
@@ -206,6 +211,7 @@ export function createModules(
     domains,
     inboundMail,
     certificates,
+    doctor,
     sms,
   };
   return {
@@ -220,6 +226,7 @@ export function createModules(
     domains,
     workspaces,
     certificates,
+    doctor,
     inboundMail,
     suppressions,
     unsubscribing,
@@ -255,15 +262,23 @@ export function createModules(
 }
 
 type ForOperator = Record<
-  "accounts" | "workspaces" | "suppressions" | "recipients" | "domains" | "inboundMail" | "certificates" | "sms",
+  | "accounts"
+  | "workspaces"
+  | "suppressions"
+  | "recipients"
+  | "domains"
+  | "inboundMail"
+  | "certificates"
+  | "doctor"
+  | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, sms } = modules;
+  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, doctor, sms } = modules;
   return [
-    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates].flatMap((each) =>
+    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates, doctor].flatMap((each) =>
       each.operatorRoutes(),
     ),
     operatorRoutes(operator),

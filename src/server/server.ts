@@ -192,7 +192,17 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     const { accounts, members, audit, requests, idempotency, fileShrink, growth, workspaces } = modules;
-    const purges = [modules.certificates, audit, requests, idempotency, fileShrink, growth, accounts, members];
+    const purges = [
+      modules.certificates,
+      modules.doctor,
+      audit,
+      requests,
+      idempotency,
+      fileShrink,
+      growth,
+      accounts,
+      members,
+    ];
     for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {
