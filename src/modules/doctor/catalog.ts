@@ -1,6 +1,6 @@
 // Everything that the doctor looks at, by id and group. docs/doctor.md explains each; a test compares the two.
 
-export const GROUPS = ["resolver", "address", "name", "spf", "domains"] as const;
+export const GROUPS = ["resolver", "address", "name", "spf", "bounce", "reputation", "domains"] as const;
 export type Group = (typeof GROUPS)[number];
 
 const CATALOG = {
@@ -16,6 +16,10 @@ const CATALOG = {
   hostname: "name",
   spf: "spf",
   spf_record: "spf",
+  bounce_host: "bounce",
+  bounce_port: "bounce",
+  blocklist: "reputation",
+  blocklist_name: "reputation",
   dkim: "domains",
   return_path: "domains",
   dmarc: "domains",
@@ -23,6 +27,7 @@ const CATALOG = {
   dmarc_policy: "domains",
   dmarc_reports: "domains",
   from_domain: "domains",
+  domain_blocklist: "domains",
 } as const satisfies Record<string, Group>;
 
 export type FindingId = keyof typeof CATALOG;

@@ -5,8 +5,10 @@
 import type { Log } from "../../platform/log.ts";
 import { FINDING_IDS, type FindingId, type Group, GROUPS, groupOf } from "./catalog.ts";
 import { checkAddress } from "./checks/address.ts";
+import { checkBounce } from "./checks/bounce.ts";
 import { checkDomains } from "./checks/domains.ts";
 import { checkName } from "./checks/name.ts";
+import { checkReputation } from "./checks/reputation.ts";
 import { checkResolver } from "./checks/resolver.ts";
 import { checkSpf } from "./checks/spf.ts";
 import { type Finding, unknown, worstFirst } from "./finding.ts";
@@ -19,6 +21,8 @@ const CHECKS: Record<Group, Check> = {
   address: checkAddress,
   name: checkName,
   spf: checkSpf,
+  bounce: checkBounce,
+  reputation: checkReputation,
   domains: checkDomains,
 };
 

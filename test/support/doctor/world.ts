@@ -52,6 +52,8 @@ function wellZone(): Zone {
     [`pombo2._domainkey.${DOMAIN}`]: { TXT: [ED25519] },
     [`bounce.${DOMAIN}`]: { CNAME: HOST },
     [`_dmarc.${DOMAIN}`]: { TXT: ["v=DMARC1; p=none; rua=mailto:dmarc@loja.example"] },
+    "2.0.0.127.zen.spamhaus.org": { A: ["127.0.0.2"] },
+    "dbltest.com.dbl.spamhaus.org": { A: ["127.0.1.2"] },
     [DOMAIN]: { MX: [[10, `mx.${DOMAIN}`]] },
   };
 }
@@ -102,6 +104,7 @@ export async function startWorld(): Promise<DoctorWorld> {
   const config = defaultConfig({ hostname: HOST, dataDir: "/var/lib/pombo" });
   config.email.destinationPort = smtp.port;
   config.email.allowPrivateRanges = ["127.0.0.0/8", "203.0.113.0/24", "2001:db8::/32"];
+  config.doctor.blockLists = ["zen.spamhaus.org"];
   config.doctor.probes = ["gmail.com"];
   config.inbound.listen = { address: "127.0.0.1", port: smtp.port };
   const dns = createFakeResolver(wellZone());
@@ -110,7 +113,7 @@ export async function startWorld(): Promise<DoctorWorld> {
     config,
     dns,
     routes: { 4: IPV4, 6: null },
-    ownAddresses: [IPV4],
+    ownAddresses: [IPV4, IPV6],
     domains: [wellDomain()],
     instance: { inbound: `127.0.0.1:${smtp.port}` },
     mood: "validates",

@@ -175,4 +175,19 @@ export const DOMAIN_CASES = {
     },
     failing("the MX", DOMAIN),
   ],
+  domain_blocklist: [
+    well("not listed", /loja\.example is not on/),
+    {
+      name: "listed",
+      level: "problem",
+      arrange: ({ dns }) => void (dns.zone[`${DOMAIN}.dbl.spamhaus.org`] = { A: ["127.0.1.2"] }),
+      seen: /loja\.example is on the blocklist/,
+    },
+    {
+      name: "the list says nothing",
+      level: "unknown",
+      arrange: without("dbltest.com.dbl.spamhaus.org"),
+      seen: /test entry/,
+    },
+  ],
 } satisfies Record<string, Case[]>;
