@@ -183,10 +183,7 @@ export function createModules(
     unsubscribe: unsubscribing.unsubscribe,
     readUnsubscribe: unsubscribing.links.readLocalPart,
   });
-  const doctor = createDoctor(context, stores, config, {
-    ...resolvers.doctor,
-    findInstance: () => ({ inbound: inboundMail.address }),
-  });
+  const doctor = createDoctor(context, stores, config, resolvers.doctor);
   const suppressions = createSuppressions(context, stores, shared);
   const recipients = createRecipients(context, stores, { ...shared, recordEvent: emails.recordEvent });
   const previews = createPreviews(context, stores, shared);

@@ -26,7 +26,7 @@ import { DeferredStart } from "./deferred-start.ts";
 import { serveMetrics } from "./metrics/serve.ts";
 import { createModules, type Modules } from "./modules.ts";
 import { openPorts } from "./ports.ts";
-import { buildOperatorDeps } from "./operator-deps.ts";
+import { buildInstanceView, buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
 
@@ -123,6 +123,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     ];
 
     const operator = buildOperatorDeps({ ...options, core, modules, pages, issues, replicator: () => replicator });
+    modules.doctor.observe(() => buildInstanceView(operator, inboundMail.address));
     const apiOptions = { clock, random, log, ...openBodies(config, environment) };
     // Built when a command first asks: at a start nobody waits for it.
     let operatorApi: ReturnType<typeof createHandler> | null = null;

@@ -6,6 +6,7 @@ import { openSessionStore } from "../modules/accounts/session-store.ts";
 import { openUserStore } from "../modules/accounts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
 import { openCertificateStore } from "../modules/certificates/store.ts";
+import { openDeliveryLookStore } from "../modules/doctor/delivery-store.ts";
 import { openShareStore } from "../modules/domains/share-store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openAttachmentStore } from "../modules/emails/attachments/store.ts";
@@ -63,6 +64,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     invitations: openInvitationStore(db),
     audit: openAuditStore(db),
     requests: openRequestStore(db),
+    deliveryLook: openDeliveryLookStore(db),
     domains: openDomainStore(db),
     domainShares: openShareStore(db),
     emails,

@@ -1,6 +1,17 @@
 // Everything that the doctor looks at, by id and group. docs/doctor.md explains each; a test compares the two.
 
-export const GROUPS = ["resolver", "address", "name", "spf", "bounce", "reputation", "domains"] as const;
+export const GROUPS = [
+  "resolver",
+  "address",
+  "name",
+  "spf",
+  "bounce",
+  "reputation",
+  "domains",
+  "providers",
+  "machine",
+  "sms",
+] as const;
 export type Group = (typeof GROUPS)[number];
 
 const CATALOG = {
@@ -28,6 +39,17 @@ const CATALOG = {
   dmarc_reports: "domains",
   from_domain: "domains",
   domain_blocklist: "domains",
+  domain_age: "domains",
+  provider_delivery: "providers",
+  provider_words: "providers",
+  provider_volume: "providers",
+  complaints: "providers",
+  clock: "machine",
+  memory: "machine",
+  health: "machine",
+  disk: "machine",
+  backup: "machine",
+  sms_link: "sms",
 } as const satisfies Record<string, Group>;
 
 export type FindingId = keyof typeof CATALOG;

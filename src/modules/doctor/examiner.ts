@@ -6,7 +6,8 @@ import type { DomainView } from "./domain-view.ts";
 import type { Finding } from "./finding.ts";
 import type { Results } from "./results.ts";
 import { examine } from "./run.ts";
-import { type DoctorConfig, type InstanceView, openWorld, type Outside } from "./world.ts";
+import { openWorld } from "./open-world.ts";
+import type { DoctorConfig, InstanceView, Outside } from "./world.ts";
 
 /** The commands give an instance a minute to answer. */
 const SHORTEST_RUN_MS = 15_000;

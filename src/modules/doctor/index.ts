@@ -8,8 +8,10 @@ import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import { ownAddresses } from "../../platform/ip/own-addresses.ts";
 import { findRoute } from "../../platform/ip/route.ts";
+import { usableMemory } from "../../platform/memory-limit.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { groupOf } from "./catalog.ts";
+import type { DeliveryStore } from "./delivery-store.ts";
 import { createDomainPicker } from "./domain-view.ts";
 import { createExaminer, type Examination, type ExaminationWish, findDomains } from "./examiner.ts";
 import type { Finding } from "./finding.ts";
@@ -34,20 +36,20 @@ export interface Doctor extends Required<Pick<Component, "start" | "stop">> {
   findings(): Finding[];
   /** Calls `listener` after each run that changed something; the returned function ends that. */
   onChange(listener: ChangeListener): () => void;
+  /** How the instance is, for runs after start(). */
+  observe(find: () => InstanceView): void;
   /** Null: no workspace sends with the domain. */
   examine(wish: ExaminationWish): Promise<Examination | null>;
   /** Resolves when no run in the background is under way. */
   idle(): Promise<void>;
 }
 
-export interface DoctorDeps extends Pick<Outside, "fresh" | "servers"> {
-  findInstance: () => InstanceView;
-}
+export type DoctorDeps = Pick<Outside, "fresh" | "servers">;
 
 /** Nothing begins to act before start(); until then a command looks, and no port of the instance is open. */
 export function createDoctor(
   context: Pick<Context, "clock" | "steady" | "random" | "log">,
-  stores: { domains: DomainStore },
+  stores: { domains: DomainStore; deliveryLook: DeliveryStore },
   config: DoctorConfig,
   deps: DoctorDeps,
 ): Doctor {
@@ -56,12 +58,21 @@ export function createDoctor(
   const stopping = new AbortController();
   const picker = createDomainPicker({ ...stores, settings: config.email });
   let isStarted = false;
+  let find: () => InstanceView | null = () => null;
   const run = createExaminer({
     ...context,
     config,
-    outside: { ...context, ...deps, ownAddresses, findRoute },
+    outside: {
+      ...context,
+      ...deps,
+      ownAddresses,
+      findRoute,
+      deliveries: stores.deliveryLook,
+      memoryBytes: usableMemory(),
+      fetch: globalThis.fetch,
+    },
     results,
-    findInstance: () => (isStarted ? deps.findInstance() : null),
+    findInstance: () => (isStarted ? find() : null),
     isGone: picker.isGone,
     stopping: stopping.signal,
   });
@@ -86,6 +97,7 @@ export function createDoctor(
     operatorRoutes: () => [doctorRoutes({ results, examine })],
     findings: () => results.findings(),
     onChange: (listener) => results.onChange(listener),
+    observe: (given) => void (find = given),
     examine,
     idle: () => task.idle(),
     start() {

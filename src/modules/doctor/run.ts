@@ -7,9 +7,12 @@ import { FINDING_IDS, type FindingId, type Group, GROUPS, groupOf } from "./cata
 import { checkAddress } from "./checks/address.ts";
 import { checkBounce } from "./checks/bounce.ts";
 import { checkDomains } from "./checks/domains.ts";
+import { checkMachine } from "./checks/machine.ts";
 import { checkName } from "./checks/name.ts";
+import { checkProviders } from "./checks/providers.ts";
 import { checkReputation } from "./checks/reputation.ts";
 import { checkResolver } from "./checks/resolver.ts";
+import { checkSms } from "./checks/sms.ts";
 import { checkSpf } from "./checks/spf.ts";
 import { type Finding, unknown, worstFirst } from "./finding.ts";
 import type { World } from "./world.ts";
@@ -24,6 +27,9 @@ const CHECKS: Record<Group, Check> = {
   bounce: checkBounce,
   reputation: checkReputation,
   domains: checkDomains,
+  providers: checkProviders,
+  machine: checkMachine,
+  sms: checkSms,
 };
 
 /** `only` null: everything. */

@@ -2,32 +2,7 @@
 // server calls us when it answers EHLO.
 
 import { isIPv4, isIPv6 } from "node:net";
-import type { SmtpTalk } from "./smtp-probe.ts";
-import type { World } from "./world.ts";
-
-/** A connection that was tried to the mail servers of a domain. */
-export type Probed = { domain: string } & (
-  | { kind: "talked"; host: string; address: string; talk: SmtpTalk }
-  /** DNS did not lead to an address. */
-  | { kind: "not_found"; reason: string }
-);
-
-export interface SendingAddress {
-  family: 4 | 6;
-  /** As the world sees it. */
-  address: string;
-  /** Of this machine; another one behind NAT. */
-  local: string;
-}
-
-export interface Sending {
-  /** Empty: mail goes through relays, or no address was found. */
-  addresses: SendingAddress[];
-  /** Of this machine, behind NAT, and what the world sees is not known. */
-  hidden: string[];
-  /** All mail goes through [[relay]]. */
-  isRelayed: boolean;
-}
+import type { Probed, Sending, SendingAddress, World } from "./world.ts";
 
 /** Somewhere far away: the way there says which address is taken. They are a.root-servers.net's. */
 const FAR_IPV4 = "198.41.0.4";

@@ -3,15 +3,16 @@
 
 import type { Config } from "../../config/config.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { isRefusedAddress, parseRanges } from "../../platform/ip/address.ts";
+import type { HealthIssue } from "../../platform/health-issue.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Server } from "../../protocols/dns/exchange.ts";
 import type { Resolver } from "../../protocols/dns/lookup.ts";
-import { probeServer, type ServerAnswer, type ServerQuestion } from "../../protocols/dns/probe.ts";
+import type { ServerAnswer, ServerQuestion } from "../../protocols/dns/probe.ts";
+import type { Replication } from "../operator/index.ts";
+import type { DeliveryStore } from "./delivery-store.ts";
 import type { DomainView } from "./domain-view.ts";
-import { createRunResolver, type RunResolver } from "./run-resolver.ts";
-import { findProbed, findSending, type Probed, type Sending } from "./sending.ts";
-import { type SmtpTalk, talkSmtp } from "./smtp-probe.ts";
+import type { RunResolver } from "./run-resolver.ts";
+import type { SmtpTalk } from "./smtp-probe.ts";
 
 export type DoctorConfig = Pick<
   Config,
@@ -27,6 +28,10 @@ export interface Outside {
   ownAddresses: () => string[];
   /** The address that the system sends from to `target`; null: there is no way. No packet is sent. */
   findRoute: (target: string) => Promise<string | null>;
+  deliveries: DeliveryStore;
+  /** What the machine and its cgroup allow. */
+  memoryBytes: number;
+  fetch: typeof globalThis.fetch;
   /** Measures spans, and times what is waited for. */
   steady: Clock;
   clock: Clock;
@@ -37,6 +42,13 @@ export interface Outside {
 export interface InstanceView {
   /** Where the port for incoming mail is, 127.0.0.1:2525; null: none is configured. */
   inbound: string | null;
+  issues: () => HealthIssue[];
+  freeDiskBytes: number | null;
+  /** At the present growth; null: it does not grow. */
+  diskDaysLeft: number | null;
+  /** Null: nothing is replicated. */
+  replication: Pick<Replication, "state" | "reason" | "drill"> | null;
+  links: { route: string; isBound: boolean; lastEnd: string | null }[];
 }
 
 export interface RunWish {
@@ -47,6 +59,30 @@ export interface RunWish {
   instance: InstanceView | null;
   /** Whether registries are asked for the age of domains. */
   rdap: boolean;
+}
+
+/** A connection that was tried to the mail servers of a domain. */
+export type Probed = { domain: string } & (
+  | { kind: "talked"; host: string; address: string; talk: SmtpTalk }
+  /** DNS did not lead to an address. */
+  | { kind: "not_found"; reason: string }
+);
+
+export interface SendingAddress {
+  family: 4 | 6;
+  /** As the world sees it. */
+  address: string;
+  /** Of this machine; another one behind NAT. */
+  local: string;
+}
+
+export interface Sending {
+  /** Empty: mail goes through relays, or no address was found. */
+  addresses: SendingAddress[];
+  /** Of this machine, behind NAT, and what the world sees is not known. */
+  hidden: string[];
+  /** All mail goes through [[relay]]. */
+  isRelayed: boolean;
 }
 
 export interface World extends Omit<Outside, "fresh">, RunWish {
@@ -65,47 +101,4 @@ export interface World extends Omit<Outside, "fresh">, RunWish {
   /** Looked for once in a run. */
   probed: () => Promise<Probed[]>;
   sending: () => Promise<Sending>;
-}
-
-const SERVER_MS = 2_000;
-const SMTP_MS = 5_000;
-
-/** Asks each DNS server first whether it answers, so that a dead one is not waited for with every question. */
-export async function openWorld(config: DoctorConfig, outside: Outside, wish: RunWish): Promise<World> {
-  const { random, steady } = outside;
-  const { signal } = wish;
-  const ask: World["ask"] = (server, question) => {
-    const id = Buffer.from(random.bytes(2)).readUInt16BE(0);
-    return probeServer(server, { ...question, id }, { clock: steady, timeoutMs: SERVER_MS, signal });
-  };
-  const firstAnswers = await Promise.all(
-    outside.servers().map((server) => ask(server, { name: ".", type: "NS", transport: "udp" })),
-  );
-  const alive = firstAnswers.findIndex(({ kind }) => kind === "answered");
-  const resolver = outside.fresh(Math.max(0, alive));
-  const dns = createRunResolver({
-    resolver,
-    signal,
-    isMute: alive < 0,
-    limit: wish.questions,
-  });
-  const allowed = parseRanges(config.email.allowPrivateRanges);
-  const once = <T>(find: () => Promise<T>) => {
-    let found: Promise<T> | null = null;
-    return () => (found ??= find());
-  };
-  const world: World = {
-    ...outside,
-    ...wish,
-    config,
-    dns,
-    firstAnswers,
-    ask,
-    talk: ({ address, port }, commands, localAddress) =>
-      talkSmtp({ address, port, commands, localAddress, clock: steady, timeoutMs: SMTP_MS, signal }),
-    isPublic: (address) => isRefusedAddress(address, allowed) === null,
-    probed: once(() => findProbed(world)),
-    sending: once(() => findSending(world)),
-  };
-  return world;
 }

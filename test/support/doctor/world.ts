@@ -2,14 +2,17 @@
  * The world that the doctor looks at, whole and well: a test breaks one thing in it. DNS answers come from a zone, the
  * DNS servers and the mail servers are real sockets on loopback.
  */
+import dgram from "node:dgram";
 import net from "node:net";
 import { decode, encode } from "dns-packet";
 import { type Config, defaultConfig } from "../../../src/config/config.ts";
 import type { FindingId } from "../../../src/modules/doctor/catalog.ts";
+import type { AttemptLook } from "../../../src/modules/doctor/delivery-store.ts";
 import type { DomainView } from "../../../src/modules/doctor/domain-view.ts";
 import type { Finding } from "../../../src/modules/doctor/finding.ts";
 import { examine } from "../../../src/modules/doctor/run.ts";
-import { type InstanceView, openWorld } from "../../../src/modules/doctor/world.ts";
+import { openWorld } from "../../../src/modules/doctor/open-world.ts";
+import type { InstanceView } from "../../../src/modules/doctor/world.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Log } from "../../../src/platform/log.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
@@ -77,6 +80,14 @@ export interface DoctorWorld extends AsyncDisposable {
   instance: InstanceView | null;
   mood: ServerMood;
   smtp: SmtpScript;
+  /** Attempts of the last days, the newest first. */
+  rows: AttemptLook[];
+  complaints: { senderDomain: string; count: number }[];
+  memoryBytes: number;
+  /** What the registry answers. */
+  rdap: { status: number; body: unknown };
+  /** How far the NTP server is ahead of this clock; null: it says nothing. */
+  timeOffsetMs: number | null;
   errors: unknown[];
   now: number;
   /** Questions of a run. */
@@ -101,10 +112,12 @@ export async function startWorld(): Promise<DoctorWorld> {
     },
   });
   const smtp = await listenSmtp(() => world.smtp);
+  const ntp = await listenNtp(() => (world.timeOffsetMs === null ? null : world.now + world.timeOffsetMs));
   const config = defaultConfig({ hostname: HOST, dataDir: "/var/lib/pombo" });
   config.email.destinationPort = smtp.port;
   config.email.allowPrivateRanges = ["127.0.0.0/8", "203.0.113.0/24", "2001:db8::/32"];
   config.doctor.blockLists = ["zen.spamhaus.org"];
+  config.doctor.timeServer = { host: "127.0.0.1", port: ntp.port };
   config.doctor.probes = ["gmail.com"];
   config.inbound.listen = { address: "127.0.0.1", port: smtp.port };
   const dns = createFakeResolver(wellZone());
@@ -115,7 +128,19 @@ export async function startWorld(): Promise<DoctorWorld> {
     routes: { 4: IPV4, 6: null },
     ownAddresses: [IPV4, IPV6],
     domains: [wellDomain()],
-    instance: { inbound: `127.0.0.1:${smtp.port}` },
+    instance: {
+      inbound: `127.0.0.1:${smtp.port}`,
+      issues: () => [],
+      freeDiskBytes: 50 * 1024 ** 3,
+      diskDaysLeft: 400,
+      replication: { state: "running", reason: null, drill: { at: NOW, outcome: "good", words: "", goodAt: NOW } },
+      links: [{ route: "vodacom", isBound: true, lastEnd: null }],
+    },
+    rows: wellRows(),
+    complaints: [],
+    memoryBytes: 1024 ** 3,
+    rdap: { status: 200, body: { events: [{ eventAction: "registration", eventDate: "2020-01-01T00:00:00Z" }] } },
+    timeOffsetMs: 0,
     mood: "validates",
     smtp: {},
     errors: [],
@@ -133,6 +158,13 @@ export async function startWorld(): Promise<DoctorWorld> {
           fresh: () => dns.fresh(0),
           servers: () => [parseServer(server.address)],
           ownAddresses: () => world.ownAddresses,
+          deliveries: {
+            listBefore: (before, limit) => world.rows.filter(({ emailId }) => emailId < before).slice(0, limit),
+            countComplaints: () => world.complaints,
+          },
+          memoryBytes: world.memoryBytes,
+          fetch: (async () =>
+            Response.json(world.rdap.body, { status: world.rdap.status })) as unknown as typeof globalThis.fetch,
           findRoute: async (target) => world.routes[target.includes(":") ? 6 : 4],
         },
         {
@@ -140,7 +172,7 @@ export async function startWorld(): Promise<DoctorWorld> {
           questions: world.questions,
           signal: world.signal,
           instance: world.instance,
-          rdap: false,
+          rdap: true,
         },
       );
       return await examine(opened, only ?? null, log);
@@ -151,6 +183,7 @@ export async function startWorld(): Promise<DoctorWorld> {
       return first;
     },
     async [Symbol.asyncDispose]() {
+      ntp.close();
       await smtp.close();
       await server.close();
     },
@@ -175,6 +208,50 @@ async function listenSmtp(script: () => SmtpScript) {
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as net.AddressInfo;
   return { port, close: () => new Promise<void>((resolve) => void server.close(() => resolve())) };
+}
+
+/** `getTime`: Unix ms; null: it says nothing. */
+async function listenNtp(getTime: () => number | null) {
+  const socket = dgram.createSocket("udp4");
+  socket.on("message", (question, from) => {
+    const at = getTime();
+    if (at === null) return;
+    const answer = Buffer.alloc(48);
+    answer[0] = 0x24;
+    answer[1] = 2;
+    question.copy(answer, 24, 40, 48);
+    for (const place of [32, 40]) {
+      answer.writeUInt32BE(Math.floor(at / 1_000) + 2_208_988_800, place);
+      answer.writeUInt32BE(Math.floor(((at % 1_000) / 1_000) * 2 ** 32), place + 4);
+    }
+    socket.send(answer, from.port, from.address);
+  });
+  await new Promise<void>((resolve) => void socket.bind(0, "127.0.0.1", resolve));
+  return { port: socket.address().port, close: () => void socket.close() };
+}
+
+/** An attempt that delivered at once. */
+export function attempt(emailId: number, changes: Partial<AttemptLook> = {}): AttemptLook {
+  const createdAt = NOW - 3_600_000;
+  return {
+    emailId,
+    number: 1,
+    startedAt: createdAt,
+    endedAt: createdAt + 2_000,
+    host: "gmail-smtp-in.l.google.com",
+    code: 250,
+    enhancedCode: "2.0.0",
+    reply: "OK",
+    outcome: "delivered",
+    category: null,
+    senderDomain: DOMAIN,
+    createdAt,
+    ...changes,
+  };
+}
+
+function wellRows(): AttemptLook[] {
+  return Array.from({ length: 50 }, (_, at) => attempt(1_000 - at));
 }
 
 /** Does what a step says with the records in it, as the operator at the DNS provider would. */

@@ -2,8 +2,8 @@
 
 import { isIPv6 } from "node:net";
 import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
-import { isRelayed, type Probed } from "../sending.ts";
-import type { World } from "../world.ts";
+import { isRelayed } from "../sending.ts";
+import type { Probed, World } from "../world.ts";
 
 export async function checkAddress(world: World): Promise<Finding[]> {
   const [address, out, own] = await Promise.all([checkOwnAddress(world), checkPort25Out(world), checkPortsIn(world)]);

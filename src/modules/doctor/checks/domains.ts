@@ -9,6 +9,7 @@ import { compareDkim } from "../../domains/compare.ts";
 import type { DomainView } from "../domain-view.ts";
 import { bad, type Finding, type Level, ok, quote, unknown } from "../finding.ts";
 import type { World } from "../world.ts";
+import { checkAge } from "./age.ts";
 import { checkDomainLists } from "./reputation.ts";
 
 /** Domains looked at at once. */
@@ -34,12 +35,13 @@ export async function checkDomains(world: World): Promise<Finding[]> {
 }
 
 async function checkDomain(domain: DomainView, world: World): Promise<Finding[]> {
-  const [dkim, returnPath, dmarc, answerable, lists] = await Promise.all([
+  const [dkim, returnPath, dmarc, answerable, lists, age] = await Promise.all([
     checkDkim(domain, world),
     checkReturnPath(domain, world),
     checkDmarc(domain, world),
     checkAnswerable(domain, world),
     checkDomainLists(domain.name, world),
+    checkAge(domain, world),
   ]);
   return [
     dkim,
@@ -48,6 +50,7 @@ async function checkDomain(domain: DomainView, world: World): Promise<Finding[]>
     ...checkAlignment(domain, { dkim, returnPath, record: dmarc.record }),
     answerable,
     ...lists,
+    ...age,
   ];
 }
 

@@ -2,8 +2,7 @@
 
 import { isLoopback, reverseName } from "../../../platform/ip/address.ts";
 import { bad, type Finding, ok, unknown } from "../finding.ts";
-import type { SendingAddress } from "../sending.ts";
-import type { World } from "../world.ts";
+import type { SendingAddress, World } from "../world.ts";
 
 export async function checkName(world: World): Promise<Finding[]> {
   const { addresses } = await world.sending();

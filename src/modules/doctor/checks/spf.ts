@@ -4,8 +4,7 @@ import { formatZoneRecord } from "../../../protocols/dns/zone-file.ts";
 import { evaluateSpf, type SpfResult } from "../../../protocols/spf/evaluate.ts";
 import { selectRecords } from "../../../protocols/spf/record.ts";
 import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
-import type { SendingAddress } from "../sending.ts";
-import type { World } from "../world.ts";
+import type { SendingAddress, World } from "../world.ts";
 
 /** In no network: what passes for it passes for everybody. */
 const NOBODY = "0.0.0.0";

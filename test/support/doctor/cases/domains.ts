@@ -190,4 +190,22 @@ export const DOMAIN_CASES = {
       seen: /test entry/,
     },
   ],
+  domain_age: [
+    well("an old one", /was registered 2,\d\d\d days ago/),
+    {
+      name: "a young one",
+      level: "warning",
+      arrange(world) {
+        const eventDate = new Date(NOW - 10 * DAY_MS).toISOString();
+        world.rdap = { status: 200, body: { events: [{ eventAction: "registration", eventDate }] } };
+      },
+      seen: /registered 10 days ago/,
+    },
+    {
+      name: "a registry that does not say",
+      level: "unknown",
+      arrange: (world) => void (world.rdap = { status: 404, body: {} }),
+      seen: /does not say/,
+    },
+  ],
 } satisfies Record<string, Case[]>;

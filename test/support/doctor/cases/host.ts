@@ -1,5 +1,6 @@
 // The world broken for one finding at a time: what is about this server.
 
+import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
 import { HOST, IPV4, IPV6 } from "../world.ts";
 import { type Case, failing, PTR, sendByIpv6, txt, well, without } from "./kit.ts";
 
@@ -109,7 +110,7 @@ export const HOST_CASES = {
     {
       name: "closed though the instance runs",
       level: "problem",
-      arrange: (world) => void (world.instance = { inbound: "127.0.0.1:1" }),
+      arrange: (world) => void (world.instance = { ...world.instance, inbound: "127.0.0.1:1" } as InstanceView),
       seen: /does not answer/,
     },
     {

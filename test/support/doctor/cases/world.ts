@@ -1,5 +1,6 @@
 // The world broken for one finding at a time: what comes back, and blocklists.
 
+import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
 import { HOST } from "../world.ts";
 import { type Case, failing, sendByIpv6, well, without } from "./kit.ts";
 
@@ -38,7 +39,7 @@ export const WORLD_CASES = {
     {
       name: "is closed",
       level: "problem",
-      arrange: (world) => void (world.instance = { inbound: "127.0.0.1:1" }),
+      arrange: (world) => void (world.instance = { ...world.instance, inbound: "127.0.0.1:1" } as InstanceView),
       seen: /refused the connection/,
     },
     {
