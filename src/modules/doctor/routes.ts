@@ -20,7 +20,7 @@ export interface DoctorRouteDeps {
 export function doctorRoutes({ results, examine }: DoctorRouteDeps) {
   return new Elysia({ name: "operator doctor", prefix: "/api/v1/operator/doctor" })
     .get(
-      "/",
+      "",
       ({ request }) => {
         operatorCaller(request);
         const { lastRun } = results;
@@ -37,7 +37,7 @@ export function doctorRoutes({ results, examine }: DoctorRouteDeps) {
       },
     )
     .post(
-      "/",
+      "",
       async ({ request, query }) => {
         operatorCaller(request);
         const { domain = null, only, rdap } = query;
@@ -46,14 +46,14 @@ export function doctorRoutes({ results, examine }: DoctorRouteDeps) {
         if (found === null)
           throw notFound(
             "No workspace sends with this domain",
-            "pombo domain list shows the domains. The doctor looks at those that are verified or in warning.",
+            "The doctor looks at domains that are verified or in warning: GET /api/v1/operator/domains lists all.",
           );
         return { data: show(found.findings, found) };
       },
       {
         query: DoctorQuery,
         detail: describe({
-          id: "runDoctor",
+          id: "checkInstance",
           tag: TAG,
           summary: "Look at the instance as the world sees it",
           description:

@@ -9,13 +9,16 @@ const ShownFinding = namedObject("Finding", {
   id: oneOf(FINDING_IDS, "What was looked at.", "ptr"),
   level: oneOf(LEVELS, "unknown: it could not be looked at, which is not as good as ok."),
   subject: orNull(Type.String(), "The domain, address or server that it is about; null: the instance.", "203.0.113.7"),
-  seen: Type.String({ description: "What was seen, in one sentence." }),
-  step: orNull(Type.String(), "What to do next, to be pasted; null: nothing."),
+  seen: Type.String({
+    description: "What was seen, in one sentence.",
+    examples: ["203.0.113.7 has no PTR record: Gmail, Yahoo and Outlook refuse or defer mail from such an address."],
+  }),
+  step: orNull(Type.String(), "What to do next, to be pasted; null: nothing.", "Only your hoster can set it: …"),
 });
 
 export const DoctorReport = namedObject("DoctorReport", {
-  at: orNull(dateTime(), "When the last run began; null: none yet."),
-  tookMs: orNull(Type.Integer(), "How long it took."),
+  at: orNull(dateTime(), "When the last run began; null: none yet.", "2026-11-28T12:00:00.000Z"),
+  tookMs: orNull(Type.Integer(), "How long it took.", 1_240),
   findings: Type.Array(ShownFinding, { description: "The worst first." }),
 });
 

@@ -87,6 +87,8 @@ export const ROUTES: Record<string, string[]> = {
   "POST /api/v1/operator/domains/{id}/verification-checks": ["200", ...OPERATOR_CHANGE_STATUSES],
   "PATCH /api/v1/operator/domains/{id}": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
   "GET /api/v1/operator/status": ["200", "401", "403", "422", "503"],
+  "GET /api/v1/operator/doctor": ["200", "401", "403"],
+  "POST /api/v1/operator/doctor": ["200", "401", "403", "404", "422"],
   "GET /api/v1/operator/tls": ["200", "401", "403"],
   "POST /api/v1/operator/tls/renew": ["202", "401", "403", "404"],
   "GET /api/v1/operator/trace": ["200", "401", "403", "422"],

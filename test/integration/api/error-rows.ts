@@ -226,6 +226,12 @@ export const ROWS: Record<string, Row> = {
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
   "GET /api/v1/operator/status": { caller: "operator", isRead: true },
+  "GET /api/v1/operator/doctor": { caller: "operator" },
+  "POST /api/v1/operator/doctor": {
+    caller: "operator",
+    isRead: true,
+    missing: () => ({ path: "/api/v1/operator/doctor?domain=nobody.example" }),
+  },
   "GET /api/v1/operator/tls": { caller: "operator" },
   "POST /api/v1/operator/tls/renew": { caller: "operator", isRead: true, missing: "never" },
   "GET /api/v1/operator/trace": { caller: "operator" },

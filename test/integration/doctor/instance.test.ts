@@ -74,6 +74,19 @@ test("only what is asked for is looked at, of one domain, and strangers learn no
   expect(pombo.bugs).toEqual([]);
 });
 
+test("what mail servers answered is counted by provider and by sending domain", async () => {
+  await using pombo = await startLooked();
+  for (let at = 0; at < 3; at++) await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
+  await pombo.app.worker.idle();
+  await pombo.app.committer.flush();
+  const { body } = await pombo.operator.call("POST", `${PATH}?only=providers,machine,sms`);
+  const seen = body.data.findings.map(({ id, subject, seen: said }: Json) => `${id} ${subject}: ${said}`).join("\n");
+  expect(seen).toContain("provider_delivery example.com: example.com, 3 attempts in 7 days: 100 % delivered");
+  expect(seen).toContain(`complaints ${SENDING_DOMAIN}: 0 of 3 delivered emails`);
+  expect(seen).toContain("backup null: Nothing is copied elsewhere");
+  expect(pombo.bugs).toEqual([]);
+});
+
 test("two that ask at once are answered by one run", async () => {
   await using pombo = await startLooked();
   const both = [pombo.operator.call("POST", PATH), pombo.operator.call("POST", PATH)];

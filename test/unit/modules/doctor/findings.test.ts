@@ -1,5 +1,7 @@
 // Each finding in a world that is well, and in one that is broken for it alone; where the step is a record to publish,
 // publishing it makes the finding ok.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
 import { FINDING_IDS, type FindingId, groupOf } from "../../../../src/modules/doctor/catalog.ts";
 import type { Level } from "../../../../src/modules/doctor/finding.ts";
@@ -16,6 +18,16 @@ test("each finding has a case in which it is ok, one in which it is not, and non
   const named = Object.entries(CASES);
   expect(named.map(([id]) => id).toSorted()).toEqual([...FINDING_IDS].toSorted());
   for (const [id, cases] of named) expect([id, cases.some(({ level }) => level !== "ok")]).toEqual([id, true]);
+});
+
+test("docs/doctor.md has each finding under its group, and no other", () => {
+  const text = readFileSync(join(import.meta.dir, "../../../../docs/doctor.md"), "utf8");
+  const sections = text.split(/^### /m).slice(1);
+  const found = sections.flatMap((section) => {
+    const [group = ""] = section.split("\n");
+    return [...section.matchAll(/^\| `([a-z0-9_]+)` \|/gm)].map(([, id]) => `${group} ${id}`);
+  });
+  expect(found).toEqual(FINDING_IDS.map((id) => `${groupOf(id)} ${id}`));
 });
 
 test("a world that is well has nothing but ok", async () => {
