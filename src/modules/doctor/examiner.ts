@@ -9,9 +9,9 @@ import { examine } from "./run.ts";
 import { openWorld } from "./open-world.ts";
 import type { DoctorConfig, InstanceView, Outside } from "./world.ts";
 
-/** The commands give an instance a minute to answer. */
+/** The commands give an instance a minute to answer, in which a run in the background may have to end first. */
 const SHORTEST_RUN_MS = 15_000;
-const LONGEST_RUN_MS = 45_000;
+const LONGEST_RUN_MS = 40_000;
 const PER_DOMAIN_MS = 60;
 
 export interface ExaminationWish {

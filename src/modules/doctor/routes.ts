@@ -58,7 +58,7 @@ export function doctorRoutes({ results, examine }: DoctorRouteDeps) {
           summary: "Look at the instance as the world sees it",
           description:
             "Looks at addresses, names, DNS records, blocklists and what providers answered, and says what to do. " +
-            "This takes seconds, at most 45. Two requests for the same are answered by one run.",
+            "This takes seconds, at most 40, and until a run that is under way has ended. Two requests for the same are answered by one run.",
           responses: answers(200, DoctorReport, [401, 403, 404, 422, 429]),
         }),
       },

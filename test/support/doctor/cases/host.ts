@@ -99,6 +99,12 @@ export const HOST_CASES = {
       seen: /No mail server takes us.*554 5\.7\.1/,
     },
     {
+      name: "a mail server that never greets",
+      level: "problem",
+      arrange: (world) => void (world.smtp = { greeting: null }),
+      seen: /No mail server takes us.*did not answer within 5 s/,
+    },
+    {
       name: "no mail server in DNS is unknown",
       level: "unknown",
       arrange: without("gmail.com"),
