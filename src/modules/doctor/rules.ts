@@ -1,6 +1,6 @@
 /**
  * What the three large mailbox providers ask of who sends to them, and the words in which they say that it is missing.
- * Facts that move: each has the date on which its source was read. Pure.
+ * Facts that move: each has its source, and the month whose state it tells. Pure.
  */
 
 export interface ProviderRules {
@@ -12,8 +12,8 @@ export interface ProviderRules {
   bulkPerDay: number;
   bulk: string;
   source: string;
-  /** ISO 8601. */
-  readOn: string;
+  /** The month whose state this is. */
+  asOf: string;
 }
 
 export const RULES: readonly ProviderRules[] = [
@@ -23,7 +23,7 @@ export const RULES: readonly ProviderRules[] = [
     bulkPerDay: 5_000,
     bulk: "SPF and DKIM and DMARC (p=none suffices), From aligned with one of the two; one-click unsubscribing in marketing mail, done within two days; TLS; PTR both ways; complaints below 0.3 %. Who has reached 5,000 a day once stays a bulk sender. Since November 2025 other mail is deferred or refused. Register each sending domain at https://postmaster.google.com: it shows compliance and the spam rate",
     source: "https://support.google.com/a/answer/81126",
-    readOn: "2025-11-30",
+    asOf: "2025-11",
   },
   {
     provider: "yahoo",
@@ -31,7 +31,7 @@ export const RULES: readonly ProviderRules[] = [
     bulkPerDay: 5_000,
     bulk: "SPF and DKIM and DMARC (p=none suffices), From aligned with one of the two; one-click unsubscribing in marketing mail, done within two days; PTR both ways; complaints below 0.3 %. Register each DKIM domain with the feedback loop at https://senders.yahooinc.com, to fbl@ the bounce host",
     source: "https://senders.yahooinc.com/best-practices/",
-    readOn: "2025-11-30",
+    asOf: "2025-11",
   },
   {
     provider: "outlook",
@@ -40,7 +40,7 @@ export const RULES: readonly ProviderRules[] = [
     bulk: "since 5 May 2025 SPF and DKIM must both pass, and DMARC with From aligned; else mail is refused with 550 5.7.515. Register the address with SNDS and JMRP: https://sendersupport.olc.protection.outlook.com",
     source:
       "https://techcommunity.microsoft.com/blog/microsoftdefenderforoffice365blog/strengthening-email-ecosystem-outlook%E2%80%99s-new-requirements-for-high%E2%80%90volume-senders/4399730",
-    readOn: "2025-11-30",
+    asOf: "2025-05",
   },
 ];
 
