@@ -10,6 +10,7 @@ import {
   UsageError,
 } from "./framework/definition.ts";
 import { DOMAIN_COMMANDS } from "./commands/domain/domain.ts";
+import { doctor } from "./commands/doctor.ts";
 import { forget } from "./commands/forget.ts";
 import { health } from "./commands/health.ts";
 import { commandHelp, exitCodes, groupHelp, overview, usage } from "./framework/help.ts";
@@ -109,6 +110,7 @@ export const COMMANDS: readonly Command[] = [
     forget,
     status,
     ALERT_COMMANDS,
+    doctor,
     TLS_COMMANDS,
     QUEUE_COMMANDS,
     trace,

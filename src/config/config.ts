@@ -10,6 +10,7 @@ import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.t
 import { checkSms, completeSms } from "./sms-rules.ts";
 import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./replication.ts";
 import { checkSubmission, SubmissionSchema } from "./submission.ts";
+import { DoctorSchema } from "./doctor.ts";
 import { completeTls, TlsSchema } from "./tls.ts";
 import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./sms.ts";
 import { choice, derived, duration, flag, integer, list, optional, size, special, tables, text } from "./fields.ts";
@@ -234,6 +235,7 @@ export const ConfigSchema = Type.Object({
     magicLinks: flag("Whether members can have a link to sign in mailed to them; needs from.", false),
   }),
   alertsHeartbeat: HeartbeatSchema,
+  doctor: DoctorSchema,
   log: Type.Object({
     addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
       default: "redacted",

@@ -161,6 +161,14 @@ export const TEXT_FORMATS = {
       'a full host name such as "mail.example.net", in its xn-- form if it is an international one; no address, and no wildcard: it would need DNS-01, and pombo answers HTTP-01',
     read: (text) => parseHostname(text) ?? undefined,
   },
+  spamhaus_key: {
+    expected: 'the key of 20 to 40 letters and digits that Spamhaus shows, or "" for none',
+    read: (text) => (text === "" ? null : /^[a-z0-9]{20,40}$/i.test(text) ? text.toLowerCase() : undefined),
+  },
+  time_server: {
+    expected: 'a host such as "pool.ntp.org" or "192.0.2.1:123", or "" for none',
+    read: readTimeServer,
+  },
   region: matching(/^[a-z0-9-]{0,64}$/, 'a region such as "eu-central-1", or "" to detect it'),
   alert_receiver: {
     expected: "an email address, a number with +, or the https address of a webhook",
@@ -246,6 +254,16 @@ function readRelayHost(text: string): string | undefined {
   const labels = text.toLowerCase().split(".");
   if (text.length > HOSTNAME_MAX || /^\d+$/.test(labels.at(-1) ?? "")) return undefined;
   return labels.every((label) => LABEL.test(label)) ? labels.join(".") : undefined;
+}
+
+const NTP_PORT = 123;
+
+function readTimeServer(text: string): { host: string; port: number } | null | undefined {
+  if (text === "") return null;
+  const [, named = text, digits] = /^(.*?)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const host = readRelayHost(named);
+  const port = Number(digits ?? NTP_PORT);
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
 /** A folder as its plain path, the others as they are but for a slash at the end. */

@@ -7,6 +7,7 @@ import { createAlerts } from "../modules/alerts/index.ts";
 import { createApiKeys } from "../modules/api-keys/index.ts";
 import { createAudit } from "../modules/audit/index.ts";
 import { createCertificates } from "../modules/certificates/index.ts";
+import { createDoctor } from "../modules/doctor/index.ts";
 import { createDomains } from "../modules/domains/index.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { createEmails } from "../modules/emails/index.ts";
@@ -201,6 +202,7 @@ export function createModules(
     unsubscribe: unsubscribing.unsubscribe,
     readUnsubscribe: unsubscribing.links.readLocalPart,
   });
+  const doctor = createDoctor(context, stores, config, resolvers.doctor);
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const sharedLimits = createSharedLimits(config.rateLimits);
   const submission = createSubmission(context, stores, config, {
@@ -236,6 +238,7 @@ export function createModules(
     inboundMail,
     certificates,
     alerts,
+    doctor,
     sms,
   };
   return {
@@ -252,6 +255,7 @@ export function createModules(
     certificates,
     alerts,
     usedUp,
+    doctor,
     inboundMail,
     submission,
     sharedLimits,
@@ -297,16 +301,18 @@ type ForOperator = Record<
   | "inboundMail"
   | "certificates"
   | "alerts"
+  | "doctor"
   | "sms",
   { operatorRoutes(): AnyElysia[] }
 >;
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(modules: ForOperator, operator: OperatorDeps): AnyElysia[] {
-  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, alerts, sms } = modules;
+  const { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, alerts, doctor, sms } =
+    modules;
   return [
-    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates, alerts].flatMap((each) =>
-      each.operatorRoutes(),
+    ...[workspaces, suppressions, recipients, domains, inboundMail, accounts, certificates, alerts, doctor].flatMap(
+      (each) => each.operatorRoutes(),
     ),
     operatorRoutes(operator),
     ...sms.operatorRoutes(),

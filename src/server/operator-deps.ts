@@ -1,6 +1,7 @@
 // Connects the operator's status, queue and trace to all modules.
 
 import type { Replicator } from "../backup/replication.ts";
+import type { InstanceView } from "../modules/doctor/world.ts";
 import { createEmailQueueAdmin } from "../modules/emails/queue/admin.ts";
 import { isQueueHeld } from "../modules/emails/queue/store.ts";
 import type { OperatorDeps, Replication } from "../modules/operator/index.ts";
@@ -102,5 +103,17 @@ function toReplication(replicator: ReturnType<OperatorSources["replicator"]>): R
     reason: replicator?.issue?.reason ?? fault ?? replicator?.advice ?? null,
     lastAt: lastSyncAt,
     drill: replicator?.drill() ?? null,
+  };
+}
+
+/** The instance as the doctor looks at it. */
+export function buildInstanceView({ instance }: OperatorDeps, inbound: string | null): InstanceView {
+  return {
+    inbound,
+    issues: instance.issues,
+    freeDiskBytes: instance.freeDiskBytes(),
+    diskDaysLeft: instance.diskDaysLeft(),
+    replication: instance.replication(),
+    links: instance.links(),
   };
 }

@@ -5,8 +5,10 @@ import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { createResolver, type DnsClient } from "../protocols/dns/client.ts";
 import { createWatchedResolver } from "../protocols/dns/resolver-health.ts";
+import { parseServer } from "../protocols/dns/servers.ts";
 import { openSystemServers, type SystemServersOptions } from "../protocols/dns/system-servers.ts";
 import { limitLookups } from "../protocols/smtp/mx-lookup.ts";
+import { DOCTOR_DNS, type DoctorDeps } from "../modules/doctor/index.ts";
 import { CALL_DNS } from "../modules/webhooks/delivery/concurrency-limiter.ts";
 
 export interface Resolvers {
@@ -17,6 +19,8 @@ export interface Resolvers {
   checkResolver: DnsClient;
   /** For receivers of webhooks, which share it with the SMSCs. */
   callResolver: DnsClient;
+  /** For the doctor, with the servers as they are now. Its own: no look-up of mail waits for it. */
+  doctor: Pick<DoctorDeps, "fresh" | "servers">;
   /** Ends what is being looked up. */
   close(): void;
 }
@@ -38,8 +42,14 @@ export function openResolvers(
   });
   const checkResolver = createResolver({ servers, clock, random });
   const callResolver = createResolver({ servers, clock, random, ...CALL_DNS });
-  const close = () => {
-    for (const each of [resolver, checkResolver, callResolver]) each.close();
+  const doctorResolver = createResolver({ servers, clock: steady, random, ...DOCTOR_DNS });
+  const parsed = typeof servers === "function" ? servers : servers.map(parseServer);
+  const doctor: Resolvers["doctor"] = {
+    fresh: (preferred) => doctorResolver.fresh(preferred),
+    servers: () => (typeof parsed === "function" ? parsed() : parsed),
   };
-  return { resolver, watch, checkResolver, callResolver, close };
+  const close = () => {
+    for (const each of [resolver, checkResolver, callResolver, doctorResolver]) each.close();
+  };
+  return { resolver, watch, checkResolver, callResolver, doctor, close };
 }

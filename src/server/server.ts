@@ -27,7 +27,7 @@ import { DeferredStart } from "./deferred-start.ts";
 import { serveMetrics } from "./metrics/serve.ts";
 import { createModules, type Modules } from "./modules.ts";
 import { openPorts } from "./ports.ts";
-import { buildOperatorDeps } from "./operator-deps.ts";
+import { buildInstanceView, buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
 
@@ -125,6 +125,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
 
     for (const source of buildAlertSources({ issues, stores, modules, clock })) modules.alerts.addSource(source);
     const operator = buildOperatorDeps({ ...options, core, modules, pages, issues, replicator: () => replicator });
+    modules.doctor.observe(() => buildInstanceView(operator, inboundMail.address));
     const apiOptions = { clock, random, log, ...openBodies(config, environment) };
     // Built when a command first asks: at a start nobody waits for it.
     let operatorApi: ReturnType<typeof createHandler> | null = null;
@@ -199,7 +200,17 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     // Also on a full disk, which is a reason for one.
     await begin(modules.alerts);
     const { accounts, members, audit, requests, idempotency, fileShrink, growth, workspaces } = modules;
-    const purges = [modules.certificates, audit, requests, idempotency, fileShrink, growth, accounts, members];
+    const purges = [
+      modules.certificates,
+      modules.doctor,
+      audit,
+      requests,
+      idempotency,
+      fileShrink,
+      growth,
+      accounts,
+      members,
+    ];
     for (const each of [...purges, emails, sms, workspaces, domains, webhooks]) await deferred.run(() => begin(each));
 
     const stop = async (given?: number) => {

@@ -7,6 +7,7 @@ import { openUserStore } from "../modules/accounts/store.ts";
 import { openAlertStore } from "../modules/alerts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
 import { openCertificateStore } from "../modules/certificates/store.ts";
+import { openDeliveryLookStore } from "../modules/doctor/delivery-store.ts";
 import { openShareStore } from "../modules/domains/share-store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openAttachmentStore } from "../modules/emails/attachments/store.ts";
@@ -65,6 +66,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     invitations: openInvitationStore(db),
     audit: openAuditStore(db),
     requests: openRequestStore(db),
+    deliveryLook: openDeliveryLookStore(db),
     domains: openDomainStore(db),
     domainShares: openShareStore(db),
     emails,

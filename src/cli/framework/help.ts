@@ -33,8 +33,8 @@ export function overview(commands: readonly Command[]): string {
 }
 
 const EXIT_CODES = [
-  [0, "done; pombo status: there are no issues"],
-  [1, "refused or failed; pombo status: the instance runs and has issues"],
+  [0, "done; pombo status: there are no issues; pombo doctor: no problem was found"],
+  [1, "refused or failed; pombo status: the instance runs and has issues; pombo doctor: a problem was found"],
   [2, "wrong usage, or not confirmed: nothing was done"],
   [3, "pombo status: no instance runs; pombo sms test: the SMSC accepted, and not all receipts came in time"],
   [4, "pombo sms test: refused, not answered or not delivered"],

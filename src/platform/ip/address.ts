@@ -133,6 +133,25 @@ export function getNetworks(ip: string): string[] {
   return prefixes.map((prefix) => `${family}:${(value >> (bits - prefix)).toString(16)}/${prefix}`);
 }
 
+/**
+ * The labels of an address in the DNS, without a zone behind them: of 192.0.2.7 "7.2.0.192", of IPv6 its 32 nibbles,
+ * the last one first (RFC 5782 §2.4). Null for what is no address.
+ */
+export function reverseLabels(ip: string): string | null {
+  const written = parseIp(ip);
+  if (!written) return null;
+  const { family, value } = unmapped(written);
+  if (family === 4) return [0n, 8n, 16n, 24n].map((shift) => (value >> shift) & 0xffn).join(".");
+  return value.toString(16).padStart(32, "0").split("").toReversed().join(".");
+}
+
+/** The name under which the DNS holds the names of an address (RFC 1035 §3.5, RFC 3596 §2.5). Null for what is no address. */
+export function reverseName(ip: string): string | null {
+  const labels = reverseLabels(ip);
+  if (labels === null) return null;
+  return labels.length > 15 ? `${labels}.ip6.arpa` : `${labels}.in-addr.arpa`;
+}
+
 /** Whether what is sent to `ip` stays on this machine. */
 export function isLoopback(ip: string): boolean {
   const address = parseIp(ip);

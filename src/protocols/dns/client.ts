@@ -177,6 +177,7 @@ function createLookups(
     txt: (name, signal) => find("TXT", name, signal) as Promise<Lookup<string>>,
     cname: (name, signal) => find("CNAME", name, signal) as Promise<Lookup<string>>,
     ns: (name, signal) => find("NS", name, signal) as Promise<Lookup<string>>,
+    ptr: (name, signal) => find("PTR", name, signal) as Promise<Lookup<string>>,
     caa: (name, signal) => find("CAA", name, signal) as Promise<Lookup<string>>,
     negativeTtl: (name, signal) => find("SOA", name, signal) as Promise<Lookup<string>>,
   };

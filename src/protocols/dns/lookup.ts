@@ -36,6 +36,8 @@ export interface Resolver {
   cname(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
   /** The name servers of a zone, lower case without a trailing dot. Found only at a zone's own name. */
   ns(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
+  /** The names of an address, lower case without a trailing dot; `name` as reverseName() writes it. */
+  ptr(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
   /** At this very name (RFC 8659), as `0 issue letsencrypt.org`. */
   caa(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
   /** At a zone's own name: for how many seconds others believe that a record is not there (RFC 2308 §5). */

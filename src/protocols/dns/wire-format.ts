@@ -30,7 +30,7 @@ export const CNAME_LIMIT = 16;
 /** Used when a negative answer comes without the SOA record that would say how long it holds. */
 const NEGATIVE_TTL_S = 60;
 
-export type QueryType = "A" | "AAAA" | "MX" | "TXT" | "CNAME" | "NS" | "SOA" | "CAA";
+export type QueryType = "A" | "AAAA" | "MX" | "TXT" | "CNAME" | "NS" | "SOA" | "CAA" | "PTR";
 
 /** `name` is normalized (see `normalizeName`); `id` is 0 to 65,535. */
 export interface Question {
@@ -197,6 +197,7 @@ function readValue(record: Answer): string | MxRecord {
       return { preference: record.data.preference ?? 0, exchange: normalizeName(record.data.exchange) };
     case "CNAME":
     case "NS":
+    case "PTR":
       return normalizeName(record.data);
     case "SOA":
       // RFC 2308 §5: so long holds the answer that there is no such record.

@@ -92,6 +92,8 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/operator/alerts/secrets": ["200", "401", "403"],
   "POST /api/v1/operator/alerts/test": ["202", "401", "403", "404", "503"],
   "GET /api/v1/operator/alerts/test": ["200", "401", "403"],
+  "GET /api/v1/operator/doctor": ["200", "401", "403"],
+  "POST /api/v1/operator/doctor": ["200", "401", "403", "404", "422"],
   "GET /api/v1/operator/tls": ["200", "401", "403"],
   "POST /api/v1/operator/tls/renew": ["202", "401", "403", "404"],
   "GET /api/v1/operator/trace": ["200", "401", "403", "422"],

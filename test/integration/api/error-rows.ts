@@ -231,6 +231,12 @@ export const ROWS: Record<string, Row> = {
   "GET /api/v1/operator/alerts/secrets": { caller: "operator" },
   "POST /api/v1/operator/alerts/test": { caller: "operator", isRead: true, missing: "never" },
   "GET /api/v1/operator/alerts/test": { caller: "operator" },
+  "GET /api/v1/operator/doctor": { caller: "operator" },
+  "POST /api/v1/operator/doctor": {
+    caller: "operator",
+    isRead: true,
+    missing: () => ({ path: "/api/v1/operator/doctor?domain=nobody.example" }),
+  },
   "GET /api/v1/operator/tls": { caller: "operator" },
   "POST /api/v1/operator/tls/renew": { caller: "operator", isRead: true, missing: "never" },
   "GET /api/v1/operator/trace": { caller: "operator" },

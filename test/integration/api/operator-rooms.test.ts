@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { alertRoutes } from "../../../src/modules/alerts/routes.ts";
 import { operatorAccountRoutes } from "../../../src/modules/accounts/operator-routes.ts";
 import { tlsRoutes } from "../../../src/modules/certificates/routes.ts";
+import { doctorRoutes } from "../../../src/modules/doctor/routes.ts";
 import { createDomains } from "../../../src/modules/domains/index.ts";
 import { createInboundMail } from "../../../src/modules/inbound-mail/index.ts";
 import { createRecipients } from "../../../src/modules/recipients/index.ts";
@@ -26,8 +27,9 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const accounts = { operatorRoutes: () => operatorAccountRoutes(none) };
   const certificates = { operatorRoutes: () => [tlsRoutes(none, none)] };
   const alerts = { operatorRoutes: () => [alertRoutes(none)] };
+  const doctor = { operatorRoutes: () => [doctorRoutes(none)] };
   const made = createOperatorRoutes(
-    { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, alerts, sms },
+    { accounts, workspaces, suppressions, recipients, domains, inboundMail, certificates, alerts, doctor, sms },
     none,
   );
   const routes = made.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));

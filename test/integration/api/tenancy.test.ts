@@ -173,7 +173,7 @@ const CASES: Record<string, Case> = {
   "GET /api/v1/operator/held-suppressions": operators("held-suppressions"),
   "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
   "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
-  "GET /api/v1/operator/status": operators("status"),
+  ...operatorsEach("GET doctor", "POST doctor", "GET status"),
   "GET /api/v1/operator/trace": operators("trace?find=0198"),
   "GET /api/v1/operator/trace/{id}": {
     kind: "operators",

@@ -236,6 +236,7 @@ function configFor(directory: string, dnsServer: string, mxPort: number): Config
   config.email.allowPrivateRanges = ["127.0.0.0/8"];
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;
+  config.doctor.everyMs = 0;
   config.log.addresses = "full";
   config.sms.routes = [defaultSmsRoute("test")];
   return config;

@@ -49,6 +49,7 @@ export function createFakeResolver(zone: Zone = {}, failures: Record<string, str
     aaaa: (name) => lookUp("AAAA", name, asString),
     txt: (name) => lookUp("TXT", name, asString),
     ns: (name) => lookUp("NS", name, (record) => bare(asString(record))),
+    ptr: (name) => lookUp("PTR", name, (record) => bare(asString(record))),
     caa: (name) => lookUp("CAA", name, asString),
     negativeTtl: (name) => lookUp("SOA", name, (record) => String((record as { minimumS: number }).minimumS)),
     cname: (name) => lookUp("CNAME", name, (record) => bare(asString(record))),

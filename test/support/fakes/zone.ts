@@ -8,6 +8,7 @@ export interface ZoneNode {
   MX?: [preference: number, exchange: string][];
   TXT?: (string | string[])[];
   NS?: string[];
+  PTR?: string[];
   /** The minimum of its SOA record, in seconds. */
   SOA?: number;
   ttlS?: number;
@@ -43,7 +44,8 @@ function recordsOf(node: ZoneNode, name: string, type: string): ZoneRecord[] {
     case "AAAA":
       return (node[type] ?? []).map((value) => ({ ...base, type, value }));
     case "NS":
-      return (node.NS ?? []).map((value) => ({ ...base, type, value }));
+    case "PTR":
+      return (node[type] ?? []).map((value) => ({ ...base, type, value }));
     case "SOA":
       return node.SOA === undefined ? [] : [{ ...base, type, minimumS: node.SOA }];
     case "CNAME":

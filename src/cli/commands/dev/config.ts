@@ -28,6 +28,8 @@ export function sandboxConfig(
   config.http.listen.port = ports.api;
   // Several sandboxes may run on one machine.
   config.metrics.listen = null;
+  // Its names lead to no world outside.
+  config.doctor.everyMs = 0;
   // Port 25 may be in use.
   config.inbound.listen = { address: "127.0.0.1", port: 0 };
   config.submission.listen = [{ address: "127.0.0.1", port: ports.submission }];

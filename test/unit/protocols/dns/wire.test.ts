@@ -98,7 +98,7 @@ test("names are compared in lower case without a trailing dot, other letters sta
 test("mutated answers never throw: each is ignored, refused or read", () => {
   const rounds = Number(process.env["ROUNDS"] ?? 5) * 200;
   const random = seeded(20_240_117);
-  const types: QueryType[] = ["A", "MX", "TXT", "CNAME", "AAAA", "NS", "SOA", "CAA"];
+  const types: QueryType[] = ["A", "MX", "TXT", "CNAME", "AAAA", "NS", "SOA", "CAA", "PTR"];
   const kinds = new Set<string>();
   for (let round = 0; round < rounds; round += 1) {
     const type = types[round % types.length] ?? "A";
@@ -119,6 +119,7 @@ function sample(type: QueryType): Buffer {
     CNAME: { type: "CNAME", name: "b.example", ttl: 1, data: "c.example" },
     NS: { type: "NS", name: "b.example", ttl: 1, data: "ns.example" },
     SOA: soa("b.example", 1, 1),
+    PTR: { type: "PTR", name: "b.example", ttl: 1, data: "host.example" },
     CAA: { type: "CAA", name: "b.example", ttl: 1, data: { flags: 0, tag: "issue", value: "ca.example" } },
   };
   return encode({

@@ -1,0 +1,68 @@
+// Everything that the doctor looks at, by id and group. docs/doctor.md explains each; a test compares the two.
+
+export const GROUPS = [
+  "resolver",
+  "address",
+  "name",
+  "spf",
+  "bounce",
+  "reputation",
+  "domains",
+  "providers",
+  "machine",
+  "sms",
+] as const;
+export type Group = (typeof GROUPS)[number];
+
+const CATALOG = {
+  resolver_answers: "resolver",
+  resolver_honest: "resolver",
+  resolver_tcp: "resolver",
+  resolver_dnssec: "resolver",
+  address: "address",
+  port25_out: "address",
+  ports_in: "address",
+  ptr: "name",
+  ptr_generic: "name",
+  hostname: "name",
+  spf: "spf",
+  spf_record: "spf",
+  bounce_host: "bounce",
+  bounce_port: "bounce",
+  blocklist: "reputation",
+  blocklist_name: "reputation",
+  dkim: "domains",
+  return_path: "domains",
+  dmarc: "domains",
+  dmarc_alignment: "domains",
+  dmarc_policy: "domains",
+  dmarc_reports: "domains",
+  from_domain: "domains",
+  domain_blocklist: "domains",
+  domain_age: "domains",
+  provider_delivery: "providers",
+  provider_words: "providers",
+  provider_volume: "providers",
+  complaints: "providers",
+  clock: "machine",
+  memory: "machine",
+  health: "machine",
+  disk: "machine",
+  backup: "machine",
+  sms_link: "sms",
+} as const satisfies Record<string, Group>;
+
+export type FindingId = keyof typeof CATALOG;
+
+export const FINDING_IDS = Object.keys(CATALOG) as FindingId[];
+
+export function groupOf(id: FindingId): Group {
+  return CATALOG[id];
+}
+
+/** The ids that a word of `--only` means: an id, or all of a group; null: neither. */
+export function findIds(word: string): FindingId[] | null {
+  if ((FINDING_IDS as string[]).includes(word)) return [word as FindingId];
+  const own = FINDING_IDS.filter((id) => groupOf(id) === word);
+  return own.length > 0 ? own : null;
+}

@@ -1,0 +1,73 @@
+// What the last runs found, and what changed with each: alerts listen to that.
+
+import { type Finding, keyOf, type Level, worstFirst } from "./finding.ts";
+
+/** `worse`: what began, or got worse. `better`: what ended or eased; of one that ended its level is ok. */
+export type ChangeListener = (worse: Finding[], better: Finding[]) => void;
+
+export interface LastRun {
+  /** Unix ms. */
+  at: number;
+  tookMs: number;
+}
+
+const WEIGHT: Record<Exclude<Level, "unknown">, number> = { ok: 0, warning: 1, problem: 2 };
+
+export interface Results {
+  readonly lastRun: LastRun | null;
+  /** The worst first. */
+  findings(): Finding[];
+  /** Calls `listener` after each run that changed something; the returned function ends that. */
+  onChange(listener: ChangeListener): () => void;
+  /**
+   * `isLookedAt`: whether a run of this extent looked at a finding of before, so that its absence from `found` says that
+   * it is over.
+   */
+  record(found: readonly Finding[], run: LastRun, isLookedAt: (finding: Finding) => boolean): void;
+}
+
+export function createResults(): Results {
+  const listeners = new Set<ChangeListener>();
+  const last = new Map<string, Finding>();
+  /** The last that was known of each that was not well: what is unknown neither begins a trouble nor ends it. */
+  const troubles = new Map<string, Finding>();
+  let lastRun: LastRun | null = null;
+
+  const settle = (finding: Finding): "worse" | "better" | null => {
+    if (finding.level === "unknown") return null;
+    const key = keyOf(finding);
+    const before = troubles.get(key);
+    if (finding.level === "ok") return troubles.delete(key) ? "better" : null;
+    troubles.set(key, finding);
+    const change = WEIGHT[finding.level] - (before === undefined ? 0 : WEIGHT[before.level as "warning"]);
+    return change > 0 ? "worse" : change < 0 ? "better" : null;
+  };
+
+  return {
+    get lastRun() {
+      return lastRun;
+    },
+    findings: () => worstFirst([...last.values()]),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    record(found, run, isLookedAt) {
+      lastRun = run;
+      const keys = new Set(found.map(keyOf));
+      const gone = [...last].filter(([key, finding]) => !keys.has(key) && isLookedAt(finding));
+      for (const [key] of gone) last.delete(key);
+      for (const finding of found) last.set(keyOf(finding), finding);
+      const changes = [
+        ...found,
+        ...gone.map(([, { id, subject }]): Finding => {
+          const seen = `${subject ?? "It"} is no longer there to be looked at.`;
+          return { id, level: "ok", ...(subject === undefined ? {} : { subject }), seen, step: null };
+        }),
+      ].map((finding) => ({ finding, change: settle(finding) }));
+      const pick = (wanted: string) => changes.flatMap(({ finding, change }) => (change === wanted ? [finding] : []));
+      const [worse, better] = [pick("worse"), pick("better")];
+      if (worse.length + better.length > 0) for (const listener of listeners) listener(worse, better);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// From which addresses mail leaves, as the world sees them: those of this machine, and behind NAT what a large mail
+// server calls us when it answers EHLO.
+
+import { isIPv4, isIPv6 } from "node:net";
+import type { Probed, Sending, SendingAddress, World } from "./world.ts";
+
+/** Somewhere far away: the way there says which address is taken. They are a.root-servers.net's. */
+const FAR_IPV4 = "198.41.0.4";
+const FAR_IPV6 = "2001:503:ba3e::2:30";
+
+export function isRelayed({ config }: Pick<World, "config">): boolean {
+  return config.email.transport === "relay";
+}
+
+export async function findSending(world: World): Promise<Sending> {
+  const { config, findRoute, isPublic } = world;
+  if (isRelayed(world)) return { addresses: [], hidden: [], isRelayed: true };
+  const { sourceIpv4, sourceIpv6 } = config.email;
+  const ipv4 = sourceIpv4 ?? (await findRoute(FAR_IPV4));
+  // Without source_ipv6, IPv6 is taken only to servers that have nothing else.
+  const ipv6 = sourceIpv6 ?? (ipv4 === null ? await findRoute(FAR_IPV6) : null);
+  const addresses: SendingAddress[] = [];
+  const hidden: string[] = [];
+  for (const local of [ipv4, ipv6]) {
+    if (local === null) continue;
+    const address = isPublic(local) ? local : await findSeen(local, world);
+    if (address === null) hidden.push(local);
+    else addresses.push({ family: isIPv6(address) ? 6 : 4, address, local });
+  }
+  return { addresses, hidden, isRelayed: false };
+}
+
+/** What an answer to EHLO calls us (RFC 5321 §4.1.1.1 lets it greet with our address); null: none did. */
+async function findSeen(local: string, world: World): Promise<string | null> {
+  for (const probed of await world.probed()) {
+    if (probed.kind !== "talked") continue;
+    const [, answer] = probed.talk.replies;
+    for (const line of answer?.lines ?? []) {
+      const found = /\[(?:IPv6:)?([0-9a-f.:]+)\]/i.exec(line)?.[1] ?? "";
+      const isSameFamily = isIPv4(local) ? isIPv4(found) : isIPv6(found);
+      if (isSameFamily && world.isPublic(found)) return found.toLowerCase();
+    }
+  }
+  return null;
+}
+
+/** Connects to one mail server of each domain of [doctor] probes, greets and leaves. */
+export function findProbed(world: World): Promise<Probed[]> {
+  return Promise.all(world.config.doctor.probes.map((domain) => probeDomain(domain, world)));
+}
+
+async function probeDomain(domain: string, world: World): Promise<Probed> {
+  const { dns, config } = world;
+  const mx = await dns.mx(domain);
+  if (mx.kind === "failed") return { domain, kind: "not_found", reason: mx.reason };
+  if (mx.kind !== "found") return { domain, kind: "not_found", reason: "it has no MX record" };
+  const [best] = mx.records.toSorted((left, right) => left.preference - right.preference);
+  const host = best?.exchange ?? "";
+  const found =
+    config.email.sourceIpv4 === null && config.email.sourceIpv6 !== null ? await dns.aaaa(host) : await dns.a(host);
+  if (found.kind === "failed") return { domain, kind: "not_found", reason: found.reason };
+  const address = found.kind === "found" ? found.records.find((each) => world.isPublic(each)) : undefined;
+  if (address === undefined) return { domain, kind: "not_found", reason: `${host} has no address that can be reached` };
+  const source = isIPv6(address) ? config.email.sourceIpv6 : config.email.sourceIpv4;
+  const talk = await world.talk(
+    { address, port: config.email.destinationPort },
+    [`EHLO ${config.hostname}`],
+    source ?? undefined,
+  );
+  return { domain, kind: "talked", host, address, talk };
+}

@@ -1,0 +1,201 @@
+// The world broken for one finding at a time: what mail servers answered, the machine, and the links.
+
+import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
+import { attempt, DOMAIN, type DoctorWorld, NOW } from "../world.ts";
+import { type Case, DAY_MS, well } from "./kit.ts";
+
+/** Changes what is known of the instance. */
+function instance(changes: Partial<InstanceView>) {
+  return (world: DoctorWorld) => void (world.instance = { ...(world.instance as InstanceView), ...changes });
+}
+
+/** `count` more attempts at Gmail that went otherwise. */
+function more(count: number, changes: Parameters<typeof attempt>[1]) {
+  return ({ rows }: DoctorWorld) =>
+    void rows.unshift(...Array.from({ length: count }, (_, at) => attempt(9_000 - at, changes)));
+}
+
+const since = NOW - 7 * DAY_MS;
+const refused = (reply: string) => ({ outcome: "bounced" as const, code: 550, reply, category: "policy" });
+
+export const INSTANCE_CASES = {
+  provider_delivery: [
+    well(
+      "all delivered",
+      /google, 50 attempts in 7 days: 100 % delivered at the first try, half within 2 s, 0 deferred/,
+    ),
+    {
+      name: "many refused for us",
+      level: "problem",
+      arrange: more(20, refused("5.7.1 no")),
+      seen: /20 refused \(20 policy\)/,
+    },
+    {
+      name: "many deferred",
+      level: "warning",
+      arrange: more(30, { outcome: "deferred", code: 451, category: "unknown" }),
+      seen: /30 deferred/,
+    },
+    {
+      name: "refusals that are about recipients",
+      level: "ok",
+      arrange: more(20, { outcome: "bounced", code: 550, category: "invalid_recipient" }),
+      seen: /20 refused/,
+    },
+  ],
+  provider_words: [
+    well("nothing known", /nothing that is known/),
+    {
+      name: "Gmail's for SPF, today",
+      level: "problem",
+      arrange: more(1, refused("5.7.27 Your email has been blocked because the sender is unauthenticated")),
+      seen: /google said 1 times that SPF did not pass: “5\.7\.27/,
+    },
+    {
+      name: "Outlook's, days ago",
+      level: "warning",
+      arrange: more(2, {
+        ...refused("5.7.515 Access denied"),
+        host: "loja.mail.protection.outlook.com",
+        createdAt: since + DAY_MS,
+        endedAt: since + DAY_MS,
+      }),
+      seen: /outlook said 2 times that SPF, DKIM and DMARC must all pass/,
+    },
+    {
+      name: "a stranger that borrows Gmail's words",
+      level: "ok",
+      arrange: more(1, { ...refused("5.7.27 as Gmail says"), host: "mx.stranger.example" }),
+      seen: /nothing that is known/,
+    },
+  ],
+  provider_volume: [
+    well("few", /far below/),
+    {
+      name: "nearly as many as from which the bulk rules hold",
+      level: "warning",
+      arrange: ({ rows }) => {
+        rows.length = 0;
+        rows.push(
+          ...Array.from({ length: 4_200 }, (_, at) =>
+            attempt(9_000 - at, { createdAt: NOW - DAY_MS, endedAt: NOW - DAY_MS }),
+          ),
+        );
+      },
+      seen: /About 4,200 emails a day go to Gmail/,
+    },
+  ],
+  complaints: [
+    well("none", /0 of 50 delivered/),
+    {
+      name: "above 0.3 %",
+      level: "problem",
+      arrange: (world) => void (world.complaints = [{ senderDomain: DOMAIN, count: 2 }]),
+      seen: /2 of 50 delivered emails of loja\.example were complained about \(4 %\)/,
+    },
+    {
+      name: "above 0.1 %",
+      level: "warning",
+      arrange(world) {
+        more(1_450, {})(world);
+        world.complaints = [{ senderDomain: DOMAIN, count: 2 }];
+      },
+      seen: /0\.13 %/,
+    },
+    {
+      name: "one person",
+      level: "ok",
+      arrange: (world) => void (world.complaints = [{ senderDomain: DOMAIN, count: 1 }]),
+      seen: /1 of 50/,
+    },
+  ],
+  clock: [
+    well("right", /right to 0\.\d s/),
+    {
+      name: "behind",
+      level: "problem",
+      arrange: (world) => void (world.timeOffsetMs = 40_000),
+      seen: /40\.0 s behind/,
+    },
+    {
+      name: "a little ahead",
+      level: "warning",
+      arrange: (world) => void (world.timeOffsetMs = -6_000),
+      seen: /6\.0 s ahead/,
+    },
+    {
+      name: "nobody says the time",
+      level: "unknown",
+      arrange: (world) => void (world.timeOffsetMs = null),
+      seen: /did not answer within/,
+    },
+  ],
+  memory: [
+    well("enough", /1,024 MiB/),
+    {
+      name: "little",
+      level: "warning",
+      arrange: (world) => void (world.memoryBytes = 256 * 1024 ** 2),
+      seen: /256 MiB/,
+    },
+  ],
+  health: [
+    well("nothing", /finds nothing wrong/),
+    {
+      name: "an issue",
+      level: "problem",
+      arrange: instance({ issues: () => [{ component: "dns", reason: "No DNS server answers", since: NOW }] }),
+      seen: /^No DNS server answers\.$/,
+    },
+    {
+      name: "one with which it goes on",
+      level: "warning",
+      arrange: instance({
+        issues: () => [{ component: "tls", reason: "It ends soon.", since: NOW, isAdvisory: true }],
+      }),
+      seen: /It ends soon/,
+    },
+  ],
+  disk: [
+    well("enough", /50 GiB of the disk are free, for 400 days/),
+    { name: "for a month", level: "warning", arrange: instance({ diskDaysLeft: 20 }), seen: /for 20 days/ },
+    { name: "for a week", level: "problem", arrange: instance({ diskDaysLeft: 3 }), seen: /for 3 days/ },
+    { name: "not known", level: "unknown", arrange: instance({ freeDiskBytes: null }), seen: /could not be read/ },
+  ],
+  backup: [
+    well("kept and proven", /restored for a trial lately/),
+    { name: "none", level: "warning", arrange: instance({ replication: null }), seen: /Nothing is copied/ },
+    {
+      name: "stopped",
+      level: "problem",
+      arrange: instance({ replication: { state: "not running", reason: "the bucket refuses", drill: null } }),
+      seen: /not kept: not running \(the bucket refuses\)/,
+    },
+    {
+      name: "never tried",
+      level: "warning",
+      arrange: instance({ replication: { state: "running", reason: null, drill: null } }),
+      seen: /not restored for a trial/,
+    },
+  ],
+  sms_link: [
+    well("bound", /1 of 1 links/),
+    {
+      name: "not bound",
+      level: "problem",
+      arrange: instance({ links: [{ route: "vodacom", isBound: false, lastEnd: "the bind was refused" }] }),
+      seen: /0 of 1 links .* the bind was refused/,
+    },
+    {
+      name: "one of two",
+      level: "warning",
+      arrange: instance({
+        links: [
+          { route: "vodacom", isBound: false, lastEnd: null },
+          { route: "vodacom", isBound: true, lastEnd: null },
+        ],
+      }),
+      seen: /1 of 2/,
+    },
+  ],
+} satisfies Record<string, Case[]>;
