@@ -392,14 +392,5 @@ function plan(
   rest: { storage: string; sms: boolean },
 ) {
   const [month, day, domains, webhooks, members] = limits;
-  return {
-    batch,
-    emails_per_month: month,
-    emails_per_day: day,
-    domains,
-    api_keys: -1,
-    webhooks,
-    members,
-    ...rest,
-  };
+  return { batch, emails_per_month: month, emails_per_day: day, domains, api_keys: -1, webhooks, members, ...rest };
 }

@@ -1,7 +1,8 @@
 // What operators are told of: the health issues of /ready, and what does not keep the instance from working but wants a
-// person: workspaces that were blocked or are near it, quotas that are used up, suppressions that are held.
+// person: workspaces that were blocked or are near it, quotas that are used up, suppressions that are held, findings of the doctor.
 
 import type { Trouble, TroubleSource, Way } from "../modules/alerts/index.ts";
+import { createDoctorSource } from "./doctor-troubles.ts";
 import type { Modules } from "./modules.ts";
 import type { UsedUp } from "../modules/plans/used-up.ts";
 import type { Stores } from "./stores.ts";
@@ -14,7 +15,7 @@ const DISK_DAYS_LEFT = 7;
 interface SourceDeps {
   issues: () => HealthIssue[];
   stores: Pick<Stores, "workspaces" | "held">;
-  modules: Pick<Modules, "sms" | "growth" | "usedUp">;
+  modules: Pick<Modules, "sms" | "growth" | "usedUp" | "doctor">;
   clock: Pick<Clock, "now">;
 }
 
@@ -26,6 +27,7 @@ export function buildAlertSources({ issues, stores, modules, clock }: SourceDeps
     () => findHeld(stores),
     () => findFullDisk(modules.growth.daysLeft()),
     () => findUnboundRoutes(modules.sms, issues()),
+    createDoctorSource(modules.doctor, issues),
   ];
 }
 

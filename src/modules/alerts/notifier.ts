@@ -92,7 +92,7 @@ export class Notifier {
     this.#present = troubles;
     const moment = { now: clock.now(), steadyMs: steady.now() };
     if (guard.failure === null && this.#unwritten.size > 0) await this.#writeUnwritten();
-    const decision = this.#watch.look(troubles, moment, (id) => unsure.has(id));
+    const decision = this.#watch.look(troubles, moment, (id) => unsure.has(id) || this.#isUnsure(id));
     if (guard.failure !== null) {
       await this.#tellUnwritten(decision);
       return LOOK_EVERY_MS;
@@ -158,6 +158,10 @@ export class Notifier {
       }
     });
     return { troubles, unsure };
+  }
+
+  #isUnsure(id: string): boolean {
+    return this.#deps.sources.some((source) => source.isUnsure?.(id) === true);
   }
 
   #write({ notices, put, removed }: Decision): void {

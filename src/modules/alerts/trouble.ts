@@ -20,7 +20,11 @@ export interface Trouble {
 }
 
 /** All that is wrong now, as far as this source sees. It is asked every few seconds and must be quick. */
-export type TroubleSource = () => readonly Trouble[];
+export interface TroubleSource {
+  (): readonly Trouble[];
+  /** Whether it has not looked at this trouble yet, so that its absence ends nothing. Of ids of other sources: false. */
+  isUnsure?: (id: string) => boolean;
+}
 
 export function listWays({ via }: Pick<Trouble, "via">): readonly Way[] {
   return via === undefined ? [] : typeof via === "string" ? [via] : via;

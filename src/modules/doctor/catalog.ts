@@ -56,13 +56,17 @@ export type FindingId = keyof typeof CATALOG;
 
 export const FINDING_IDS = Object.keys(CATALOG) as FindingId[];
 
+export function isFindingId(text: string): text is FindingId {
+  return Object.hasOwn(CATALOG, text);
+}
+
 export function groupOf(id: FindingId): Group {
   return CATALOG[id];
 }
 
 /** The ids that a word of `--only` means: an id, or all of a group; null: neither. */
 export function findIds(word: string): FindingId[] | null {
-  if ((FINDING_IDS as string[]).includes(word)) return [word as FindingId];
+  if (isFindingId(word)) return [word];
   const own = FINDING_IDS.filter((id) => groupOf(id) === word);
   return own.length > 0 ? own : null;
 }

@@ -39,7 +39,7 @@ export function unknown(id: FindingId, seen: string, rest: About & { step?: stri
 }
 
 /** Tells findings of the same kind apart. */
-export function keyOf({ id, subject }: Finding): string {
+export function keyOf({ id, subject }: Pick<Finding, "id" | "subject">): string {
   return `${id} ${subject ?? ""}`;
 }
 

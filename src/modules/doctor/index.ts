@@ -34,6 +34,10 @@ export interface Doctor extends Required<Pick<Component, "start" | "stop">> {
   operatorRoutes(): AnyElysia[];
   /** Of the last runs, the worst first. */
   findings(): Finding[];
+  /** What is not well, as it was last known. */
+  troubles(): Finding[];
+  /** It was not looked at since the start, so that its absence from troubles() says nothing. */
+  isUnsure(about: Pick<Finding, "id" | "subject">): boolean;
   /** Calls `listener` after each run that changed something; the returned function ends that. */
   onChange(listener: ChangeListener): () => void;
   /** How the instance is, for runs after start(). */
@@ -96,6 +100,11 @@ export function createDoctor(
   return {
     operatorRoutes: () => [doctorRoutes({ results, examine })],
     findings: () => results.findings(),
+    troubles: () => results.troubles(),
+    isUnsure: (about) =>
+      config.doctor.everyMs > 0 &&
+      !results.isKnown(about) &&
+      !(groupOf(about.id) === "domains" && picker.isGone(about.subject ?? "")),
     onChange: (listener) => results.onChange(listener),
     observe: (given) => void (find = given),
     examine,

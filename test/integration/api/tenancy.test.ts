@@ -164,7 +164,7 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/operator/workspaces/{id}/keys": operators("workspaces/{id}/keys", { name: "x" }),
   "POST /api/v1/operator/key/rotate": operators("key/rotate"),
   ...operatorsEach("GET domains", "GET inbox", "GET sms/trial", "DELETE sms/trial", "GET tls", "GET workspaces"),
-  ...operatorsEach("GET workspaces/{id}", "POST workspaces/{id}/unblock", "POST tls/renew"),
+  ...operatorsEach("GET workspaces/{id}", "POST workspaces/{id}/unblock", "POST tls/renew", "POST alerts/test"),
   ...operatorsEach("POST dashboard-link", "GET users", "POST users/{id}/reset", "DELETE users/{id}"),
   "GET /api/v1/operator/workspaces/{id}/suppressions": operators("workspaces/{id}/suppressions"),
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": operators("workspaces/{id}/suppressions/import", {
@@ -173,7 +173,7 @@ const CASES: Record<string, Case> = {
   "GET /api/v1/operator/held-suppressions": operators("held-suppressions"),
   "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
   "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
-  ...operatorsEach("GET doctor", "POST doctor", "GET status"),
+  ...operatorsEach("GET doctor", "POST doctor", "GET status", "GET alerts", "GET alerts/secrets", "GET alerts/test"),
   "GET /api/v1/operator/trace": operators("trace?find=0198"),
   "GET /api/v1/operator/trace/{id}": {
     kind: "operators",

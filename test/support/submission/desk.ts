@@ -78,6 +78,7 @@ export async function startSubmissionDesk(options: SubmissionDeskOptions = {}): 
     limits: own,
     counts: { accepted: () => undefined, refused: (code) => void refused.push(code), authFailed: () => undefined },
     mayAuthenticateInClear: false,
+    collect: () => undefined,
     ...given,
     listen: [{ address: "127.0.0.1", port: 0 }],
     listenTls: [{ address: "127.0.0.1", port: 0 }],

@@ -73,3 +73,16 @@ test("who no longer listens hears nothing", () => {
   results.record([ptr("ok")], { at: 0, tookMs: 1 }, () => true);
   expect(calls).toBe(1);
 });
+
+test("one that is unknown as a whole ends no trouble of its subjects, and what was known stays a trouble", () => {
+  const { record, results } = follow();
+  const blank: Finding = { id: "ptr", level: "unknown", seen: "The time was over.", step: null };
+  expect(results.isKnown({ id: "ptr", subject: "203.0.113.7" })).toBe(false);
+  record(ptr("problem"));
+  expect(record(blank)).toEqual([]);
+  expect(results.troubles()).toEqual([ptr("problem")]);
+  expect(results.isKnown({ id: "ptr", subject: "203.0.113.8" })).toBe(false);
+  expect(record(ptr("ok"))).toEqual(["better 203.0.113.7 ok"]);
+  expect(results.troubles()).toEqual([]);
+  expect(results.isKnown({ id: "ptr", subject: "203.0.113.8" })).toBe(true);
+});
