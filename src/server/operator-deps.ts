@@ -11,7 +11,7 @@ import { createWebhookQueueAdmin } from "../modules/webhooks/delivery/admin.ts";
 import { BUILD } from "../platform/build-info.ts";
 import { type Db, databaseFile } from "../platform/db/open.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
-import { readFileSizes } from "../platform/metrics/process.ts";
+import { readDescriptors, readFileSizes } from "../platform/metrics/process.ts";
 import type { Core } from "./core.ts";
 import type { ModuleOptions, Modules } from "./modules.ts";
 
@@ -106,14 +106,29 @@ function toReplication(replicator: ReturnType<OperatorSources["replicator"]>): R
   };
 }
 
+interface ViewSources {
+  operator: OperatorDeps;
+  modules: Pick<Modules, "inboundMail" | "submission" | "certificates">;
+  counters: Pick<Core["counters"], "commits">;
+  /** Of the API with TLS. */
+  tlsUrls: () => readonly string[];
+}
+
 /** The instance as the doctor looks at it. */
-export function buildInstanceView({ instance }: OperatorDeps, inbound: string | null): InstanceView {
+export function buildInstanceView({ operator, modules, counters, tlsUrls }: ViewSources): InstanceView {
+  const { instance } = operator;
+  const { inboundMail, submission, certificates } = modules;
   return {
-    inbound,
+    inbound: inboundMail.address,
+    submission: [...submission.addresses, ...submission.tlsAddresses],
+    tls: tlsUrls().map((url) => url.replace(/^https:\/\//, "")),
     issues: instance.issues,
     freeDiskBytes: instance.freeDiskBytes(),
     diskDaysLeft: instance.diskDaysLeft(),
     replication: instance.replication(),
     links: instance.links(),
+    commits: counters.commits.durations(),
+    descriptors: readDescriptors(),
+    certificate: certificates.describe(),
   };
 }

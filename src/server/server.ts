@@ -125,7 +125,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
 
     for (const source of buildAlertSources({ issues, stores, modules, clock })) modules.alerts.addSource(source);
     const operator = buildOperatorDeps({ ...options, core, modules, pages, issues, replicator: () => replicator });
-    modules.doctor.observe(() => buildInstanceView(operator, inboundMail.address));
+    let tlsUrls: readonly string[] = [];
+    const view = { operator, modules, counters: core.counters, tlsUrls: () => tlsUrls };
+    modules.doctor.observe(() => buildInstanceView(view));
     const apiOptions = { clock, random, log, ...openBodies(config, environment) };
     // Built when a command first asks: at a start nobody waits for it.
     let operatorApi: ReturnType<typeof createHandler> | null = null;
@@ -184,7 +186,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         modules.requests.recorder.answered(response, durationMs, request);
       },
     });
-    ({ port } = server);
+    ({ port, tlsUrls } = server);
     closers.push(() => server.stop(0));
     const socket = listenOnSocket(getSocketFile(config.dataDir), handle);
     closers.push(() => socket.stop(0));

@@ -13,7 +13,7 @@ import { type CertificateSource, ServedCertificate } from "../../platform/served
 import { isPublic, readChain } from "../../protocols/x509/chain.ts";
 import { createSelfSigned } from "../../protocols/x509/self-signed.ts";
 import { followFiles } from "./files.ts";
-import { findIssues } from "./issues.ts";
+import { findIssues, isLate } from "./issues.ts";
 import type { OwnLookDeps } from "./own-look.ts";
 import { CERTIFICATE_CONTEXT, type Issued, Renewal, type RenewalDeps } from "./renewal.ts";
 import { tlsRoutes } from "./routes.ts";
@@ -27,12 +27,24 @@ interface CertificateDeps extends Pick<RenewalDeps, "keyring" | "counts"> {
   challengePort?: number;
 }
 
+export interface CertificateState {
+  isSelfMade: boolean;
+  /** Browsers and mail programs trust it. */
+  isPublic: boolean;
+  /** Unix ms; null: it cannot be read. */
+  endsAt: number | null;
+  /** So little of its lifetime is left that it should have been renewed. */
+  isLate: boolean;
+}
+
 interface Certificates extends Required<Pick<Component, "start" | "stop" | "issues">> {
   source: CertificateSource;
   /** What an authority asks for under this token; null: nothing. */
   findToken: (token: string) => string | null;
   /** Of the certificate that is served; null: it is self-made. */
   secondsLeft(): number | null;
+  /** What ports with TLS show now. */
+  describe(): CertificateState;
   operatorRoutes(): AnyElysia[];
   /** Resolves when no order is under way. */
   idle(): Promise<void> | undefined;
@@ -87,6 +99,11 @@ export function createCertificates(
     secondsLeft() {
       const { certificate } = view();
       return certificate === null || isSelfMade() ? null : (Date.parse(certificate.validTo) - clock.now()) / 1_000;
+    },
+    describe() {
+      const now = view();
+      const endsAt = now.certificate === null ? null : Date.parse(now.certificate.validTo);
+      return { isSelfMade: now.isSelfMade, isPublic: now.isPublic, endsAt, isLate: isLate(now) };
     },
     operatorRoutes: () => [tlsRoutes(view, log)],
     issues: (): HealthIssue[] => (renewal === null && files === null ? [] : findIssues(view())),

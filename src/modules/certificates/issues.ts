@@ -65,6 +65,10 @@ function describeNext(nextAt: number): string {
   return `Next attempt: ${toMinute(nextAt)}; pombo tls renew makes it now.`;
 }
 
+export function isLate(view: CertificateView): boolean {
+  return describeEnd(view) !== null;
+}
+
 /** Null: there is time. `since`: Unix ms. */
 function describeEnd({ certificate, clock }: CertificateView): { what: string; since: number } | null {
   if (certificate === null) return null;

@@ -19,6 +19,7 @@ const CATALOG = {
   resolver_honest: "resolver",
   resolver_tcp: "resolver",
   resolver_dnssec: "resolver",
+  resolver_txt: "resolver",
   address: "address",
   port25_out: "address",
   ports_in: "address",
@@ -48,7 +49,10 @@ const CATALOG = {
   memory: "machine",
   health: "machine",
   disk: "machine",
+  disk_speed: "machine",
   backup: "machine",
+  descriptors: "machine",
+  certificate: "machine",
   sms_link: "sms",
 } as const satisfies Record<string, Group>;
 

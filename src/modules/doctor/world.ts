@@ -8,6 +8,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Server } from "../../protocols/dns/exchange.ts";
 import type { Resolver } from "../../protocols/dns/lookup.ts";
 import type { ServerAnswer, ServerQuestion } from "../../protocols/dns/probe.ts";
+import type { CertificateState } from "../certificates/index.ts";
 import type { Replication } from "../operator/index.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { DomainView } from "./domain-view.ts";
@@ -16,7 +17,7 @@ import type { SmtpTalk } from "./smtp-probe.ts";
 
 export type DoctorConfig = Pick<
   Config,
-  "hostname" | "email" | "inbound" | "tls" | "relay" | "doctor" | "dns" | "dashboard"
+  "hostname" | "email" | "inbound" | "submission" | "tls" | "relay" | "doctor" | "dns" | "dashboard"
 >;
 
 /** Of this machine, and of the way out. */
@@ -47,7 +48,16 @@ export interface InstanceView {
   /** At the present growth; null: it does not grow. */
   diskDaysLeft: number | null;
   /** Null: nothing is replicated. */
-  replication: Pick<Replication, "state" | "reason" | "drill"> | null;
+  replication: Pick<Replication, "state" | "reason" | "drill" | "lastAt"> | null;
+  /** Transactions since the start; p99Ms null: there was none. */
+  commits: { count: number; p99Ms: number | null };
+  /** Open files and sockets, and how many there may be; null: the system does not say. */
+  descriptors: { open: number; limit: number } | null;
+  certificate: CertificateState;
+  /** Where programs hand in mail, 127.0.0.1:2587. */
+  submission: string[];
+  /** Where the API is with TLS, 127.0.0.1:8443. */
+  tls: string[];
   links: { route: string; isBound: boolean; lastEnd: string | null }[];
 }
 

@@ -118,6 +118,11 @@ function commitCounters(registry: Registry) {
       sizes.observe(count);
     },
     failed: () => failed.add(1),
+    /** Since the start: how many there were, and how long 99 of 100 took at most; null: there was none. */
+    durations: () => {
+      const p99 = durations.quantile(0.99);
+      return { count: durations.count, p99Ms: p99 === null ? null : p99 * 1_000 };
+    },
   };
 }
 

@@ -87,6 +87,19 @@ export class Histogram {
     this.#sum += value;
   }
 
+  get count(): number {
+    return this.#counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** The upper end of the bucket in which this share of the values ends; null: there is none yet. */
+  quantile(share: number): number | null {
+    const wanted = this.count * share;
+    if (wanted === 0) return null;
+    let below = 0;
+    const bucket = this.#counts.findIndex((count) => (below += count) >= wanted);
+    return this.#bounds[bucket] ?? Number.POSITIVE_INFINITY;
+  }
+
   lines(name: string): string[] {
     let below = 0;
     const buckets = this.#counts.map((count, index) => {

@@ -69,6 +69,11 @@ async function openWorld() {
     diskDaysLeft: null,
     replication: null,
     links: [],
+    commits: { count: 0, p99Ms: null },
+    descriptors: null,
+    certificate: { isSelfMade: true, isPublic: false, endsAt: null, isLate: false },
+    submission: [],
+    tls: [],
   };
   /** A process begins: the database outlasts it, and what it saw does not. */
   const startProcess = () => {

@@ -122,10 +122,26 @@ function listOwnPorts({ config, instance }: World): OwnPort[] {
     ...(mail === null || mailPort === 0
       ? []
       : [{ address: mail.address, port: mailPort, what: "bounces and complaints", table: "[inbound] listen" }]),
-    ...config.tls.listen
-      .filter(({ port }) => port > 0)
-      .map(({ address, port }) => ({ address, port, what: "the API with TLS", table: "[tls] listen" })),
+    ...listPorts(config.tls.listen, instance?.tls, { what: "the API with TLS", table: "[tls] listen" }),
+    ...listPorts([...config.submission.listen, ...config.submission.listenTls], instance?.submission, {
+      what: "programs that hand in mail",
+      table: "[submission] listen and listen_tls",
+    }),
   ];
+}
+
+/** Those that are open; before the start, and where the instance could not open one, those of the configuration. */
+function listPorts(
+  configured: readonly { address: string; port: number }[],
+  open: readonly string[] | undefined,
+  about: Pick<OwnPort, "what" | "table">,
+): OwnPort[] {
+  const opened = (open ?? []).map((place) => Number(place.split(":").at(-1)));
+  return configured.flatMap(({ address, port }, at) => {
+    // A port of 0 is the system's choice.
+    const own = port > 0 ? port : (opened[at] ?? 0);
+    return own > 0 ? [{ address, port: own, ...about }] : [];
+  });
 }
 
 async function checkOwnPort({ address, port, what, table }: OwnPort, world: World): Promise<Finding> {

@@ -1,6 +1,7 @@
 // The machine and the instance on it: clock, disk, memory, copies, and what /ready tells.
 
 import { isIP } from "node:net";
+import { isLoopback } from "../../../platform/ip/address.ts";
 import { askTime } from "../../../protocols/ntp/ask.ts";
 import { bad, type Finding, ok, unknown } from "../finding.ts";
 import type { World } from "../world.ts";
@@ -14,6 +15,17 @@ const FEW_DAYS = 30;
 const LAST_DAYS = 7;
 const MIN_MEMORY_BYTES = 480 * 1024 ** 2;
 const DRILL_MS = 15 * DAY_MS;
+/** Beyond it a lost disk takes more than an hour's mail with it. */
+const LAG_MS = 3_600_000;
+/** Fewer say nothing. */
+const MIN_COMMITS = 1_000;
+const SLOW_COMMIT_MS = 100;
+const VERY_SLOW_COMMIT_MS = 1_000;
+/** Shares of the descriptors that are open. */
+const MANY_OPEN = 0.7;
+const ALMOST_ALL_OPEN = 0.9;
+/** Each delivery, request and program that hands in mail takes one or two. */
+const MIN_DESCRIPTORS = 4_096;
 
 export async function checkMachine(world: World): Promise<Finding[]> {
   return [
@@ -21,7 +33,10 @@ export async function checkMachine(world: World): Promise<Finding[]> {
     checkMemory(world),
     ...checkHealth(world),
     ...checkDisk(world),
+    ...checkDiskSpeed(world),
     ...checkBackup(world),
+    ...checkDescriptors(world),
+    ...checkCertificate(world),
   ];
 }
 
@@ -109,7 +124,7 @@ function checkBackup({ instance, clock }: World): Finding[] {
         step: 'In the configuration:\n[replication]\nurl = "s3://bucket/pombo"\nor take a copy yourself, each day: pombo backup FILE',
       }),
     ];
-  const { state, reason, drill } = replication;
+  const { state, reason, drill, lastAt } = replication;
   const trouble = "pombo status says why; docs/backup-and-restore.md has what to do.";
   if (state !== "running")
     return [
@@ -126,5 +141,86 @@ function checkBackup({ instance, clock }: World): Finding[] {
         step: "pombo restore --drill",
       }),
     ];
-  return [ok(id, "The copy elsewhere is kept, and was restored for a trial lately.")];
+  const lagMs = lastAt === null ? 0 : clock.now() - lastAt;
+  const lag = lastAt === null ? "" : `, lately ${describeSpan(lagMs)} ago`;
+  if (lagMs >= LAG_MS)
+    return [
+      bad(id, "warning", {
+        seen: `The copy elsewhere is kept${lag}: what came since is lost with the disk.`,
+        step: trouble,
+      }),
+    ];
+  return [ok(id, `The copy elsewhere is kept${lag}, and was restored for a trial lately.`)];
+}
+
+function describeSpan(ms: number): string {
+  if (ms < 120_000) return `${Math.max(0, Math.round(ms / 1_000))} s`;
+  return ms < 2 * 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+}
+
+/** Each request and each delivery waits for the disk to sync. */
+function checkDiskSpeed({ instance }: World): Finding[] {
+  const id = "disk_speed";
+  if (instance === null) return [];
+  const { count, p99Ms } = instance.commits;
+  const number = count.toLocaleString("en");
+  if (p99Ms === null || count < MIN_COMMITS)
+    return [ok(id, `There were ${number} transactions since the start, too few to judge the disk by.`)];
+  const time = Number.isFinite(p99Ms) ? `within ${p99Ms} ms` : "in more than 2.5 s";
+  const seen = `Of ${number} transactions since the start, 99 in 100 were on the disk ${time}`;
+  if (p99Ms <= SLOW_COMMIT_MS) return [ok(id, `${seen}.`)];
+  return [
+    bad(id, p99Ms > VERY_SLOW_COMMIT_MS ? "problem" : "warning", {
+      seen: `${seen}: each request and each delivery waits for that.`,
+      step: "iostat -x 5 (package sysstat) shows whether another program keeps the disk busy. A disk over the network, or of a hoster that slows it down, is to be changed for a local SSD.",
+    }),
+  ];
+}
+
+function checkDescriptors({ instance }: World): Finding[] {
+  const id = "descriptors";
+  if (instance === null) return [];
+  if (instance.descriptors === null)
+    return [unknown(id, "How many files and connections may be open is not known: this system does not say.")];
+  const { open, limit } = instance.descriptors;
+  const seen = `${open.toLocaleString("en")} of ${limit.toLocaleString("en")} files and connections are open`;
+  const share = open / limit;
+  if (share < MANY_OPEN && limit >= MIN_DESCRIPTORS) return [ok(id, `${seen}.`)];
+  return [
+    bad(id, share >= ALMOST_ALL_OPEN ? "problem" : "warning", {
+      seen: `${seen}: ${share < MANY_OPEN ? "many deliveries at once need more" : "when none is left, connections are refused"}.`,
+      step: "systemctl edit pombo\n[Service]\nLimitNOFILE=65536\nthen: systemctl restart pombo",
+    }),
+  ];
+}
+
+/** Who connects to these ports looks at it; mail servers do not, so that the port for bounces needs none. */
+function checkCertificate({ instance, clock }: World): Finding[] {
+  const id = "certificate";
+  if (instance === null) return [];
+  const { certificate, submission, tls } = instance;
+  const ports = [...tls, ...submission].filter((address) => !isLoopback(splitPort(address)));
+  if (ports.length === 0) return [ok(id, "No port needs a certificate that others trust.")];
+  const where = ports.join(", ");
+  if (certificate.isSelfMade || !certificate.isPublic)
+    return [
+      bad(id, "warning", {
+        seen: `The certificate at ${where} is ${certificate.isSelfMade ? "self-made" : "of an authority that is not public"}: browsers and mail programs refuse it.`,
+        step: 'In the configuration:\n[tls]\nacme = "letsencrypt"\nPort 80 must lead here; restart pombo, and pombo tls shows how it goes. If only programs that know your own authority connect, it is right as it is.',
+      }),
+    ];
+  if (certificate.endsAt === null) return [unknown(id, "Until when the certificate holds could not be read.")];
+  const days = Math.floor((certificate.endsAt - clock.now()) / DAY_MS);
+  if (!certificate.isLate) return [ok(id, `The certificate at ${where} is trusted, and holds for ${days} days.`)];
+  return [
+    bad(id, certificate.endsAt <= clock.now() ? "problem" : "warning", {
+      seen: `The certificate at ${where} ${days < 0 ? "has ended" : `ends in ${days} days`}, and no other has come.`,
+      step: "pombo tls shows why; pombo tls renew orders another one. Your own files ([tls] certificate_file) you renew yourself.",
+    }),
+  ];
+}
+
+/** The address of 127.0.0.1:8443. */
+function splitPort(place: string): string {
+  return place.replace(/:\d+$/, "").replaceAll(/[[\]]/g, "");
 }

@@ -16,7 +16,34 @@ export async function checkResolver(world: World): Promise<Finding[]> {
   const answers = isOver
     ? unknown("resolver_answers", "The time of this run was over before the DNS servers answered.")
     : checkAnswers(found);
-  return [answers, honest, tcp, checkValidation(world)];
+  return [answers, honest, tcp, checkValidation(world), ...(await checkLongText(world))];
+}
+
+/** Domains whose key is asked for, until one has it published. */
+const MAX_LONG = 3;
+/** RFC 1035 §3.3: of one string in a TXT record. */
+const STRING_OCTETS = 255;
+
+/** A key of 2,048 bits does not fit into one string: resolvers in small routers pass on only the first. */
+async function checkLongText({ dns, domains }: World): Promise<Finding[]> {
+  const id = "resolver_txt";
+  const long = domains.flatMap(({ dkim }) => dkim.find(({ value }) => value.length > STRING_OCTETS) ?? []);
+  for (const { name, value } of long.slice(0, MAX_LONG)) {
+    const lookup = await dns.txt(name);
+    if (lookup.kind === "failed")
+      return [unknown(id, `A TXT record in several strings could not be asked for: ${lookup.reason}.`)];
+    if (lookup.kind !== "found") continue;
+    if (lookup.records.includes(value)) return [ok(id, "TXT records in several strings arrive whole.")];
+    const isCut = lookup.records.some((record) => record.length >= STRING_OCTETS / 2 && value.startsWith(record));
+    if (!isCut) continue;
+    return [
+      bad(id, "warning", {
+        seen: `Of the TXT record of ${name} only the beginning arrives: either it was published so, or the DNS servers cut it.`,
+        step: `dig +short TXT ${name} @9.9.9.9 shows what others see. If that is whole, take a resolver of your own:\n${OWN_RESOLVER}\nElse publish the record anew, in strings of at most 255 characters: pombo doctor --only dkim shows it.`,
+      }),
+    ];
+  }
+  return [];
 }
 
 function checkAnswers(found: { server: Server; answer: ServerAnswer | undefined }[]): Finding {

@@ -1,7 +1,7 @@
 // The world broken for one finding at a time: what is about this server.
 
 import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
-import { HOST, IPV4, IPV6 } from "../world.ts";
+import { DKIM, DOMAIN, HOST, IPV4, IPV6 } from "../world.ts";
 import { type Case, failing, PTR, sendByIpv6, txt, well, without } from "./kit.ts";
 
 export const HOST_CASES = {
@@ -64,6 +64,16 @@ export const HOST_CASES = {
     { name: "one that does not", level: "warning", arrange: (world) => void (world.mood = "plain"), seen: /Not all/ },
     { name: "none that answers", level: "unknown", arrange: (world) => void (world.mood = "mute"), seen: /none says/ },
   ],
+  resolver_txt: [
+    well("whole", /arrive whole/),
+    {
+      name: "only the first string",
+      level: "warning",
+      arrange: txt(`pombo1._domainkey.${DOMAIN}`, [DKIM.slice(0, 255)]),
+      seen: /Of the TXT record of pombo1\._domainkey\.loja\.example only the beginning arrives/,
+    },
+    failing("the key", `pombo1._domainkey.${DOMAIN}`),
+  ],
   address: [
     well("the machine's own", new RegExp(`leaves from ${IPV4}\\.`)),
     {
@@ -118,6 +128,12 @@ export const HOST_CASES = {
       level: "problem",
       arrange: (world) => void (world.instance = { ...world.instance, inbound: "127.0.0.1:1" } as InstanceView),
       seen: /does not answer/,
+    },
+    {
+      name: "a port of [submission] that is closed though the instance runs",
+      level: "problem",
+      arrange: ({ config }) => void (config.submission.listenTls = [{ address: "0.0.0.0", port: 2 }]),
+      seen: /Port 2 of this machine does not answer \(programs that hand in mail\): 127\.0\.0\.1 refused/,
     },
     {
       name: "free before the start",

@@ -168,14 +168,126 @@ export const INSTANCE_CASES = {
     {
       name: "stopped",
       level: "problem",
-      arrange: instance({ replication: { state: "not running", reason: "the bucket refuses", drill: null } }),
+      arrange: instance({
+        replication: { state: "not running", reason: "the bucket refuses", lastAt: null, drill: null },
+      }),
       seen: /not kept: not running \(the bucket refuses\)/,
+    },
+    {
+      name: "hours behind",
+      level: "warning",
+      arrange: instance({
+        replication: {
+          state: "running",
+          reason: null,
+          lastAt: NOW - 3 * 3_600_000,
+          drill: { at: NOW, outcome: "good", words: "", goodAt: NOW },
+        },
+      }),
+      seen: /lately 3 h ago/,
     },
     {
       name: "never tried",
       level: "warning",
-      arrange: instance({ replication: { state: "running", reason: null, drill: null } }),
+      arrange: instance({ replication: { state: "running", reason: null, lastAt: NOW, drill: null } }),
       seen: /not restored for a trial/,
+    },
+  ],
+  disk_speed: [
+    well("quick", /99 in 100 were on the disk within 25 ms/),
+    {
+      name: "slow",
+      level: "warning",
+      arrange: instance({ commits: { count: 5_000, p99Ms: 250 } }),
+      seen: /within 250 ms/,
+    },
+    {
+      name: "beyond all bounds",
+      level: "problem",
+      arrange: instance({ commits: { count: 5_000, p99Ms: Infinity } }),
+      seen: /in more than 2\.5 s/,
+    },
+    {
+      name: "a few say nothing",
+      level: "ok",
+      arrange: instance({ commits: { count: 9, p99Ms: 1_000 } }),
+      seen: /too few/,
+    },
+  ],
+  descriptors: [
+    well("enough", /120 of 65,536/),
+    {
+      name: "many open",
+      level: "warning",
+      arrange: instance({ descriptors: { open: 3_000, limit: 4_096 } }),
+      seen: /3,000/,
+    },
+    {
+      name: "hardly any left",
+      level: "problem",
+      arrange: instance({ descriptors: { open: 4_000, limit: 4_096 } }),
+      seen: /4,000/,
+    },
+    {
+      name: "few allowed",
+      level: "warning",
+      arrange: instance({ descriptors: { open: 40, limit: 1_024 } }),
+      seen: /need more/,
+    },
+    { name: "not known", level: "unknown", arrange: instance({ descriptors: null }), seen: /does not say/ },
+  ],
+  certificate: [
+    well("no port shows it", /No port needs/),
+    {
+      name: "trusted",
+      level: "ok",
+      arrange: instance({ submission: ["0.0.0.0:587"] }),
+      seen: /0\.0\.0\.0:587 is trusted, and holds for 60 days/,
+    },
+    {
+      name: "self-made, where programs from outside hand in mail",
+      level: "warning",
+      arrange: instance({
+        submission: ["127.0.0.1:2587", "[::]:465"],
+        certificate: { isSelfMade: true, isPublic: false, endsAt: NOW + DAY_MS, isLate: false },
+      }),
+      seen: /The certificate at \[::\]:465 is self-made: browsers and mail programs refuse it/,
+    },
+    {
+      name: "self-made, and only this machine looks at it",
+      level: "ok",
+      arrange: instance({
+        submission: ["127.0.0.1:2587"],
+        certificate: { isSelfMade: true, isPublic: false, endsAt: NOW + DAY_MS, isLate: false },
+      }),
+      seen: /No port needs/,
+    },
+    {
+      name: "of one's own authority",
+      level: "warning",
+      arrange: instance({
+        tls: ["0.0.0.0:443"],
+        certificate: { isSelfMade: false, isPublic: false, endsAt: NOW + 60 * DAY_MS, isLate: false },
+      }),
+      seen: /not public/,
+    },
+    {
+      name: "late",
+      level: "warning",
+      arrange: instance({
+        tls: ["0.0.0.0:443"],
+        certificate: { isSelfMade: false, isPublic: true, endsAt: NOW + 2 * DAY_MS, isLate: true },
+      }),
+      seen: /ends in 2 days/,
+    },
+    {
+      name: "ended",
+      level: "problem",
+      arrange: instance({
+        tls: ["0.0.0.0:443"],
+        certificate: { isSelfMade: false, isPublic: true, endsAt: NOW - 2 * DAY_MS, isLate: true },
+      }),
+      seen: /has ended/,
     },
   ],
   sms_link: [

@@ -102,3 +102,14 @@ test("a name that Prometheus would refuse, or that is taken, is refused", () => 
   for (const label of ["__name", "a-b", "1a", "le:"])
     expect(() => registry.counter({ name: "y_total", help: "x", labels: [label] })).toThrow("no name");
 });
+
+test("a histogram says below what a share of its values is", () => {
+  const histogram = new Registry().histogram({ name: "pombo_took_seconds", help: "How long." }, [0.1, 1]);
+  expect([histogram.count, histogram.quantile(0.99)]).toEqual([0, null]);
+  for (let nth = 0; nth < 99; nth += 1) histogram.observe(0.05);
+  histogram.observe(0.5);
+  expect([histogram.count, histogram.quantile(0.99), histogram.quantile(1)]).toEqual([100, 0.1, 1]);
+  histogram.observe(7);
+  histogram.observe(7);
+  expect(histogram.quantile(0.99)).toBe(Number.POSITIVE_INFINITY);
+});
