@@ -7,7 +7,7 @@ import type { Doctor } from "../modules/doctor/index.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 
 /** Told by /ready and the sources beside it. */
-const TOLD_ELSEWHERE: readonly FindingId[] = ["health", "disk", "backup", "certificate", "sms_link"];
+const TOLD_ELSEWHERE: readonly FindingId[] = ["health", "disk", "backup", "certificate", "provider_rules", "sms_link"];
 /** How it was set up: it does not begin by itself, and a reminder of it each day would be none. */
 const ADVICE: readonly FindingId[] = [
   "resolver_dnssec",
@@ -15,6 +15,7 @@ const ADVICE: readonly FindingId[] = [
   "dmarc_policy",
   "dmarc_reports",
   "domain_age",
+  "provider_volume",
   "memory",
 ];
 /** As problems they keep mail from being taken, an alert's too. */

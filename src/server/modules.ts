@@ -202,7 +202,11 @@ export function createModules(
     unsubscribe: unsubscribing.unsubscribe,
     readUnsubscribe: unsubscribing.links.readLocalPart,
   });
-  const doctor = createDoctor(context, stores, config, resolvers.doctor);
+  const doctor = createDoctor(context, stores, config, {
+    ...resolvers.doctor,
+    queueMail: emails.queueSystemMail,
+    attempts: emails.attempts,
+  });
   const apiKeys = createApiKeys(context, stores, { ...shared, findPlan });
   const sharedLimits = createSharedLimits(config.rateLimits);
   const submission = createSubmission(context, stores, config, {

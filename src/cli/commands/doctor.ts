@@ -5,6 +5,7 @@ import type { DoctorReport } from "../../modules/doctor/schema.ts";
 import type { OperatorCommand } from "../client/operator-command.ts";
 import { UsageError } from "../framework/definition.ts";
 import { type Colour, paint } from "../framework/screen.ts";
+import { sendTest } from "./doctor-test.ts";
 import { count, plain, plainLines } from "../framework/text.ts";
 
 type Report = typeof DoctorReport.static;
@@ -18,11 +19,19 @@ export const doctor: OperatorCommand = {
   options: {
     domain: { value: "NAME", about: "of the sending domains only this one" },
     only: { value: "ID,…", about: "only these findings, or groups of them: pombo doctor --only name,spf" },
+    "send-test": {
+      value: "ADDRESS",
+      about:
+        "send one real message there instead, from --domain, and show what is said over it and what a reply quotes",
+    },
     rdap: { about: "ask the registries how old the domains are" },
   },
   about:
     "Look at this instance as the world sees it, and say what to do next. Works before the first start too. Exit code 0: no problem, 1: a problem.",
-  async run({ api, args }) {
+  async run(work) {
+    const { api, args } = work;
+    const to = args.text("send-test");
+    if (to !== undefined) return sendTest(work, to);
     const query = new URLSearchParams();
     const domain = args.text("domain");
     if (domain !== undefined) query.set("domain", domain);

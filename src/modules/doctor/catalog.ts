@@ -44,6 +44,7 @@ const CATALOG = {
   provider_delivery: "providers",
   provider_words: "providers",
   provider_volume: "providers",
+  provider_rules: "providers",
   complaints: "providers",
   clock: "machine",
   memory: "machine",

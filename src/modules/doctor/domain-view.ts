@@ -31,6 +31,8 @@ export interface DomainPicker {
   /** Null: no workspace sends with it. */
   named(name: string): DomainView | null;
   all(): DomainView[];
+  /** The workspace that sends with it; null: none does. */
+  ownerOf(name: string): number | null;
   /** In the order in which they are to be looked at. `troubles`: what is known of domains. */
   next(troubles: readonly Finding[]): DomainView[];
   /** A run in the background has looked at these of the domains that next() gave. */
@@ -67,6 +69,7 @@ export function createDomainPicker({ domains, settings }: DomainSources): Domain
   return {
     named,
     all: () => take(null, MAX_DOMAINS).map(view),
+    ownerOf: (name) => domains.verified(name)?.workspaceId ?? null,
     next(troubles) {
       const bad = [...new Set(troubles.filter(({ level }) => level !== "ok").map(({ subject }) => subject ?? ""))];
       const worst = bad.slice(0, MAX_WORST).flatMap((name) => named(name) ?? []);

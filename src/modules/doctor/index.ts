@@ -6,6 +6,7 @@
 import type { AnyElysia } from "elysia";
 import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Component, Context } from "../../platform/context.ts";
+import { notFound } from "../../platform/http/errors.ts";
 import { ownAddresses } from "../../platform/ip/own-addresses.ts";
 import { findRoute } from "../../platform/ip/route.ts";
 import { usableMemory } from "../../platform/memory-limit.ts";
@@ -17,6 +18,7 @@ import { createExaminer, type Examination, type ExaminationWish, findDomains } f
 import type { Finding } from "./finding.ts";
 import { type ChangeListener, createResults } from "./results.ts";
 import { doctorRoutes } from "./routes.ts";
+import { createSendTest, type SendTestDeps, type SendTestStores } from "./send-test/send-test.ts";
 import type { DoctorConfig, InstanceView, Outside } from "./world.ts";
 
 /** A name that needs longer is unknown; the servers themselves were asked before. */
@@ -48,12 +50,12 @@ export interface Doctor extends Required<Pick<Component, "start" | "stop">> {
   idle(): Promise<void>;
 }
 
-export type DoctorDeps = Pick<Outside, "fresh" | "servers">;
+export type DoctorDeps = Pick<Outside, "fresh" | "servers"> & SendTestDeps;
 
 /** Nothing begins to act before start(); until then a command looks, and no port of the instance is open. */
 export function createDoctor(
-  context: Pick<Context, "clock" | "steady" | "random" | "log">,
-  stores: { domains: DomainStore; deliveryLook: DeliveryStore },
+  context: Pick<Context, "clock" | "steady" | "random" | "log" | "commit">,
+  stores: { domains: DomainStore; deliveryLook: DeliveryStore } & SendTestStores,
   config: DoctorConfig,
   deps: DoctorDeps,
 ): Doctor {
@@ -80,6 +82,13 @@ export function createDoctor(
     isGone: picker.isGone,
     stopping: stopping.signal,
   });
+  const resolver = () => deps.fresh(0);
+  const test = createSendTest({ ...context, ...stores, ...deps, config, picker, resolver });
+  const begin: typeof test.begin = (...given) => {
+    // It would wait in the queue, and nobody would see it go.
+    if (!isStarted) throw notFound("No instance runs that could send it", "Start it: systemctl start pombo");
+    return test.begin(...given);
+  };
   const examine = async (wish: ExaminationWish): Promise<Examination | null> => {
     if (wish.domain === null) return await run(wish, QUESTIONS_BY_HAND, picker.all());
     const domain = picker.named(wish.domain);
@@ -98,7 +107,7 @@ export function createDoctor(
     },
   });
   return {
-    operatorRoutes: () => [doctorRoutes({ results, examine })],
+    operatorRoutes: () => [doctorRoutes({ results, examine, test: { ...test, begin } })],
     findings: () => results.findings(),
     troubles: () => results.troubles(),
     isUnsure: (about) =>
@@ -115,6 +124,7 @@ export function createDoctor(
     },
     async stop() {
       stopping.abort();
+      test.stop();
       await task.stop();
     },
   };

@@ -1,12 +1,14 @@
 import { Elysia } from "elysia";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { notFound } from "../../platform/http/errors.ts";
+import { jsonBody } from "../../platform/http/body/validate.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { toIsoTime } from "../../platform/http/times.ts";
 import { findIds } from "./catalog.ts";
 import type { Finding } from "./finding.ts";
 import type { Results } from "./results.ts";
-import { DoctorQuery, DoctorReport } from "./schema.ts";
+import type { SendTest } from "./send-test/send-test.ts";
+import { DoctorQuery, DoctorReport, TestMail, TestMailRequest } from "./schema.ts";
 import type { Examination, ExaminationWish } from "./examiner.ts";
 
 const TAG = "Operator";
@@ -15,9 +17,10 @@ export interface DoctorRouteDeps {
   results: Pick<Results, "findings" | "lastRun">;
   /** Null: the domain is not one of the installation. */
   examine: (wish: ExaminationWish) => Promise<Examination | null>;
+  test: Pick<SendTest, "begin" | "show">;
 }
 
-export function doctorRoutes({ results, examine }: DoctorRouteDeps) {
+export function doctorRoutes({ results, examine, test }: DoctorRouteDeps) {
   return new Elysia({ name: "operator doctor", prefix: "/api/v1/operator/doctor" })
     .get(
       "",
@@ -60,6 +63,45 @@ export function doctorRoutes({ results, examine }: DoctorRouteDeps) {
             "Looks at addresses, names, DNS records, blocklists and what providers answered, and says what to do. " +
             "This takes seconds, at most 40, and until a run that is under way has ended. Two requests for the same are answered by one run.",
           responses: answers(200, DoctorReport, [401, 403, 404, 422, 429]),
+        }),
+      },
+    )
+    .post(
+      "/test-mail",
+      async ({ request, body, set }) => {
+        operatorCaller(request);
+        const data = await test.begin(body.to, body.domain?.toLowerCase() ?? null);
+        set.status = 202;
+        return { data };
+      },
+      {
+        ...jsonBody(TestMailRequest),
+        detail: describe({
+          id: "sendTestMail",
+          tag: TAG,
+          summary: "Send one real email, to look at how it arrives",
+          description:
+            "It goes the way of all mail, from `pombo@` the domain. The answer comes at once; GET on the same path says what is said over it. " +
+            "Another one takes the place of the last.",
+          responses: answers(202, TestMail, [400, 401, 403, 404, 413, 415, 422, 429, 503]),
+        }),
+      },
+    )
+    .get(
+      "/test-mail",
+      ({ request }) => {
+        operatorCaller(request);
+        const data = test.show();
+        if (data === null) throw notFound("No test was sent since the start", "POST on the same path sends one.");
+        return { data };
+      },
+      {
+        detail: describe({
+          id: "getTestMail",
+          tag: TAG,
+          summary: "Get what became of the last test email",
+          description: "With what was said over it so far, and the reply to it.",
+          responses: answers(200, TestMail, [401, 403, 404]),
         }),
       },
     );

@@ -3,6 +3,8 @@
  * Facts that move: each has its source, and the month whose state it tells. Pure.
  */
 
+import type { FindingId } from "./catalog.ts";
+
 export interface ProviderRules {
   /** As protocols/smtp/providers.ts has it. */
   provider: string;
@@ -11,10 +13,19 @@ export interface ProviderRules {
   /** Emails a day from which the rules for bulk senders hold. */
   bulkPerDay: number;
   bulk: string;
+  /** Findings that say whether these are met: of each sender, and of bulk senders beside. Of a list of several one suffices. */
+  forAll: readonly (readonly FindingId[])[];
+  forBulk: readonly (readonly FindingId[])[];
   source: string;
   /** The month whose state this is. */
   asOf: string;
 }
+
+/** Google and Yahoo ask the same. */
+const AUTHENTICATED = {
+  forAll: [["ptr"], ["return_path", "dkim"], ["complaints"]],
+  forBulk: [["return_path"], ["dkim"], ["dmarc"], ["dmarc_alignment"]],
+} as const;
 
 export const RULES: readonly ProviderRules[] = [
   {
@@ -22,6 +33,7 @@ export const RULES: readonly ProviderRules[] = [
     name: "Gmail",
     bulkPerDay: 5_000,
     bulk: "SPF and DKIM and DMARC (p=none suffices), From aligned with one of the two; one-click unsubscribing in marketing mail, done within two days; TLS; PTR both ways; complaints below 0.3 %. Who has reached 5,000 a day once stays a bulk sender. Since November 2025 other mail is deferred or refused. Register each sending domain at https://postmaster.google.com: it shows compliance and the spam rate",
+    ...AUTHENTICATED,
     source: "https://support.google.com/a/answer/81126",
     asOf: "2025-11",
   },
@@ -30,6 +42,7 @@ export const RULES: readonly ProviderRules[] = [
     name: "Yahoo",
     bulkPerDay: 5_000,
     bulk: "SPF and DKIM and DMARC (p=none suffices), From aligned with one of the two; one-click unsubscribing in marketing mail, done within two days; PTR both ways; complaints below 0.3 %. Register each DKIM domain with the feedback loop at https://senders.yahooinc.com, to fbl@ the bounce host",
+    ...AUTHENTICATED,
     source: "https://senders.yahooinc.com/best-practices/",
     asOf: "2025-11",
   },
@@ -38,6 +51,8 @@ export const RULES: readonly ProviderRules[] = [
     name: "Outlook.com",
     bulkPerDay: 5_000,
     bulk: "since 5 May 2025 SPF and DKIM must both pass, and DMARC with From aligned; else mail is refused with 550 5.7.515. Register the address with SNDS and JMRP: https://sendersupport.olc.protection.outlook.com",
+    forAll: [["ptr"], ["complaints"]],
+    forBulk: AUTHENTICATED.forBulk,
     source:
       "https://techcommunity.microsoft.com/blog/microsoftdefenderforoffice365blog/strengthening-email-ecosystem-outlook%E2%80%99s-new-requirements-for-high%E2%80%90volume-senders/4399730",
     asOf: "2025-05",

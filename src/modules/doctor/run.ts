@@ -15,6 +15,7 @@ import { checkResolver } from "./checks/resolver.ts";
 import { checkSms } from "./checks/sms.ts";
 import { checkSpf } from "./checks/spf.ts";
 import { type Finding, unknown, worstFirst } from "./finding.ts";
+import { checkRules, RULE_GROUPS } from "./provider-rules.ts";
 import type { World } from "./world.ts";
 
 type Check = (world: World) => Promise<Finding[]>;
@@ -35,16 +36,22 @@ const CHECKS: Record<Group, Check> = {
 /** `only` null: everything. */
 export async function examine(world: World, only: readonly FindingId[] | null, log: Log): Promise<Finding[]> {
   const wanted = new Set<FindingId>(only ?? FINDING_IDS);
-  const groups = GROUPS.filter((group) => FINDING_IDS.some((id) => groupOf(id) === group && wanted.has(id)));
+  const groups = GROUPS.filter(
+    (group) =>
+      FINDING_IDS.some((id) => groupOf(id) === group && wanted.has(id)) ||
+      (wanted.has("provider_rules") && RULE_GROUPS.includes(group)),
+  );
   const look = (some: Group[]) => Promise.all(some.map((group) => examineGroup(group, world, log)));
   const own = await look(groups.filter((group) => group !== "domains"));
   // With the questions that are left.
   const ofDomains = await look(groups.filter((group) => group === "domains"));
-  return worstFirst([...own, ...ofDomains].flat().filter(({ id }) => wanted.has(id)));
+  const found = [...own, ...ofDomains].flat();
+  return worstFirst([...found, ...checkRules(found)].filter(({ id }) => wanted.has(id)));
 }
 
 async function examineGroup(group: Group, world: World, log: Log): Promise<Finding[]> {
-  const ids = FINDING_IDS.filter((id) => groupOf(id) === group);
+  // What the rules ask for is derived from the others.
+  const ids = FINDING_IDS.filter((id) => groupOf(id) === group && id !== "provider_rules");
   const { promise, resolve } = Promise.withResolvers<Finding[]>();
   const late = () => resolve(ids.map((id) => unknown(id, "The time of this run was over before this was looked at.")));
   // Checks end by themselves when the signal is aborted; one that does not must not hold up the others.

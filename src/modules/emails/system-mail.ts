@@ -17,6 +17,10 @@ export interface SystemMail {
   to: string;
   /** The address that it comes from; its return path is then of the same host. Default: the configured one. */
   from?: string;
+  /** Where its bounces go to, and what SPF is asked for; default: the host of `from`. */
+  returnHost?: string;
+  /** An address; default: that which it comes from. */
+  replyTo?: string | null;
   subject: string;
   text: string;
   /** It is of no use later, Unix ms; default: it is tried as long as other mail. */
@@ -48,10 +52,10 @@ const UNLIMITED = -1;
 
 export function createSystemMail(deps: SystemMailDeps): QueueSystemMail {
   const { emails, queue, usage, clock, random, settings } = deps;
-  return ({ to, subject, text, from = deps.from, until = Infinity }) => {
+  return ({ to, subject, text, from = deps.from, until = Infinity, returnHost, replyTo = null }) => {
     if (from === null) return null;
     const sender = requireMailbox(parseAddress(from));
-    const bounceHost = from === deps.from ? settings.bounceHost : sender.domain;
+    const bounceHost = returnHost ?? (from === deps.from ? settings.bounceHost : sender.domain);
     const recipient = requireMailbox(parseAddress(to));
     const recipientAddress = comparableAddress(recipient);
     const now = clock.now();
@@ -67,7 +71,7 @@ export function createSystemMail(deps: SystemMailDeps): QueueSystemMail {
       recipient: to,
       recipientAddress,
       subject,
-      replyTo: null,
+      replyTo,
       returnPath: returnPath({ id: uid, recipient: recipientAddress }, bounceHost, settings.returnPathKey),
       createdAt: now,
       body,

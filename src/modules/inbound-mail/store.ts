@@ -1,4 +1,4 @@
-import { desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { inboundMails } from "../../platform/db/schema/schema.ts";
 import { listIds, removeBatch } from "../../platform/db/batches.ts";
@@ -93,6 +93,16 @@ export function openInboxStore({ orm }: Db) {
         .orderBy(desc(inboundMails.id))
         .limit(limit + 1)
         .all(),
+
+    /** The first that came from this address since then; Unix ms. */
+    findFrom: (address: string, since: number): InboundMail | undefined =>
+      orm
+        .select()
+        .from(inboundMails)
+        .where(and(eq(inboundMails.envelopeFrom, address), gte(inboundMails.receivedAt, since)))
+        .orderBy(inboundMails.id)
+        .limit(1)
+        .get(),
 
     byUid: (uid: string): InboundMail | undefined => orm.select().from(inboundMails).where(byUid(uid)).get(),
 

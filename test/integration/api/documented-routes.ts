@@ -94,6 +94,8 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/operator/alerts/test": ["200", "401", "403"],
   "GET /api/v1/operator/doctor": ["200", "401", "403"],
   "POST /api/v1/operator/doctor": ["200", "401", "403", "404", "422"],
+  "POST /api/v1/operator/doctor/test-mail": ["202", "400", "401", "403", "404", "413", "415", "422", "503"],
+  "GET /api/v1/operator/doctor/test-mail": ["200", "401", "403", "404"],
   "GET /api/v1/operator/tls": ["200", "401", "403"],
   "POST /api/v1/operator/tls/renew": ["202", "401", "403", "404"],
   "GET /api/v1/operator/trace": ["200", "401", "403", "422"],

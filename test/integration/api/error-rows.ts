@@ -237,6 +237,12 @@ export const ROWS: Record<string, Row> = {
     isRead: true,
     missing: () => ({ path: "/api/v1/operator/doctor?domain=nobody.example" }),
   },
+  "POST /api/v1/operator/doctor/test-mail": {
+    body: () => ({ to: "maria@example.com" }),
+    caller: "operator",
+    missing: () => ({ body: { to: "maria@example.com", domain: "nobody.example" } }),
+  },
+  "GET /api/v1/operator/doctor/test-mail": { caller: "operator", missing: "never" },
   "GET /api/v1/operator/tls": { caller: "operator" },
   "POST /api/v1/operator/tls/renew": { caller: "operator", isRead: true, missing: "never" },
   "GET /api/v1/operator/trace": { caller: "operator" },

@@ -14,6 +14,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { parseServer } from "../../../src/protocols/dns/servers.ts";
 import { createDoctorSource } from "../../../src/server/doctor-troubles.ts";
 import { temporaryDatabase } from "../../support/db/temporary.ts";
+import { NO_MAIL, NO_STORES, noCommit } from "../../support/doctor/no-mail.ts";
 import { fakeClock } from "../../support/fakes/clock.ts";
 import { startFakeDns } from "../../support/fakes/dns-server.ts";
 import { createFakeResolver } from "../../support/fakes/resolver.ts";
@@ -78,13 +79,14 @@ async function openWorld() {
   /** A process begins: the database outlasts it, and what it saw does not. */
   const startProcess = () => {
     const doctor = createDoctor(
-      { clock, steady: systemClock, random: systemRandom, log },
+      { clock, steady: systemClock, random: systemRandom, log, commit: noCommit },
       {
         domains: store as unknown as DomainStore,
         deliveryLook: { listBefore: () => [], countComplaints: () => [] },
+        ...NO_STORES,
       },
       config,
-      { fresh: () => resolver, servers: () => [parseServer(dns.address)] },
+      { fresh: () => resolver, servers: () => [parseServer(dns.address)], ...NO_MAIL },
     );
     doctor.observe(() => view);
     const alerts = new Notifier({

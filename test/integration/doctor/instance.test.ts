@@ -160,6 +160,8 @@ test("before the first start the command looks by itself", async () => {
       // The fake mail server is the other program.
       [`ports_in ${pombo.mx.port}`]: "problem",
     });
+    const sending = await runHere(["doctor", "--send-test", "maria@example.com", "--config", file]);
+    expect([sending.code, sending.err]).toEqual([1, expect.stringContaining("No instance runs that could send it")]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

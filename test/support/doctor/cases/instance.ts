@@ -2,7 +2,7 @@
 
 import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
 import { attempt, DOMAIN, type DoctorWorld, NOW } from "../world.ts";
-import { type Case, DAY_MS, well } from "./kit.ts";
+import { type Case, DAY_MS, DMARC, failing, PTR, well, without } from "./kit.ts";
 
 /** Changes what is known of the instance. */
 function instance(changes: Partial<InstanceView>) {
@@ -84,6 +84,33 @@ export const INSTANCE_CASES = {
       },
       seen: /About 4,200 emails a day go to Gmail/,
     },
+  ],
+  provider_rules: [
+    well("met", /What \w+.* asks of each sender is met, and of bulk senders too/),
+    {
+      name: "no PTR",
+      level: "problem",
+      arrange: without(PTR),
+      seen: /What Gmail asks of each sender is not met: ptr of 203\.0\.113\.7/,
+    },
+    {
+      name: "no DMARC, with few messages",
+      level: "ok",
+      arrange: without(DMARC),
+      seen: /of each sender is met; for bulk senders this would be missing: dmarc of loja\.example/,
+    },
+    {
+      name: "no DMARC, with many",
+      level: "warning",
+      arrange(world) {
+        delete world.dns.zone[DMARC];
+        world.rows = Array.from({ length: 4_200 }, (_, at) =>
+          attempt(9_000 - at, { createdAt: NOW - DAY_MS, endedAt: NOW - DAY_MS }),
+        );
+      },
+      seen: /What Gmail asks of senders of so much mail is not met: dmarc of loja\.example/,
+    },
+    failing("the PTR", PTR),
   ],
   complaints: [
     well("none", /0 of 50 delivered/),
