@@ -6,14 +6,13 @@
 import type { AnyElysia } from "elysia";
 import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Component, Context } from "../../platform/context.ts";
-import { notFound } from "../../platform/http/errors.ts";
 import { ownAddresses } from "../../platform/ip/own-addresses.ts";
 import { findRoute } from "../../platform/ip/route.ts";
 import { usableMemory } from "../../platform/memory-limit.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { groupOf } from "./catalog.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
-import { createDomainPicker } from "./domain-view.ts";
+import { createDomainPicker, type DomainPicker } from "./domain-view.ts";
 import { createExaminer, type Examination, type ExaminationWish, findDomains } from "./examiner.ts";
 import type { Finding } from "./finding.ts";
 import { type ChangeListener, createResults } from "./results.ts";
@@ -82,13 +81,7 @@ export function createDoctor(
     isGone: picker.isGone,
     stopping: stopping.signal,
   });
-  const resolver = () => deps.fresh(0);
-  const test = createSendTest({ ...context, ...stores, ...deps, config, picker, resolver });
-  const begin: typeof test.begin = (...given) => {
-    // It would wait in the queue, and nobody would see it go.
-    if (!isStarted) throw notFound("No instance runs that could send it", "Start it: systemctl start pombo");
-    return test.begin(...given);
-  };
+  const test = createSendTest({ ...context, ...stores, ...deps, config, picker, isStarted: () => isStarted });
   const examine = async (wish: ExaminationWish): Promise<Examination | null> => {
     if (wish.domain === null) return await run(wish, QUESTIONS_BY_HAND, picker.all());
     const domain = picker.named(wish.domain);
@@ -107,13 +100,10 @@ export function createDoctor(
     },
   });
   return {
-    operatorRoutes: () => [doctorRoutes({ results, examine, test: { ...test, begin } })],
+    operatorRoutes: () => [doctorRoutes({ results, examine, test })],
     findings: () => results.findings(),
     troubles: () => results.troubles(),
-    isUnsure: (about) =>
-      config.doctor.everyMs > 0 &&
-      !results.isKnown(about) &&
-      !(groupOf(about.id) === "domains" && picker.isGone(about.subject ?? "")),
+    isUnsure: (about) => config.doctor.everyMs > 0 && !results.isKnown(about) && !isOfGone(about, picker),
     onChange: (listener) => results.onChange(listener),
     observe: (given) => void (find = given),
     examine,
@@ -128,4 +118,8 @@ export function createDoctor(
       await task.stop();
     },
   };
+}
+
+function isOfGone({ id, subject = "" }: Pick<Finding, "id" | "subject">, { isGone }: Pick<DomainPicker, "isGone">) {
+  return groupOf(id) === "domains" && isGone(subject);
 }

@@ -36,7 +36,8 @@ interface Deps extends SendTestDeps, SendTestStores {
   clock: Pick<Clock, "now">;
   config: DoctorConfig;
   picker: Pick<DomainPicker, "all" | "named" | "ownerOf">;
-  resolver: () => Pick<Resolver, "mx">;
+  fresh: (preferred: number) => Pick<Resolver, "mx">;
+  isStarted: () => boolean;
 }
 
 export interface TestLine {
@@ -83,6 +84,8 @@ export function createSendTest(deps: Deps): SendTest {
     show,
     stop: () => running?.end(),
     async begin(text, domain) {
+      // It would wait in the queue, and nobody would see it go.
+      if (!deps.isStarted()) throw notFound("No instance runs that could send it", "Start it: systemctl start pombo");
       const to = readRecipient(text);
       const sender = findSender(domain, deps);
       await refuseOwn(to.domain, deps);
@@ -148,9 +151,9 @@ function onlyOne<T>(all: readonly T[]): T | null {
 }
 
 /** Mail to oneself goes over no network, and proves nothing. */
-async function refuseOwn(domain: string, { config, resolver }: Deps): Promise<void> {
+async function refuseOwn(domain: string, { config, fresh }: Deps): Promise<void> {
   const own = [config.hostname, config.email.bounceHost];
-  const mx = own.includes(domain) ? null : await resolver().mx(domain);
+  const mx = own.includes(domain) ? null : await fresh(0).mx(domain);
   const hosts = mx?.kind === "found" ? mx.records.map(({ exchange }) => exchange) : [];
   if (!own.includes(domain) && !hosts.some((host) => own.includes(host))) return;
   throw validationError([
