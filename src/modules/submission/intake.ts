@@ -66,6 +66,8 @@ export class Intake {
     const giveBack = await budget.take(workspaceId, mostBytes, ended.signal);
     cancel();
     if (giveBack === null) return this.#refuse("no_room");
+    // Its client has gone between the admission and now.
+    if (ended.signal.aborted) return giveBack();
     this.#mostBytes = mostBytes;
     this.#giveBack = giveBack;
   }

@@ -72,6 +72,7 @@ export async function startSubmissionDesk(options: SubmissionDeskOptions = {}): 
     workspaces: { byId: () => standing },
     guard: { blockedReason: null },
     shared: { sends: null, failures: null },
+    collect: () => {},
     budget: new MessageBudget(inFlightBytes, {
       ...{ countedBytes: 0, largeBytes: 0, maxOwnWaiting: Infinity, maxWaiting: Infinity, growth: 1 },
     }),
