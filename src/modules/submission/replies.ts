@@ -1,4 +1,4 @@
-// What a program that hands in mail is told. The words begin with their enhanced status code (RFC 3463), though the server
+// The replies to programs that hand in mail. The words begin with their enhanced status code (RFC 3463), though the server
 // does not announce ENHANCEDSTATUSCODES: the library would write codes of its own before ours.
 
 import { domainToASCII } from "node:url";

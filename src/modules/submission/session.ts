@@ -1,6 +1,6 @@
 // The commands of programs that hand in mail. AUTH names the caller; MAIL looks at the key, the blocks and the rate again;
 // RCPT refuses who cannot get it; the message is read and accepted by emails, as a request is, and 250 comes after the commit.
-// What MAIL names as the sender is not used: the field From decides.
+// The sender that MAIL names is not used: the field From decides.
 
 import type { SMTPServerAddress, SMTPServerAuthentication, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
 import { AppError } from "../../platform/errors.ts";
@@ -32,7 +32,7 @@ import {
 
 type KeyCaller = Extract<Caller, { kind: "key" }>;
 
-/** What is known of a client beyond its connection. */
+/** A client, beyond its connection. */
 export interface Submitter {
   client: Client<{ release(): void }>;
   /** One word for its address, as failures are counted by. */
@@ -67,7 +67,7 @@ export interface SessionDeps extends Pick<Context, "clock" | "log"> {
 const NO_STORAGE = "4.3.1 Nothing can be accepted now, come back in a moment";
 const INTERNAL = "4.3.0 An internal error occurred; the operator's log has the details. Come back later";
 
-/** What a command comes to: it may go on, or a refusal. `isEnd`: and the session ends. */
+/** The result of a command: null, or a refusal. `isEnd`: the session ends too. */
 type Decision = null | { refusal: Refusal; isEnd?: boolean };
 
 export class SubmissionSession {
@@ -131,7 +131,7 @@ export class SubmissionSession {
     stream.on("end", () => {
       client.waits();
       void this.#accept(intake, session, submitter).then(({ refusal: why, isEnd, words }) => {
-        // What it left must be gone before the next one has its room: by itself it piles up to hundreds of megabytes.
+        // Its garbage must be gone before the next one has its room: it would pile up to hundreds of megabytes.
         if (intake.receivedBytes >= limits.worthCollectingBytes) collect();
         intake.letGo();
         client.isAnswered();

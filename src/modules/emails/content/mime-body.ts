@@ -7,7 +7,7 @@ import type { StoredBody } from "./body.ts";
 const WORTH_COMPRESSING_BYTES = 512;
 const LEVEL = 1;
 
-/** What the column `mime` says of the content. */
+/** The column `mime`: how the content is laid out. */
 export interface MimeLayout {
   /** Octets of the header, which is stored plain, so that a field can be changed without the body. */
   headerBytes: number;

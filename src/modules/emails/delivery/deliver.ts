@@ -248,7 +248,7 @@ function findHeaderEcho({ email, body, extras, attachmentBytes, deps }: Loaded):
 /** They hold signatures, times and types: of what a server says of a message they are no part. */
 const NOT_WORDS = /^(?:received|dkim-signature|arc-.*|date|mime-version|content-.*)$/i;
 
-/** Of a message that came by SMTP, whose sender wrote all fields. */
+/** The field values of a message that came by SMTP: its sender wrote all of them. */
 function listFieldValues(body: StoredBody): string[] {
   const header = unpackMimeHeader(body);
   const fields = header === null ? [] : splitFields(header).filter(({ name }) => !NOT_WORDS.test(name));

@@ -58,7 +58,7 @@ export async function acceptSubmission(
   return (JSON.parse(body) as { data: AcceptedSubmission }).data;
 }
 
-/** What the record and the checks need of it, in the form of a request. */
+/** The record and the checks need this of it, in the form of a request. */
 function buildItem({ message, recipients }: Submission, { tag, metadata, sendAt, list }: SubmittedMembers): EmailSend {
   const { from, subject } = message;
   const named = formatMailbox(from.address, from.displayName);
@@ -124,7 +124,7 @@ function buildHeader(
   return mayStay ? own + sender.field : own;
 }
 
-/** What a message is recognised by when it comes again. */
+/** A message that comes again is recognised by this. */
 interface Mark {
   /** Stands before the hash in the index: with the message's own time new ones stand together, and writing them is cheaper. */
   prefix: string;
@@ -172,7 +172,7 @@ function writeOnce(
   const answer = { requestHash: NO_HASH, response: JSON.stringify(written.data) };
   const { recipients: shown } = accepted.data as AcceptedEmail;
   for (const [index, { scope }] of fresh.entries())
-    // Who did not get it may get it once that is lifted.
+    // A suppressed recipient may get it once that is lifted.
     if (shown?.[index]?.status !== "suppressed") deps.idempotency.insert(scope, answer, now);
   return written;
 }
