@@ -2,7 +2,7 @@
 // 250. What had its 250 arrives once; what had none is sent again by its program, as it was, and arrives once.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
-import nodemailer from "nodemailer";
+import { createTransport } from "nodemailer";
 import { waitUntil } from "../../support/peers/process.ts";
 import { spawnPombo, within } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
@@ -62,7 +62,7 @@ test("what had its 250 arrives once, and what had none is handed in again and ar
   const handIn = async (message: Message): Promise<void> => {
     for (;;) {
       const { submissionPort: port } = await serving.promise;
-      const transport = nodemailer.createTransport({
+      const transport = createTransport({
         ...{ host: "127.0.0.1", port, requireTLS: true, tls: { rejectUnauthorized: false } },
         auth: { user: "pombo", pass: world.key },
       });

@@ -67,7 +67,10 @@ function buildItem({ message, recipients }: Submission, { tag, metadata, sendAt,
     from: parseMailbox(named).kind === "mailbox" ? named : from.address,
     to: recipients.map(({ address }) => address),
     // The message keeps all of it; a record is read by the hundred, and written for each recipient.
-    subject: [...subject.slice(0, 2 * MAX_SUBJECT)].slice(0, MAX_SUBJECT).join("").toWellFormed(),
+    subject: Array.from(subject.slice(0, 2 * MAX_SUBJECT))
+      .slice(0, MAX_SUBJECT)
+      .join("")
+      .toWellFormed(),
     ...(tag === undefined ? {} : { tag }),
     ...(metadata === undefined ? {} : { metadata }),
     ...(sendAt === undefined ? {} : { sendAt }),
