@@ -108,8 +108,9 @@ export class SubmissionServer {
     this.#ports.push({ smtp, listener });
     const key = tls === "starttls" ? "[submission] listen" : "[submission] listen_tls";
     const address = await bind(listener, at, {
-      use: "where programs hand in mail,",
+      use: "where programs hand in mail",
       key,
+      isList: true,
       off: `${key} = [] closes it`,
     });
     listener.on("error", (error) => this.#deps.log.error("submission listener", error));
@@ -132,6 +133,8 @@ export class SubmissionServer {
       authMethods: ["PLAIN", "LOGIN"],
       authRequiredMessage: AUTH_FIRST,
       allowInsecureAuth: mayAuthenticateInClear,
+      // Libraries upgrade where they can, and none trusts the sandbox's certificate.
+      hideSTARTTLS: mayAuthenticateInClear,
       maxAllowedUnauthenticatedCommands: 20,
       // Programs give whatever their machine is called, and it is not used.
       lenientAddressParsing: true,

@@ -54,7 +54,7 @@ export async function startSubmissionDesk(options: SubmissionDeskOptions = {}): 
     ...{ messageBytes: 20 * 1024 * 1024, recipients: 50, clients: 200, clientsPerAddress: 50 },
     ...limits,
   };
-  const standing = { blockedAt: null, blockReason: null, rateBlockedAt: null, rateBlockReason: null };
+  const standing = { uid: "w", blockedAt: null, blockReason: null, rateBlockedAt: null, rateBlockReason: null };
   const server = await startSubmission({
     clock,
     log: { event: () => undefined, error: (where, error) => void bugs.push({ where, error }) },
