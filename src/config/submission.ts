@@ -13,7 +13,7 @@ const ports = (description: string) =>
 
 export const SubmissionSchema = Type.Object({
   listen: ports(
-    'Addresses and ports with STARTTLS where programs hand in mail by SMTP, such as "0.0.0.0:587" and "0.0.0.0:2587"; none = they cannot there.',
+    'Addresses and ports with STARTTLS where programs hand in mail by SMTP, such as "0.0.0.0:587" and "0.0.0.0:2587"; none = no such port.',
   ),
   listenTls: ports('Those with TLS from the first byte, such as "0.0.0.0:465" and "0.0.0.0:2465".'),
   maxMessageBytes: size(["64KiB", "40MiB"], "Maximal size of a message; at most [email] max_message.", "20MiB"),

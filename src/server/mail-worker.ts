@@ -11,7 +11,7 @@ import { poolSigner } from "../protocols/dkim/sign.ts";
 import { composeAndSign, type ComposeInput } from "../modules/emails/content/compose.ts";
 import { type GivenAttachment, packAttachment } from "../modules/emails/attachments/pack.ts";
 import { type GivenContent, prepareContent } from "../modules/emails/content/body.ts";
-import { countBodyBytes } from "../modules/emails/content/mime-body.ts";
+import { countContentBytes } from "../modules/emails/content/mime-body.ts";
 import {
   type GivenSubmission,
   type ReadSubmission,
@@ -72,7 +72,7 @@ function run(input: Input): unknown {
   signRsa ??= openLibcrypto() ?? poolSigner;
   const pieces = input.extras?.attachments.flatMap((attachment) => attachment.pieces) ?? [];
   const attached = pieces.reduce((bytes, { byteLength }) => bytes + byteLength, 0);
-  leave(countBodyBytes(input.body) + attached);
+  leave(countContentBytes(input.body, attached));
   return composeAndSign(input, readKeys, signRsa);
 }
 

@@ -214,7 +214,7 @@ function openThreads(open: OpenThread, log: Log) {
       findLarge: ({ base64 }) => [base64.buffer],
     }),
     composing: new ThreadClient<ComposeInput, Composed>({ open, report, findLarge: findLargeBuffers }),
-    // What strangers wrote may end these two, and nothing else with them.
+    // A hostile message may end one of these two, and nothing else with it.
     reading: new ThreadClient<GivenSubmission, ReadSubmission | SubmissionFault>({
       open,
       report,

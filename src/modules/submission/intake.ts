@@ -10,7 +10,7 @@ export type IntakeFault = "too_large" | "more_than_declared" | "no_room";
 
 /** Most messages fit into the first block; the last size goes on. */
 const BLOCKS = [16 * 1024, 64 * 1024, 1024 * 1024] as const;
-/** So many octets may come for each that was declared. */
+/** More than was declared may come, by this factor. */
 const ESTIMATE = 1.125;
 
 export interface IntakeDeps {
@@ -66,6 +66,8 @@ export class Intake {
     const giveBack = await budget.take(workspaceId, mostBytes, ended.signal);
     cancel();
     if (giveBack === null) return this.#refuse("no_room");
+    // Its client has gone between the admission and now.
+    if (ended.signal.aborted) return giveBack();
     this.#mostBytes = mostBytes;
     this.#giveBack = giveBack;
   }

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 
 /** How much a program that hands in mail may ask. Bytes, milliseconds, counts. What an operator may set is in `[submission]`. */
 export const SUBMISSION_LIMITS = {
-  /** Of all messages that come in or are being kept, beside their first octets. */
+  /** All messages that come in or are being kept may have so many together, beside their first octets. */
   inFlightBytes: 64 * MIB,
   /** Every client has room for so many. */
   firstBytes: 64 * KIB,
@@ -13,7 +13,7 @@ export const SUBMISSION_LIMITS = {
   worthCollectingBytes: 4 * MIB,
   /** For room; then the client is asked to come again, which some never do. */
   roomMs: 30 * SECOND_MS,
-  /** So many octets within messageMs at least. */
+  /** A message must bring so many octets within messageMs. */
   paceBytes: 256 * KIB,
   /** AUTH PLAIN with a long user name, and a path of 256 octets with its parameters. */
   commandBytes: 4 * KIB,

@@ -1,4 +1,4 @@
-// What a program that hands in mail is told. The words begin with their enhanced status code (RFC 3463), though the server
+// The replies to programs that hand in mail. The words begin with their enhanced status code (RFC 3463), though the server
 // does not announce ENHANCEDSTATUSCODES: the library would write codes of its own before ours.
 
 import { domainToASCII } from "node:url";
@@ -25,7 +25,7 @@ function toAscii(word: string): string {
   return label === "" ? word.replaceAll(/[^\0-\x7f]/g, "?") : label;
 }
 
-const STARTTLS_FIRST = "5.7.0 Say STARTTLS first: nothing is taken without TLS";
+const STARTTLS_FIRST = "5.7.0 Encryption is off: turn on STARTTLS (often called TLS) in the program";
 export const AUTH_FIRST = "5.7.0 Authenticate first: AUTH PLAIN or AUTH LOGIN, with an API key as the password";
 export const WRONG_KEY =
   "5.7.8 The password is not a valid API key. Give a key of the workspace (svc_...), copied whole; the user name may be anything";

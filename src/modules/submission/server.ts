@@ -9,6 +9,8 @@ import { isBesideIPv4, withoutMissingIPv6 } from "../../platform/ip/both-familie
 import type { CertificateSource } from "../../platform/served-certificate.ts";
 import { bind } from "../../protocols/smtp/server/bind.ts";
 import { Client } from "../../protocols/smtp/server/client.ts";
+import { GO_WITHIN_MS, TurnedAway } from "../../protocols/smtp/server/turned-away.ts";
+import { WaitUntil } from "../../protocols/smtp/server/wait-until.ts";
 import { AUTH_FIRST, createRewording, STOPPING } from "./replies.ts";
 import { type SessionDeps, SubmissionSession, type Submitter } from "./session.ts";
 
@@ -19,8 +21,6 @@ export interface SubmissionDeps extends SessionDeps {
   certificate: CertificateSource;
 }
 
-/** How long a refused or dismissed client may take to close its connection. */
-const GO_WITHIN_MS = 1_000;
 /** Dummies and commands of proxies. */
 const DISABLED = ["XCLIENT", "XFORWARD", "HELP", "WIZ", "SHELL", "KILL"];
 
@@ -55,15 +55,17 @@ export class SubmissionServer {
   /** By their session's id, the oldest first. */
   readonly #clients = new Map<string, Connected>();
   readonly #ofNetwork = new Map<string, number>();
-  readonly #refused = new Set<Socket>();
+  readonly #turnedAway: TurnedAway;
+  readonly #leaving: WaitUntil;
   readonly #endFollow: () => void;
   #lastId = 0;
   #isStopping = false;
-  #emptied: (() => void) | null = null;
 
   constructor(deps: SubmissionDeps) {
     this.#deps = deps;
     this.#session = new SubmissionSession(deps);
+    this.#turnedAway = new TurnedAway(deps.clock, deps.limits.refusedAtOnce);
+    this.#leaving = new WaitUntil(deps.clock);
     this.#endFollow = deps.certificate.follow((pair) => {
       for (const { smtp } of this.#ports) smtp.updateSecureContext(pair);
     });
@@ -86,23 +88,11 @@ export class SubmissionServer {
     for (const { listener } of this.#ports) listener.close();
     for (const { client } of this.#clients.values()) client.endAfterReply(STOPPING);
     if (graceMs > 0) {
-      await this.#empty(graceMs, () => ![...this.#clients.values()].some(({ client }) => client.isBusy));
-      await this.#empty(Math.min(graceMs, GO_WITHIN_MS), () => this.#clients.size === 0);
+      await this.#leaving.wait(graceMs, () => ![...this.#clients.values()].some(({ client }) => client.isBusy));
+      await this.#leaving.wait(Math.min(graceMs, GO_WITHIN_MS), () => this.#clients.size === 0);
     }
     for (const { client } of this.#clients.values()) client.destroy();
-    for (const socket of this.#refused) socket.destroy();
-  }
-
-  async #empty(limitMs: number, isDone: () => boolean): Promise<void> {
-    if (isDone()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#deps.clock.after(limitMs, resolve);
-    this.#emptied = () => {
-      if (isDone()) resolve();
-    };
-    await promise;
-    this.#emptied = null;
-    cancel();
+    this.#turnedAway.destroy();
   }
 
   async #openPorts(all: HostPort[], tls: "starttls" | "implicit"): Promise<string[]> {
@@ -118,8 +108,9 @@ export class SubmissionServer {
     this.#ports.push({ smtp, listener });
     const key = tls === "starttls" ? "[submission] listen" : "[submission] listen_tls";
     const address = await bind(listener, at, {
-      use: "where programs hand in mail,",
+      use: "where programs hand in mail",
       key,
+      isList: true,
       off: `${key} = [] closes it`,
     });
     listener.on("error", (error) => this.#deps.log.error("submission listener", error));
@@ -142,6 +133,8 @@ export class SubmissionServer {
       authMethods: ["PLAIN", "LOGIN"],
       authRequiredMessage: AUTH_FIRST,
       allowInsecureAuth: mayAuthenticateInClear,
+      // Libraries upgrade where they can, and none trusts the sandbox's certificate.
+      hideSTARTTLS: mayAuthenticateInClear,
       maxAllowedUnauthenticatedCommands: 20,
       // Programs give whatever their machine is called, and it is not used.
       lenientAddressParsing: true,
@@ -186,7 +179,7 @@ export class SubmissionServer {
         this.#withClient(session, (submitter) =>
           this.#session.receive(stream, { session, submitter }, (why, words) => {
             done(why, words);
-            this.#emptied?.();
+            this.#leaving.changed();
           }),
         ),
       onClose: (session) => this.#forget(session.id),
@@ -253,21 +246,8 @@ export class SubmissionServer {
   }
 
   #turnAway(socket: Socket, words: string): void {
-    socket.on("error", () => undefined);
     this.#deps.counts.refused(421);
-    if (this.#refused.size >= this.#deps.limits.refusedAtOnce) {
-      socket.destroy();
-      return;
-    }
-    this.#refused.add(socket);
-    const cancel = this.#deps.clock.after(GO_WITHIN_MS, () => socket.destroy());
-    socket.once("close", () => {
-      cancel();
-      this.#refused.delete(socket);
-    });
-    // Its input is discarded: closed with input unread, the connection would be reset, and the 421 lost.
-    socket.resume();
-    socket.end(`421 ${words}\r\n`);
+    this.#turnedAway.add(socket, `421 ${words}`);
   }
 
   #count(network: string, by: 1 | -1): void {
@@ -279,7 +259,7 @@ export class SubmissionServer {
   #forget(id: string): void {
     this.#clients.get(id)?.client.forget();
     this.#clients.delete(id);
-    this.#emptied?.();
+    this.#leaving.changed();
   }
 }
 

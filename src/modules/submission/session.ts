@@ -1,6 +1,6 @@
 // The commands of programs that hand in mail. AUTH names the caller; MAIL looks at the key, the blocks and the rate again;
 // RCPT refuses who cannot get it; the message is read and accepted by emails, as a request is, and 250 comes after the commit.
-// What MAIL names as the sender is not used: the field From decides.
+// The sender that MAIL names is not used: the field From decides.
 
 import type { SMTPServerAddress, SMTPServerAuthentication, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
 import { AppError } from "../../platform/errors.ts";
@@ -19,6 +19,7 @@ import type { SharedLimits } from "../plans/shared-limits.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import { Intake } from "./intake.ts";
 import type { SubmissionLimits } from "./limits.ts";
+import { RefusalLog } from "./refusal-log.ts";
 import {
   AUTH_FIRST,
   KEY_GONE,
@@ -32,7 +33,7 @@ import {
 
 type KeyCaller = Extract<Caller, { kind: "key" }>;
 
-/** What is known of a client beyond its connection. */
+/** A client, beyond its connection. */
 export interface Submitter {
   client: Client<{ release(): void }>;
   /** One word for its address, as failures are counted by. */
@@ -52,7 +53,7 @@ export interface SessionDeps extends Pick<Context, "clock" | "log"> {
   verifyKey: VerifyKey;
   emails: Pick<Emails, "readSubmitted" | "acceptSubmission">;
   suppressions: Pick<SuppressionStore, "reasonFor">;
-  workspaces: { byId(id: number): Standing | undefined };
+  workspaces: { byId(id: number): (Standing & { uid: string }) | undefined };
   guard: Pick<DiskGuard, "blockedReason">;
   shared: SharedLimits;
   budget: Pick<MessageBudget, "take">;
@@ -67,16 +68,18 @@ export interface SessionDeps extends Pick<Context, "clock" | "log"> {
 const NO_STORAGE = "4.3.1 Nothing can be accepted now, come back in a moment";
 const INTERNAL = "4.3.0 An internal error occurred; the operator's log has the details. Come back later";
 
-/** What a command comes to: it may go on, or a refusal. `isEnd`: and the session ends. */
+/** The result of a command: null, or a refusal. `isEnd`: the session ends too. */
 type Decision = null | { refusal: Refusal; isEnd?: boolean };
 
 export class SubmissionSession {
   readonly #deps: SessionDeps;
+  readonly #refusals: RefusalLog;
   /** As RCPT has parsed them. */
   readonly #recipients = new WeakMap<SMTPServerAddress, Mailbox>();
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
+    this.#refusals = new RefusalLog(deps);
   }
 
   /** Null: it is who its password says. */
@@ -91,22 +94,26 @@ export class SubmissionSession {
       return null;
     }
     counts.authFailed();
+    this.#refusals.wrongPassword(submitter.network, key);
     const waitMs = shared.failures?.take(submitter.network, clock.now()) ?? 0;
-    if (waitMs <= 0 || shared.failures === null) return this.#count(refusal(535, WRONG_KEY));
+    if (waitMs <= 0 || shared.failures === null) return this.#count(refusal(535, WRONG_KEY), submitter);
     const seconds = shared.failures.wholeSeconds(waitMs);
-    return this.#count(refusal(421, `4.7.0 Too many wrong passwords from this address: come back in ${seconds} s`));
+    return this.#count(
+      refusal(421, `4.7.0 Wait ${seconds} s: too many wrong passwords came from this address`),
+      submitter,
+    );
   }
 
   /** MAIL: calls `done`, or ends the session. */
   beginMessage(session: SMTPServerSession, submitter: Submitter, done: (why: Error | null) => void): void {
-    const decision = this.#decide(() => this.#refuseMail(session, submitter));
+    const decision = this.#decide(submitter, () => this.#refuseMail(session, submitter));
     if (decision?.isEnd === true) submitter.client.leave(decision.refusal.responseCode, decision.refusal.message);
     else done(decision?.refusal ?? null);
   }
 
   /** RCPT. Null: it gets the message. */
-  addRecipient(recipient: SMTPServerAddress, { caller }: Submitter): Error | null {
-    return this.#decide(() => this.#refuseRecipient(recipient, caller))?.refusal ?? null;
+  addRecipient(recipient: SMTPServerAddress, submitter: Submitter): Error | null {
+    return this.#decide(submitter, () => this.#refuseRecipient(recipient, submitter.caller))?.refusal ?? null;
   }
 
   /** Calls `done` once, after the final dot; not at all when the connection ends before. */
@@ -131,7 +138,7 @@ export class SubmissionSession {
     stream.on("end", () => {
       client.waits();
       void this.#accept(intake, session, submitter).then(({ refusal: why, isEnd, words }) => {
-        // What it left must be gone before the next one has its room: by itself it piles up to hundreds of megabytes.
+        // Its garbage must be gone before the next one has its room: it would pile up to hundreds of megabytes.
         if (intake.receivedBytes >= limits.worthCollectingBytes) collect();
         intake.letGo();
         client.isAnswered();
@@ -205,21 +212,22 @@ export class SubmissionSession {
   ): Promise<{ refusal: Refusal | null; isEnd?: boolean; words?: string }> {
     const { limits, counts, clock, log } = this.#deps;
     const { fault } = intake;
-    if (fault === "too_large") return { refusal: this.#count(refusal(552, tooLarge(limits.messageBytes))) };
+    const refuse = (code: number, words: string) => this.#count(refusal(code, words), submitter);
+    if (fault === "too_large") return { refusal: refuse(552, tooLarge(limits.messageBytes)) };
     if (fault === "more_than_declared")
-      return { refusal: this.#count(refusal(552, "5.3.4 The message is larger than its SIZE said")) };
+      return { refusal: refuse(552, "5.3.4 The message is larger than its SIZE said") };
     if (fault === "no_room")
-      return { refusal: this.#count(refusal(452, "4.3.1 Too many large messages come in now: come back in a moment")) };
+      return { refusal: refuse(452, "4.3.1 Too many large messages come in now: come back in a moment") };
     const { promise, resolve } = Promise.withResolvers<"late">();
     const cancel = clock.after(limits.acceptMs, () => resolve("late"));
     try {
       const accepted = await Promise.race([this.#keep(intake, session, submitter), promise]);
-      if (accepted === "late") return { refusal: this.#count(refusal(451, INTERNAL)) };
+      if (accepted === "late") return { refusal: refuse(451, INTERNAL) };
       counts.accepted(accepted.count);
       const { id, count } = accepted;
       return { refusal: null, words: `2.0.0 Accepted: ${id}${count === 1 ? "" : ` (${count} recipients)`}` };
     } catch (error) {
-      const why = this.#count(explainError(error, clock.now()));
+      const why = this.#count(explainError(error, clock.now()), submitter);
       if (why.responseCode === 451 && !isStorageError(error) && !(error instanceof ThreadGone))
         log.error("submission", error);
       return { refusal: why, isEnd: why.responseCode === 535 };
@@ -242,19 +250,22 @@ export class SubmissionSession {
     return emails.acceptSubmission({ caller, recipients, message });
   }
 
-  #decide(decide: () => Decision): Decision {
+  #decide(submitter: Submitter, decide: () => Decision): Decision {
     try {
       const decision = decide();
-      if (decision !== null) this.#count(decision.refusal);
+      if (decision !== null) this.#count(decision.refusal, submitter);
       return decision;
     } catch (error) {
       if (!isStorageError(error)) this.#deps.log.error("submission", error);
-      return { refusal: this.#count(explainError(error, this.#deps.clock.now())) };
+      return { refusal: this.#count(explainError(error, this.#deps.clock.now()), submitter) };
     }
   }
 
-  #count(why: Refusal): Refusal {
-    this.#deps.counts.refused(why.responseCode);
+  #count(why: Refusal, { caller, network }: Submitter): Refusal {
+    const { counts, workspaces } = this.#deps;
+    counts.refused(why.responseCode);
+    const workspace = caller === null ? undefined : workspaces.byId(caller.workspaceId);
+    if (workspace !== undefined) this.#refusals.refused(why, workspace.uid, network);
     return why;
   }
 }

@@ -4,6 +4,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createTransport } from "nodemailer";
 import { anotherPort } from "../../../src/cli/commands/dev/messages.ts";
 import { openTalk } from "../../support/inbound/kit.ts";
 import { freePort, waitUntil } from "../../support/peers/process.ts";
@@ -26,6 +27,7 @@ interface Ready {
   inboxUrl: string;
   /** Host and port. */
   inbound: string;
+  submission: string;
 }
 
 interface Scratch {
@@ -86,6 +88,7 @@ test("pombo dev --json prints one line with what a test suite needs, delivers to
     "domain",
     "inboxUrl",
     "inbound",
+    "submission",
   ]);
   expect(ready.inboxUrl).toBe(`${ready.url}/sandbox`);
   expect(ready.inbound).toMatch(/^127\.0\.0\.1:\d+$/);
@@ -105,6 +108,14 @@ test("pombo dev --json prints one line with what a test suite needs, delivers to
     `ed25519-sha256 ${ready.domain} pass`,
     `rsa-sha256 ${ready.domain} pass`,
   ]);
+  // With the defaults of a library, which would upgrade to a TLS that it does not trust.
+  const [host = "", port] = ready.submission.split(":");
+  const transport = createTransport({ host, port: Number(port), auth: { user: "pombo", pass: ready.apiKey } });
+  const handed = { from: `loja@${ready.domain}`, to: "ana@example.com", subject: "Por SMTP", text: "Olá" };
+  const { response } = await transport.sendMail(handed);
+  transport.close();
+  const [, handedId = ""] = /^250 2\.0\.0 Accepted: (\S+)$/.exec(response) ?? [];
+  await untilStatus(ready, handedId, "delivered");
   expect((await fetch(ready.inboxUrl)).status).toBe(200);
   expect((await fetch(ready.url, { redirect: "manual" })).headers.get("location")).toBe("/sandbox");
   const workspace = { method: "POST", path: "/api/v1/workspaces", body: { name: "Second" } };
@@ -235,7 +246,7 @@ test("with --data keys, emails and inbox are there again at the next run, after 
   for (const end of ["kill", "interrupt"] as const) {
     await using dev = spawnDev(at.folder, more);
     const ready = await readyOf(dev);
-    const unlike = { dashboardUrl: "", url: "", inboxUrl: "", inbound: "" };
+    const unlike = { dashboardUrl: "", url: "", inboxUrl: "", inbound: "", submission: "" };
     expect({ ...ready, ...unlike }).toEqual({ ...first, ...unlike });
     expect(await record(ready, id)).toMatchObject({ status: "delivered", subject: "kept" });
     expect((await inbox(ready)).map((message) => message["subject"])).toContain("kept");

@@ -24,7 +24,7 @@ describe("before a password", () => {
     using talk = await openTalk(portOf(pombo));
     const offered = (await talk.say("EHLO client.test")).split("\r\n").map((line) => line.slice(4));
     expect(offered).toEqual(["mail.pombo.test", "PIPELINING", "8BITMIME", "SMTPUTF8", "STARTTLS", "SIZE 20971520", ""]);
-    const first = "530 5.7.0 Say STARTTLS first: nothing is taken without TLS\r\n";
+    const first = "530 5.7.0 Encryption is off: turn on STARTTLS (often called TLS) in the program\r\n";
     expect(await talk.say("MAIL FROM:<app@client.test>")).toBe(first);
     expect(await talk.say(`AUTH PLAIN ${passwordOf(pombo.workspace.key)}`)).toBe(first);
     expect(await talk.say("AUTH LOGIN")).toBe(first);
@@ -77,7 +77,7 @@ describe("before a password", () => {
       "535 5.7.8",
       "535 5.7.8",
     ]);
-    expect(await talk.say(wrong)).toBe("421 4.7.0 Too many wrong passwords from this address: come back in 20 s\r\n");
+    expect(await talk.say(wrong)).toBe("421 4.7.0 Wait 20 s: too many wrong passwords came from this address\r\n");
     expect(await talk.rest()).toBe("");
     expect((await pombo.workspace.call("GET", "/api/v1/emails", { key: WRONG })).status).toBe(429);
     using other = await openClient(pombo);

@@ -107,11 +107,11 @@ test("what breaks the form is 554 5.6.0 with its line", async () => {
       message({ "X-Much": `${"y".repeat(900)}\r\n `.repeat(300) }),
       /^554 5\.6\.0 the header section has more than 256 KiB/,
     ],
-    [`nonsense\r\n${message()}`, /^554 5\.6\.0 line 1 is no header field/],
+    [`nonsense\r\n${message()}`, /^554 5\.6\.0 line 1 is not a header field/],
     [` folded\r\n${message()}`, /^554 5\.6\.0 line 1 begins with white space/],
     [
       `From maria Sat Nov 21 2026\r\n${message()}`,
-      /^554 5\.6\.0 line 1 is no header field, but the first line of an mbox file/,
+      /^554 5\.6\.0 line 1 is not a header field \(Name: value\), but the first line of an mbox file/,
     ],
     [`${"Received: from a\r\n".repeat(101)}${message()}`, /^554 5\.6\.0 too many hops/],
     [message(BOUNDED, `${"--b\r\n\r\nx\r\n".repeat(10_000)}--b--\r\n`), /^554 5\.6\.0 line \d+ .*1,?000/],

@@ -158,6 +158,20 @@ describe("is not recognised", () => {
     await accepted(talk, message());
     expect(await arrived(pombo)).toEqual(["maria@example.com"]);
   });
+
+  test("for a recipient who was suppressed then, while the others had it", async () => {
+    await using pombo = await startSubmitting();
+    using talk = await openClient(pombo);
+    await talk.say("MAIL FROM:<app@client.test>");
+    for (const name of ["maria", "joao"]) await talk.say(`RCPT TO:<${name}@example.com>`);
+    await talk.say("DATA");
+    await pombo.workspace.call("POST", "/api/v1/suppressions", { body: { address: "maria@example.com" } });
+    talk.write(`${message()}.\r\n`);
+    expect(await talk.reply()).toStartWith("250 2.0.0 Accepted: ");
+    await pombo.workspace.call("DELETE", "/api/v1/suppressions/maria%40example.com");
+    await accepted(talk, message(), "maria@example.com", "joao@example.com");
+    expect(await arrived(pombo)).toEqual(["joao@example.com", "maria@example.com"]);
+  });
 });
 
 describe("X-Pombo-Idempotency-Key", () => {
@@ -176,6 +190,16 @@ describe("X-Pombo-Idempotency-Key", () => {
       expect(pombo.mx.messages.map(({ content }) => content.toString()).join("")).not.toMatch(/idempotency|order-47/i);
     },
   );
+
+  test("is each recipient's: the same message handed in for others goes to them", async () => {
+    await using pombo = await startSubmitting();
+    using talk = await openClient(pombo);
+    const keyed = message({ "X-Pombo-Idempotency-Key": "order-1" });
+    const first = await accepted(talk, keyed, "maria@example.com");
+    expect(await accepted(talk, keyed, "joao@example.com")).not.toBe(first);
+    expect(await accepted(talk, keyed, "maria@example.com")).toBe(first);
+    expect(await arrived(pombo)).toEqual(["joao@example.com", "maria@example.com"]);
+  });
 
   test("is the workspace's own, and another one than the API's of the same name", async () => {
     await using pombo = await startSubmitting();

@@ -54,7 +54,7 @@ export async function startSubmissionDesk(options: SubmissionDeskOptions = {}): 
     ...{ messageBytes: 20 * 1024 * 1024, recipients: 50, clients: 200, clientsPerAddress: 50 },
     ...limits,
   };
-  const standing = { blockedAt: null, blockReason: null, rateBlockedAt: null, rateBlockReason: null };
+  const standing = { uid: "w", blockedAt: null, blockReason: null, rateBlockedAt: null, rateBlockReason: null };
   const server = await startSubmission({
     clock,
     log: { event: () => undefined, error: (where, error) => void bugs.push({ where, error }) },
@@ -72,13 +72,13 @@ export async function startSubmissionDesk(options: SubmissionDeskOptions = {}): 
     workspaces: { byId: () => standing },
     guard: { blockedReason: null },
     shared: { sends: null, failures: null },
+    collect: () => {},
     budget: new MessageBudget(inFlightBytes, {
       ...{ countedBytes: 0, largeBytes: 0, maxOwnWaiting: Infinity, maxWaiting: Infinity, growth: 1 },
     }),
     limits: own,
     counts: { accepted: () => undefined, refused: (code) => void refused.push(code), authFailed: () => undefined },
     mayAuthenticateInClear: false,
-    collect: () => undefined,
     ...given,
     listen: [{ address: "127.0.0.1", port: 0 }],
     listenTls: [{ address: "127.0.0.1", port: 0 }],

@@ -8,7 +8,7 @@ import { parseGiven, type RecipientKind } from "./mailboxes.ts";
 export const MAX_ADDRESS = 255;
 /** Of one email, in `to`, `cc` and `bcc` together. */
 export const MAX_RECIPIENTS = 50;
-const MAX_REPLY_TO = 10;
+export const MAX_REPLY_TO = 10;
 
 export function addressFault(parsed: ParsedMailbox): string | null {
   if (parsed.kind === "mailbox") return null;

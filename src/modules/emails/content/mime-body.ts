@@ -7,7 +7,7 @@ import type { StoredBody } from "./body.ts";
 const WORTH_COMPRESSING_BYTES = 512;
 const LEVEL = 1;
 
-/** What the column `mime` says of the content. */
+/** The column `mime`: how the content is laid out. */
 export interface MimeLayout {
   /** Octets of the header, which is stored plain, so that a field can be changed without the body. */
   headerBytes: number;
@@ -15,6 +15,8 @@ export interface MimeLayout {
   bodyBytes: number;
   /** Where in the body the content of each attachment goes, ascending. */
   holes: number[];
+  /** Octets of those contents, as they are sent. */
+  attachedBytes: number;
   hasDate: boolean;
   hasMessageId: boolean;
   /** An address in the header is beyond ASCII (RFC 6532). */
@@ -60,9 +62,11 @@ function readLayout({ mime }: Pick<StoredBody, "mime">): MimeLayout | null {
   return mime === null ? null : (JSON.parse(mime) as MimeLayout);
 }
 
-/** Octets of a body before compression, also of one that came by the API. */
-export function countBodyBytes({ htmlBytes, textBytes, mime }: StoredBody): number {
-  return (htmlBytes ?? 0) + (textBytes ?? 0) + (readLayout({ mime })?.bodyBytes ?? 0);
+/** About how many octets composing it takes; `attachedBytes`: of the attachments of one that came by the API. */
+export function countContentBytes({ htmlBytes, textBytes, mime }: StoredBody, attachedBytes: number): number {
+  const layout = readLayout({ mime });
+  if (layout !== null) return layout.headerBytes + layout.bodyBytes + layout.attachedBytes;
+  return (htmlBytes ?? 0) + (textBytes ?? 0) + attachedBytes;
 }
 
 /** Null: it came by the API. */

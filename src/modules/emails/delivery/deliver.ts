@@ -6,8 +6,8 @@ import { SYSTEM_WORKSPACE_ID } from "../../../platform/db/schema/schema.ts";
 import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
 import type { PlainKey } from "../../../protocols/dkim/keys.ts";
 import { comparableAddress, parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
-import { decodeWords } from "../../../protocols/dsn/fields.ts";
 import { splitFields, unfold } from "../../../protocols/mime/header-fields.ts";
+import { decodeWords } from "../../../protocols/mime/submitted/text.ts";
 import type { Keychain } from "../../domains/signing-keys.ts";
 import { type DomainRow, type DomainStore, isSending } from "../../domains/store.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
@@ -15,7 +15,7 @@ import { storedBody, type StoredBody } from "../content/body.ts";
 import type { Composed, Composer } from "../content/compose.ts";
 import { buildExtras, type ComposeInputDeps, findUnsubscribe, readComposeInput } from "../content/compose-input.ts";
 import type { ComposeExtras } from "../content/extras.ts";
-import { countBodyBytes, unpackMimeHeader } from "../content/mime-body.ts";
+import { countContentBytes, unpackMimeHeader } from "../content/mime-body.ts";
 import { type EmailExtra, unpackExtra } from "../content/pack-extra.ts";
 import type { Unsubscribe } from "../content/unsubscribe.ts";
 import { endEmail } from "../events.ts";
@@ -194,7 +194,7 @@ async function deliver(loaded: Loaded, context: AttemptContext, running: Running
     envelope: { from: email.returnPath, to: to.address },
     recipientDomain: to.domain,
     header: findHeaderEcho(loaded),
-    contentBytes: countBodyBytes(loaded.body) + (loaded.attachmentBytes ?? 0),
+    contentBytes: countContentBytes(loaded.body, loaded.attachmentBytes ?? 0),
     attempt: job.attempt,
     badDomainAt: job.state.badDomainAt,
   };
@@ -245,10 +245,14 @@ function findHeaderEcho({ email, body, extras, attachmentBytes, deps }: Loaded):
   };
 }
 
-/** Of a message that came by SMTP, whose sender wrote all fields. */
+/** They hold signatures, times and types: of what a server says of a message they are no part. */
+const NOT_WORDS = /^(?:received|dkim-signature|arc-.*|date|mime-version|content-.*)$/i;
+
+/** The field values of a message that came by SMTP: its sender wrote all of them. */
 function listFieldValues(body: StoredBody): string[] {
   const header = unpackMimeHeader(body);
-  return header === null ? [] : splitFields(header).map((field) => decodeWords(unfold(field)));
+  const fields = header === null ? [] : splitFields(header).filter(({ name }) => !NOT_WORDS.test(name));
+  return fields.map((field) => decodeWords(unfold(field)));
 }
 
 /** Why the email must not go now; null when it may. */

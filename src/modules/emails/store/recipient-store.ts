@@ -77,6 +77,8 @@ export function openEmailRecipientStore({ orm }: Db, removed: (workspaceId: numb
         recipient: ERASED_RECIPIENT.email,
         recipientAddress: ERASED_RECIPIENT.email,
         recipientName: null,
+        // Some programs make it of the address.
+        messageId: sql`CASE WHEN ${emails.messageId} IS NOT NULL THEN ${emails.uid} || '@' || ${emails.senderDomain} END`,
         subject: ERASED,
         failedReason: ifAny(emails.failedReason),
         isErased: true,

@@ -11,7 +11,8 @@ import type { IdempotencyScope } from "../../idempotency/store.ts";
 import { type AcceptDeps, writeAll } from "../api/accept.ts";
 import type { RecipientKind, Recipient } from "../api/mailboxes.ts";
 import { buildExtra, type Prepared } from "../api/prepare.ts";
-import type { AcceptedEmail, EmailSend } from "../api/schema.ts";
+import { MAX_REPLY_TO } from "../api/mailbox-schema.ts";
+import { type AcceptedEmail, type EmailSend, MAX_SUBJECT } from "../api/schema.ts";
 import type { AcceptRequest, PreparedAttachment } from "../api/stage-send.ts";
 import type { StagePacked } from "../attachments/stage.ts";
 import { toStoredBody } from "../content/mime-body.ts";
@@ -42,22 +43,22 @@ export async function acceptSubmission(
 ): Promise<AcceptedSubmission> {
   const { caller, message } = submission;
   const members = readMembers(message.taken);
-  const { idempotencyKey: key } = members;
-  const requestHash = Buffer.from(message.sha256);
+  // A key, as octets, is one of each recipient by itself: clients hand the same message in for others too.
   const request: AcceptRequest = {
     caller,
     operation: "smtp",
-    idempotency: key === null ? null : { key, requestHash, isStrict: false },
+    idempotency: null,
     items: [buildItem(submission, members)],
   };
+  const mark = buildMark(message, members.idempotencyKey);
   const { body } = await acceptIdempotently(request, deps, async () => {
     const prepare = await prepareSubmission(submission, request, deps);
-    return (now) => writeOnce(request, { submission, prepare }, now, deps);
+    return (now) => writeOnce(request, { submission, mark, prepare }, now, deps);
   });
   return (JSON.parse(body) as { data: AcceptedSubmission }).data;
 }
 
-/** What the record and the checks need of it, in the form of a request. */
+/** The record and the checks need this of it, in the form of a request. */
 function buildItem({ message, recipients }: Submission, { tag, metadata, sendAt, list }: SubmittedMembers): EmailSend {
   const { from, subject } = message;
   const named = formatMailbox(from.address, from.displayName);
@@ -65,7 +66,11 @@ function buildItem({ message, recipients }: Submission, { tag, metadata, sendAt,
     // A name may hold what no reader of ours takes; it stays in the message.
     from: parseMailbox(named).kind === "mailbox" ? named : from.address,
     to: recipients.map(({ address }) => address),
-    subject,
+    // The message keeps all of it; a record is read by the hundred, and written for each recipient.
+    subject: Array.from(subject.slice(0, 2 * MAX_SUBJECT))
+      .slice(0, MAX_SUBJECT)
+      .join("")
+      .toWellFormed(),
     ...(tag === undefined ? {} : { tag }),
     ...(metadata === undefined ? {} : { metadata }),
     ...(sendAt === undefined ? {} : { sendAt }),
@@ -80,7 +85,7 @@ async function prepareSubmission(
   deps: AcceptSubmissionDeps,
 ): Promise<(recipients: Recipient[]) => Prepared> {
   if (item === undefined) throw new Error("a submission has no item");
-  const { from, replyTo, holes, hasDate, messageId, needsSmtpUtf8, hasEightBit, files } = message;
+  const { from, replyTo, holes, date, messageId, needsSmtpUtf8, hasEightBit, files } = message;
   const staged = await deps.stagePacked(
     caller.workspaceId,
     files.map(({ packed }) => packed),
@@ -91,9 +96,11 @@ async function prepareSubmission(
     if (attachmentId === undefined) throw new Error("an attachment was not staged");
     return { number, attachmentId, filename, contentType, contentId, bytes, transferEncoding };
   });
-  const layout = { holes, hasDate, hasMessageId: messageId !== null, needsSmtpUtf8, hasEightBit };
+  const attachedBytes = files.reduce((sum, { packed }) => sum + packed.bytes, 0);
+  const has = { hasDate: date !== null, hasMessageId: messageId !== null, hasEightBit };
+  const layout = { holes, attachedBytes, ...has, needsSmtpUtf8 };
   const body = toStoredBody(buildHeader(message, item, caller, deps), message.body, layout);
-  const answersTo = replyTo.map((mailbox) => ({ mailbox, address: mailbox.address }));
+  const answersTo = replyTo.slice(0, MAX_REPLY_TO).map((mailbox) => ({ mailbox, address: mailbox.address }));
   return (recipients) => ({
     item,
     from,
@@ -120,36 +127,61 @@ function buildHeader(
   return mayStay ? own + sender.field : own;
 }
 
+/** A message that comes again is recognised by this. */
+interface Mark {
+  /** Stands before the hash in the index: with the message's own time new ones stand together, and writing them is cheaper. */
+  prefix: string;
+  octets: Uint8Array;
+}
+
+/** Null: it is not recognised. */
+function buildMark({ messageId, date, sha256 }: ReadSubmission, key: string | null): Mark | null {
+  if (key !== null) return { prefix: "key", octets: Buffer.from(key) };
+  // Without both, the same octets may well be another message: that of a form, or of a job that runs again.
+  if (messageId === null || date === null) return null;
+  return {
+    prefix: Math.max(0, Math.trunc(date / 1_000))
+      .toString(36)
+      .padStart(8, "0"),
+    octets: sha256,
+  };
+}
+
 interface Prepares {
   submission: Submission;
+  mark: Mark | null;
   prepare: (recipients: Recipient[]) => Prepared;
 }
 
 /** Inside the transaction: for those recipients who do not have the same message already. */
 function writeOnce(
   request: AcceptRequest,
-  { submission, prepare }: Prepares,
+  { submission, mark, prepare }: Prepares,
   now: number,
   deps: AcceptSubmissionDeps,
 ): AcceptedSend {
   const recipients = listRecipients(submission);
-  const { message } = submission;
-  // Without both, the same octets may well be another message: that of a form, or of a job that runs again.
-  const isRecognizable = request.idempotency === null && message.messageId !== null && message.hasDate;
-  if (!isRecognizable) return shorten(writeAll(request, [prepare(recipients)], now, deps));
+  if (mark === null) return shorten(writeAll(request, [prepare(recipients)], now, deps));
   const notBefore = now - deps.settings.keepAnswersMs;
   const found = recipients.map((recipient) => {
-    const scope = toScope(request, message, recipient);
+    const scope = toScope(request, mark, recipient);
     return { recipient, scope, answer: deps.idempotency.find(scope, notBefore) };
   });
   const fresh = found.filter(({ answer }) => answer === null);
   const first = found.find(({ answer }) => answer !== null)?.answer;
   if (fresh.length === 0 && first) return { data: JSON.parse(first.response) as unknown, committed: () => undefined };
-  const written = shorten(writeAll(request, [prepare(fresh.map(({ recipient }) => recipient))], now, deps));
-  const answer = { requestHash: Buffer.from(message.sha256), response: JSON.stringify(written.data) };
-  for (const { scope } of fresh) deps.idempotency.insert(scope, answer, now);
+  const accepted = writeAll(request, [prepare(fresh.map(({ recipient }) => recipient))], now, deps);
+  const written = shorten(accepted);
+  const answer = { requestHash: NO_HASH, response: JSON.stringify(written.data) };
+  const { recipients: shown } = accepted.data as AcceptedEmail;
+  for (const [index, { scope }] of fresh.entries())
+    // A suppressed recipient may get it once that is lifted.
+    if (shown?.[index]?.status !== "suppressed") deps.idempotency.insert(scope, answer, now);
   return written;
 }
+
+/** The mark says which message it was. */
+const NO_HASH = Buffer.alloc(0);
 
 /** Answers name no address. */
 function shorten({ data, committed }: AcceptedSend): AcceptedSend {
@@ -157,9 +189,10 @@ function shorten({ data, committed }: AcceptedSend): AcceptedSend {
   return { data: { id, count: recipients.length } satisfies AcceptedSubmission, committed };
 }
 
-function toScope({ caller }: AcceptRequest, { sha256 }: ReadSubmission, { comparable }: Recipient): IdempotencyScope {
-  const key = new Bun.CryptoHasher("sha256").update(sha256).update(comparable).digest("base64");
-  return { workspaceId: caller.workspaceId, domainId: caller.domainId ?? 0, operation: "smtp.recipient", key };
+function toScope({ caller }: AcceptRequest, { prefix, octets }: Mark, { comparable }: Recipient): IdempotencyScope {
+  const hash = new Bun.CryptoHasher("sha256").update(octets).update("\0").update(comparable).digest("base64");
+  const { workspaceId, domainId } = caller;
+  return { workspaceId, domainId: domainId ?? 0, operation: "smtp.recipient", key: `${prefix} ${hash}` };
 }
 
 const KINDS: readonly RecipientKind[] = ["to", "cc", "bcc"];

@@ -7,7 +7,7 @@ import { packContent, type PackedAttachment } from "../attachments/pack.ts";
 import { packMimeBody, type PackedMimeBody } from "../content/mime-body.ts";
 import { isMemberField } from "./members.ts";
 
-/** What goes to the thread. */
+/** The input of the thread. */
 export interface GivenSubmission {
   /** The message, in pieces of their own memory. */
   submitted: Uint8Array[];
@@ -41,7 +41,7 @@ export function readSubmitted({ submitted }: GivenSubmission): ReadSubmission | 
     ...file,
     packed: packContent(Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)),
   }));
-  // What is not worth compressing is stored from where it stands.
+  // Content that is not worth compressing is stored from where it stands.
   const isUsed = [packed, ...files.map((file) => file.packed)].some(({ stored }) => stored.buffer === octets.buffer);
   if (!isUsed) freeOctets(octets);
   return { kind: "read", ...message, body: packed, files };

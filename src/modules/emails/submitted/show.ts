@@ -7,7 +7,7 @@ import type { Log } from "../../../platform/log.ts";
 import { type Content, storedBody, type StoredBody, unpackBody } from "../content/body.ts";
 import { joinMime, unpackMime } from "../content/mime-body.ts";
 
-/** What goes to the thread. */
+/** The input of the thread. */
 export interface ShownBody {
   shown: StoredBody;
 }

@@ -9,11 +9,12 @@
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
-import type { Clock } from "../../../platform/clock.ts";
 import { getNetworks, type HostPort } from "../../../platform/ip/address.ts";
 import type { CertificateSource } from "../../../platform/served-certificate.ts";
 import { bind } from "../../../protocols/smtp/server/bind.ts";
 import { Client } from "../../../protocols/smtp/server/client.ts";
+import { GO_WITHIN_MS, TurnedAway } from "../../../protocols/smtp/server/turned-away.ts";
+import { WaitUntil } from "../../../protocols/smtp/server/wait-until.ts";
 import { InboundSession, type SessionDeps } from "./session.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
 import { type Place, Places } from "./connection-limits.ts";
@@ -34,9 +35,6 @@ const WORDS = {
   off: '[inbound] listen = "" turns the inbound mail off',
 };
 
-/** How long a refused or dismissed client may take to close its connection. */
-const GO_WITHIN_MS = 1_000;
-
 /** Starts to listen. Throws StartError when the address cannot be had. */
 export async function startInbound(deps: InboundDeps): Promise<Inbound> {
   const inbound = new Inbound(deps);
@@ -53,20 +51,22 @@ export class Inbound {
   readonly #listener: Server;
   /** By their session's id. */
   readonly #clients = new Map<string, Client<Place>>();
-  readonly #refused = new Set<Socket>();
+  readonly #turnedAway: TurnedAway;
+  readonly #leaving: WaitUntil;
   readonly #intake: InboundSession;
   readonly #refusals: Refusals;
   readonly #places: Places;
   readonly #endFollow: () => void;
   #lastId = 0;
   #isStopping = false;
-  #emptied: (() => void) | null = null;
 
   constructor(deps: InboundDeps) {
     this.#deps = deps;
     this.#limits = deps.limits ?? INBOUND_LIMITS;
     this.#refusals = new Refusals(deps);
     this.#places = new Places(this.#limits);
+    this.#turnedAway = new TurnedAway(deps.clock, this.#limits.refusedAtOnce);
+    this.#leaving = new WaitUntil(deps.clock);
     this.#intake = new InboundSession({ ...deps, limits: this.#limits, refusals: this.#refusals });
     this.#smtp = new SMTPServer({
       name: deps.hostname,
@@ -97,7 +97,7 @@ export class Inbound {
         if (client === undefined) return;
         this.#intake.read(stream, { session, client }, (why) => {
           done(why, why === null ? "Taken" : undefined);
-          this.#emptied?.();
+          this.#leaving.changed();
         });
       },
       onClose: (session) => this.#forget(session.id),
@@ -125,31 +125,17 @@ export class Inbound {
 
   /** Takes no more clients, and resolves when those whose message is under way have their reply, `graceMs` later at the most. */
   async stop(graceMs: number): Promise<void> {
-    const { clock } = this.#deps;
     this.#isStopping = true;
     this.#endFollow();
     this.#listener.close();
     for (const client of this.#clients.values()) client.endAfterReply("4.3.2 This server is closing down");
     if (graceMs > 0) {
-      await this.#empty(clock, graceMs, () => ![...this.#clients.values()].some((client) => client.isBusy));
-      await this.#empty(clock, Math.min(graceMs, GO_WITHIN_MS), () => this.#clients.size === 0);
+      await this.#leaving.wait(graceMs, () => ![...this.#clients.values()].some((client) => client.isBusy));
+      await this.#leaving.wait(Math.min(graceMs, GO_WITHIN_MS), () => this.#clients.size === 0);
     }
     for (const client of this.#clients.values()) client.destroy();
-    for (const socket of this.#refused) socket.destroy();
+    this.#turnedAway.destroy();
     this.#refusals.stop();
-  }
-
-  /** Resolves when `isDone` holds, looked at as clients come to an end, or after `limitMs`. */
-  async #empty(clock: Clock, limitMs: number, isDone: () => boolean): Promise<void> {
-    if (isDone()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(limitMs, resolve);
-    this.#emptied = () => {
-      if (isDone()) resolve();
-    };
-    await promise;
-    this.#emptied = null;
-    cancel();
   }
 
   #admit(socket: Socket): void {
@@ -158,7 +144,7 @@ export class Inbound {
     const place: Place | ClientRefusal = this.#isStopping ? "stopping" : this.#places.take(origin);
     if (typeof place === "string") {
       this.#refusals.client(place);
-      return this.#turnAway(socket);
+      return this.#turnedAway.add(socket, `421 ${this.#deps.hostname} Too many connections, come back later`);
     }
     const id = String(++this.#lastId);
     const { clock } = this.#deps;
@@ -167,23 +153,6 @@ export class Inbound {
     this.#clients.set(id, client);
     this.#smtp.connect(socket, { id });
     for (const connection of this.#smtp.connections) if (connection.id === id) client.follow(connection);
-  }
-
-  #turnAway(socket: Socket): void {
-    socket.on("error", () => undefined);
-    if (this.#refused.size >= this.#limits.refusedAtOnce) {
-      socket.destroy();
-      return;
-    }
-    this.#refused.add(socket);
-    const cancel = this.#deps.clock.after(GO_WITHIN_MS, () => socket.destroy());
-    socket.once("close", () => {
-      cancel();
-      this.#refused.delete(socket);
-    });
-    // Its input is discarded: closed with input unread, the connection would be reset, and the 421 lost.
-    socket.resume();
-    socket.end(`421 ${this.#deps.hostname} Too many connections, come back later\r\n`);
   }
 
   #refuseMail(session: SMTPServerSession): Error | null {
@@ -196,6 +165,6 @@ export class Inbound {
   #forget(id: string): void {
     this.#clients.get(id)?.forget();
     this.#clients.delete(id);
-    this.#emptied?.();
+    this.#leaving.changed();
   }
 }

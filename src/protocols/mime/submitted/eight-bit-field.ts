@@ -7,7 +7,7 @@ import { extendedParameters } from "../attachment.ts";
 import { encodedWords, mailboxLine, MAX_LINE_OCTETS } from "../header.ts";
 import { rawValue, readText, type HeaderField } from "./header-section.ts";
 import { isWhole, readMailboxList } from "./mailbox-list.ts";
-import { baseName, findParameter, isEightBit, parseStructured } from "./parameters.ts";
+import { baseName, indexParameters, isEightBit, parseStructured, readParameterOf } from "./parameters.ts";
 import { decodeOctets, hasEightBitOctets, toOneLine } from "./text.ts";
 
 /** RFC 2047 §2: the length of a line with an encoded-word. */
@@ -119,6 +119,7 @@ function isBlank(separator: string | undefined): boolean {
 
 function encodeParameters(field: HeaderField): string {
   const { head, parameters } = parseStructured(rawValue(field));
+  const known = indexParameters(parameters);
   const affected = new Set(parameters.filter(isEightBit).map(baseName));
   const pieces = [head];
   const written = new Set<string>();
@@ -126,7 +127,7 @@ function encodeParameters(field: HeaderField): string {
     const name = baseName(parameter);
     if (!affected.has(name)) pieces.push(parameter.written);
     else if (!written.has(name))
-      pieces.push(...extendedParameters(name, toOneLine(findParameter(parameters, name) ?? "")));
+      pieces.push(...extendedParameters(name, toOneLine(readParameterOf(known, name) ?? "")));
     written.add(name);
   }
   return `${replaceEightBit(`${field.name}: ${pieces.join(";\r\n ")}`)}\r\n`;

@@ -21,7 +21,7 @@ export interface Structured {
 }
 
 /** More are not looked at. */
-const MAX_PARAMETERS = 1_000;
+const MAX_PARAMETERS = 100;
 const ATTRIBUTE = /^[ \t\r\n]*([^\s=;"]{1,76})[ \t\r\n]*=[ \t\r\n]*/;
 
 /** `value`: one character an octet, folded or not. */
@@ -72,7 +72,16 @@ export function findToken(parameters: Parameter[], name: string): string | null 
 
 /** A parameter as text, decoded; null: it is not there. The form that can say more goes before the plain one. */
 export function findParameter(parameters: Parameter[], name: string): string | null {
-  const known = new Map(parameters.toReversed().map(({ attribute, octets }) => [attribute, octets]));
+  return readParameterOf(indexParameters(parameters), name);
+}
+
+/** By their attributes; of several the first. */
+export function indexParameters(parameters: Parameter[]): Map<string, string> {
+  return new Map(parameters.toReversed().map(({ attribute, octets }) => [attribute, octets]));
+}
+
+/** The same as findParameter, for those who ask for many. */
+export function readParameterOf(known: Map<string, string>, name: string): string | null {
   const whole = known.get(`${name}*`);
   if (whole !== undefined) return decodeExtended(whole);
   const sections = joinSections(known, name);

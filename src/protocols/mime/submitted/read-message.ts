@@ -110,7 +110,9 @@ function readHeader(message: Buffer): Header | Fault {
       return syntax(`line ${number} begins with white space, but there is no field before it`);
     const hint =
       message.toString("latin1", section.at, section.at + 5) === "From " ? ", but the first line of an mbox file" : "";
-    return syntax(`line ${number} is no header field${hint}; an empty line ends the header`);
+    return syntax(
+      `line ${number} is not a header field (Name: value)${hint}; header fields come first, then an empty line, then the text`,
+    );
   }
   const { fields } = section;
   const received = fields.filter(({ key }) => key === "received").length;

@@ -1,6 +1,6 @@
 /** The header of a submitted message as it is to be sent, with what was taken out of it. */
 import { isAscii } from "node:buffer";
-import { isDateTime } from "./date.ts";
+import { parseDateTime } from "./date.ts";
 import { encodeField } from "./eight-bit-field.ts";
 import { rawValue, readDecoded, type HeaderField } from "./header-section.ts";
 import { readOriginator } from "./originator.ts";
@@ -16,8 +16,8 @@ export interface WrittenHeader {
   needsSmtpUtf8: boolean;
   /** Without angle brackets; null: missing, doubled or unusable, and then it is not in `header`. */
   messageId: string | null;
-  /** There is one usable Date; else none is in `header`. */
-  hasDate: boolean;
+  /** Unix ms; null: there is not one usable Date, and then none is in `header`. */
+  date: number | null;
   /** The domain of a Sender field that was set aside, and the field as it is to be written; null: none, or unreadable. */
   sender: { domain: string; field: string } | null;
   taken: TakenField[];
@@ -43,7 +43,7 @@ const MESSAGE_ID = /^<([!-;=?A-~]{1,450}@[!-;=?A-~]{1,450})>$/;
 /** `root`: after `reencode`. `from`: what is written for the From field; null: it stays as it came. */
 export function writeHeader({ fields, added }: Part, from: string | null, choice: Choice): WrittenHeader {
   const messageId = readMessageId(fields);
-  const hasDate = readHasDate(fields);
+  const date = readDate(fields);
   const taken: TakenField[] = [];
   const aside: HeaderField[] = [];
   let header = "";
@@ -59,13 +59,13 @@ export function writeHeader({ fields, added }: Part, from: string | null, choice
     header,
     needsSmtpUtf8: !isAscii(Buffer.from(header, "utf8")),
     messageId,
-    hasDate,
+    date,
     sender: readSender(aside),
     taken,
   };
 
   function isUnusable(key: string): boolean {
-    return (key === "message-id" && messageId === null) || (key === "date" && !hasDate);
+    return (key === "message-id" && messageId === null) || (key === "date" && date === null);
   }
 }
 
@@ -80,10 +80,10 @@ function readMessageId(fields: HeaderField[]): string | null {
   return MESSAGE_ID.exec(trimBlanks(unfold(rawValue(field))))?.[1] ?? null;
 }
 
-function readHasDate(fields: HeaderField[]): boolean {
+function readDate(fields: HeaderField[]): number | null {
   const [field, ...others] = fields.filter(({ key }) => key === "date");
-  if (field === undefined || others.length > 0 || hasEightBitOctets(field.raw)) return false;
-  return isDateTime(unfold(rawValue(field)));
+  if (field === undefined || others.length > 0 || hasEightBitOctets(field.raw)) return null;
+  return parseDateTime(unfold(rawValue(field)));
 }
 
 function readSender([field, ...others]: HeaderField[]): WrittenHeader["sender"] {

@@ -11,6 +11,8 @@ export interface PortWords {
   use: string;
   /** Of the configuration: "[inbound] listen". */
   key: string;
+  /** The key holds a list. */
+  isList?: boolean;
   /** A sentence without its dot. */
   off: string;
 }
@@ -30,7 +32,9 @@ export async function bind(
   return `${address.includes(":") ? `[${address}]` : address}:${(server.address() as AddressInfo).port}`;
 }
 
-function explainBindError(error: unknown, { address, port }: HostPort, { use, key, off }: PortWords): string {
+function explainBindError(error: unknown, { address, port }: HostPort, words: PortWords): string {
+  const { use, key, off, isList = false } = words;
+  const show = (value: string) => (isList ? `["${value}"]` : `"${value}"`);
   const { code } = error as { code?: string };
   const place = `Port ${port} on ${address}, ${use},`;
   switch (code) {
@@ -45,7 +49,7 @@ function explainBindError(error: unknown, { address, port }: HostPort, { use, ke
         `${place} is in use by another program, most likely another mail server such as Postfix or Exim ` +
         `(sudo ss -ltnp 'sport = :${port}' names it; sudo systemctl disable --now postfix, or exim4, stops it). ` +
         "Stop that one, or let it have the loopback addresses and give pombo this server's public address " +
-        `(${key} = "203.0.113.7:${port}", with yours). ${off}.`
+        `(${key} = ${show(`203.0.113.7:${port}`)}, with yours). ${off}.`
       );
     case "EADDRNOTAVAIL":
       return (

@@ -150,3 +150,16 @@ describe("room", () => {
     expect(await isAdmitted(waiting[2] ?? Promise.resolve())).toBe(true);
   });
 });
+
+test("two clients that go in the same turn leave all room to the third", async () => {
+  const { open } = scene({ roomMib: 20 });
+  const [first, second, third] = [open(20 * MIB), open(20 * MIB), open(20 * MIB)];
+  expect(await isAdmitted(first.waitForRoom())).toBe(true);
+  const waiting = second.waitForRoom();
+  // The second is admitted by what the first gives back, and goes before it hears of it.
+  first.letGo();
+  second.letGo();
+  await waiting;
+  expect(await isAdmitted(third.waitForRoom())).toBe(true);
+  expect(third.fault).toBeNull();
+});

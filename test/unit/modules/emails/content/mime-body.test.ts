@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { packBody } from "../../../../../src/modules/emails/content/body.ts";
 import {
-  countBodyBytes,
+  countContentBytes,
   joinMime,
   packMimeBody,
   replaceHeader,
@@ -10,7 +10,7 @@ import {
   unpackMimeHeader,
 } from "../../../../../src/modules/emails/content/mime-body.ts";
 
-const REST = { hasDate: true, hasMessageId: true, needsSmtpUtf8: false, hasEightBit: false };
+const REST = { attachedBytes: 0, hasDate: true, hasMessageId: true, needsSmtpUtf8: false, hasEightBit: false };
 const HEADER = "From: a@b.test\r\nTo: joão@example.com\r\n";
 
 const store = (header: string, body: Uint8Array, holes: number[] = []) =>
@@ -37,7 +37,7 @@ describe("what is stored comes out as it was", () => {
       null,
     ]);
     expect(join(stored).equals(Buffer.concat([Buffer.from(`${HEADER}\r\n`), body]))).toBe(true);
-    expect(countBodyBytes(stored)).toBe(body.length);
+    expect(countContentBytes(stored, 9)).toBe(Buffer.byteLength(HEADER) + body.length);
     expect(unpackMimeHeader(stored)).toBe(HEADER);
   });
 
@@ -51,7 +51,7 @@ describe("what is stored comes out as it was", () => {
 
 test("an email by the API has none of it", () => {
   const stored = { ...packBody({ html: "<p>a</p>", text: "ab" }), mime: null };
-  expect([unpackMime(stored), unpackMimeHeader(stored), countBodyBytes(stored)]).toEqual([null, null, 10]);
+  expect([unpackMime(stored), unpackMimeHeader(stored), countContentBytes(stored, 5)]).toEqual([null, null, 15]);
   expect(() => replaceHeader(stored, HEADER)).toThrow("no stored header");
 });
 

@@ -28,6 +28,7 @@ test("another field that names it goes, however it is written; From stays", () =
     "X-Other: maria@example.org\r\n",
   );
   expect(erase("X-Folded: a\r\n <maria@example.com>\r\nReply-To: Maria <maria@example.com>\r\n")).toBe("");
+  expect(erase("Subject: =?utf-8?Q?for_maria=40example.com?=\r\n")).toBe("");
   expect(erase("From: Maria <maria@example.com>\r\n")).toBe("From: Maria <maria@example.com>\r\n");
 });
 
@@ -45,4 +46,16 @@ test("names beyond ASCII of the others are still theirs, and addresses beyond AS
   expect(eraseFromHeader("To: joão@example.com, ana@example.com\r\n", "joão@example.com")).toBe(
     "To: ana@example.com\r\n",
   );
+});
+
+test("what a reader needs to show and thread the message stays", () => {
+  const header =
+    'Message-ID: <x.maria@example.com>\r\nContent-Type: multipart/mixed; boundary="maria@example.com"\r\n' +
+    "References: <maria@example.com>\r\nDate: x\r\n";
+  expect(erase(header)).toBe(header);
+});
+
+test("somebody else's name does not hold it either", () => {
+  expect(erase('To: "for maria@example.com" <joao@example.com>\r\n')).toBe("To: joao@example.com\r\n");
+  expect(erase("Reply-To: info@example.com, maria@example.com\r\n")).toBe("Reply-To: info@example.com\r\n");
 });

@@ -74,7 +74,7 @@ test("fields that name blind copies, or that are the service's, are not kept; th
   expect(sender).toEqual({ domain: "loja.test", field: "Sender: robo@loja.test\r\n" });
 });
 
-const REST = { hasDate: true, hasMessageId: true, needsSmtpUtf8: false, hasEightBit: false };
+const REST = { attachedBytes: 0, hasDate: true, hasMessageId: true, needsSmtpUtf8: false, hasEightBit: false };
 
 const stored = (header: string, body: string, holes: number[] = []) =>
   toStoredBody(header, packMimeBody(octets(body)), { holes, ...REST });

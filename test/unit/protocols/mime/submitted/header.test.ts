@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { decodeWords } from "postal-mime";
-import { isDateTime } from "../../../../../src/protocols/mime/submitted/date.ts";
+import { parseDateTime } from "../../../../../src/protocols/mime/submitted/date.ts";
 import { accept, lines, sent, utf8 } from "../../../../support/mime/submitted.ts";
 
 const FROM = "From: ana@example.com";
@@ -151,7 +151,7 @@ describe("Date", () => {
       "29 Feb 2024 00:00:00 Z",
       "Tue, 3 Feb 2026 04:05:06 EST",
     ])
-      expect([value, isDateTime(value)]).toEqual([value, true]);
+      expect([value, typeof parseDateTime(value)]).toEqual([value, "number"]);
   });
 
   test("other things are none", () => {
@@ -171,15 +171,17 @@ describe("Date", () => {
       "3 Feb 26 04:05:06 +0000",
       "0 Feb 2026 04:05:06 +0000",
     ])
-      expect([value, isDateTime(value)]).toEqual([value, false]);
+      expect([value, parseDateTime(value)]).toEqual([value, null]);
   });
 
   test("one usable Date stays, others go", () => {
     const good = "Date: Tue, 03 Feb 2026\r\n 04:05:06 +0000 (x)";
-    expect([headerOf(good), accept(mail(good)).hasDate]).toEqual([lines(good), true]);
-    expect([headerOf(good, good), accept(mail(good, good)).hasDate]).toEqual(["", false]);
-    expect([headerOf("Date: now"), accept(mail("Date: now")).hasDate]).toEqual(["", false]);
-    expect(accept(mail()).hasDate).toBe(false);
+    expect([headerOf(good), accept(mail(good)).date]).toEqual([lines(good), expect.any(Number)]);
+    expect([headerOf(good, good), accept(mail(good, good)).date]).toEqual(["", null]);
+    expect([headerOf("Date: now"), accept(mail("Date: now")).date]).toEqual(["", null]);
+    expect(accept(mail()).date).toBeNull();
+    expect(parseDateTime("Sat, 28 Nov 2026 13:00:01 +0200")).toBe(Date.UTC(2026, 10, 28, 11, 0, 1));
+    expect(parseDateTime("28 Nov 2026 13:00 -0330 (NST)")).toBe(Date.UTC(2026, 10, 28, 16, 30));
   });
 });
 
@@ -195,4 +197,13 @@ test("the message is sent with the fields that were changed and no others", () =
   expect(sent(mail("Bcc: b@x.co", utf8("Subject: é"), "Received: by x", "Date: never"))).toBe(
     mail("Subject: =?utf-8?B?w6k=?=", "Received: by x"),
   );
+});
+
+test("fields of hundreds of 8-bit parameters are read in no time", () => {
+  const parameters = Array.from({ length: 900 }, (_, n) => `${n}=\xe9`).join(";\r\n ");
+  const fields = Array.from({ length: 30 }, () => `Content-Type: text/plain;\r\n ${parameters}`);
+  const startedAt = performance.now();
+  accept(lines(FROM, ...fields, "", "x"));
+  // 85 ms each before; a busy machine is given ten times what it takes.
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
 });

@@ -33,15 +33,19 @@ describe("what is refused names its line", () => {
     ["NUL", lines(FROM, "", "a", "b\0"), "line 4 holds a NUL character"],
     ["a line of 999 octets", lines(FROM, "", "x".repeat(999)), "line 3 has 999 octets; at most 998 are allowed"],
     ["a long line in the header", lines(FROM, `X: ${"x".repeat(1_201)}`, "", ""), "line 2 has 1,204 octets"],
-    ["a line that is no field", lines(FROM, "nonsense", "", "x"), "line 2 is no header field; an empty line ends"],
+    [
+      "a line that is no field",
+      lines(FROM, "nonsense", "", "x"),
+      "line 2 is not a header field (Name: value); header fields come first",
+    ],
     [
       "a line of an mbox",
       lines("From a@b.co Mon Jan  1", FROM, "", ""),
-      "line 1 is no header field, but the first line",
+      "line 1 is not a header field (Name: value), but the first line",
     ],
     ["a continuation first", lines(" x", FROM, "", ""), "line 1 begins with white space"],
-    ["a name beyond ASCII", lines(FROM, "Ol\u00e1: x", "", ""), "line 2 is no header field"],
-    ["a name of 77 octets", lines(FROM, `${"x".repeat(77)}: x`, "", ""), "line 2 is no header field"],
+    ["a name beyond ASCII", lines(FROM, "Ol\u00e1: x", "", ""), "line 2 is not a header field"],
+    ["a name of 77 octets", lines(FROM, `${"x".repeat(77)}: x`, "", ""), "line 2 is not a header field"],
     [
       "a large header",
       lines(FROM, ...Array.from({ length: 300 }, () => `X: ${"x".repeat(900)}`), "", ""),
