@@ -154,6 +154,12 @@ export function domainCases(dkim: { name: string; value: string }[]): RecordCase
       broken: { [`${rsa.name} TXT`]: [], [`${ed25519.name} TXT`]: [] },
     },
     {
+      id: "dmarc_alignment",
+      what: "neither DKIM nor the return path",
+      level: "problem",
+      broken: { [`${rsa.name} TXT`]: [], [`bounce.${SENDER_DOMAIN} CNAME`]: [] },
+    },
+    {
       id: "dmarc_policy",
       what: "pct=",
       level: "warning",
