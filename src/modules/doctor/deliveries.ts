@@ -56,7 +56,9 @@ export async function countDeliveries(
     await rest();
   }
   const oldest = rows.reduce((least, { createdAt }) => Math.min(least, createdAt), now);
-  const days = Math.max(HOUR_MS, now - oldest) / DAY_MS;
+  // What was sent in the first hours of an instance is no pace of a day; what fills a look in less than a day is.
+  const shortest = rows.length < MAX_READ ? DAY_MS : HOUR_MS;
+  const days = Math.max(shortest, now - oldest) / DAY_MS;
   const byProvider = Map.groupBy(
     rows.filter(({ host }) => host !== null),
     ({ host }) => findRules(host ?? "", PROVIDERS)?.name ?? shorten(host ?? ""),

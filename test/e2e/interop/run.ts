@@ -12,6 +12,7 @@ import { addDomain, type Api, createWorkspace, findPombo, logTail, startPombo } 
 import { freePort, makeFolder, runProgram, type Cleanup } from "../../support/peers/process.ts";
 import { serveZone, withKeyFile } from "../../support/peers/zone.ts";
 import { Checks } from "./checks.ts";
+import { checkDoctor, DOCTOR_TOOLS } from "./doctor/doctor.ts";
 import { checkDelivery } from "./delivery.ts";
 import { checkInbound } from "./inbound-checks.ts";
 import { GREYLISTED_USER, LATE_DOMAIN, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
@@ -36,18 +37,19 @@ const COMPLAINING_USER = "complains";
 await runProgram(async (cleanup) => {
   const args = process.argv.slice(2);
   const parts = args.filter((arg) => arg !== "--smoke");
-  if (parts.length > 1 || parts.some((part) => !["--peers", "--sms", "--submission"].includes(part))) {
-    console.error("usage: script/interop [--smoke] [--peers | --sms | --submission]");
+  if (parts.length > 1 || parts.some((part) => !["--peers", "--sms", "--submission", "--doctor"].includes(part))) {
+    console.error("usage: script/interop [--smoke] [--peers | --sms | --submission | --doctor]");
     return 2;
   }
   const has = (...names: string[]): boolean => parts.length === 0 || parts.some((part) => names.includes(part));
-  const [isSms, isSubmission, isMail] = [has("--sms"), has("--submission"), has("--peers")];
+  const [isSms, isSubmission, isMail, isDoctor] = [has("--sms"), has("--submission"), has("--peers"), has("--doctor")];
   const isPombo = parts.length === 0;
   const mailTools = [POSTFIX, OPENDKIM, SWAKS, SASL];
   const trouble = await ensureTools([
     ...(isMail ? mailTools : []),
     ...(isSms ? SMS_TOOLS : []),
     ...(isSubmission ? SUBMISSION_TOOLS : []),
+    ...(isDoctor ? DOCTOR_TOOLS : []),
   ]);
   if (trouble !== null) {
     console.error(trouble);
@@ -60,6 +62,7 @@ await runProgram(async (cleanup) => {
   const shared = { folder, checks, cleanup, isSmoke };
   if (isSms) await checks.group("sms", () => checkSms(shared));
   if (isSubmission) await checks.group("submission", () => checkSubmission(shared));
+  if (isDoctor) await checks.group("doctor", () => checkDoctor(shared));
   if (isMail) await runChecks({ ...shared, samples, isPombo });
   return checks.finish();
 });

@@ -166,7 +166,7 @@ export async function addDomain(api: Api, domain: string, zone: Zone): Promise<s
 }
 
 /** Values first, then tables, as TOML wants it; JSON's strings, numbers and lists are TOML's too. */
-function toToml(table: TomlTable, path: string[] = []): string {
+export function toToml(table: TomlTable, path: string[] = []): string {
   const values: string[] = [];
   const tables: string[] = [];
   for (const [name, value] of Object.entries(table)) {

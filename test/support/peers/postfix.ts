@@ -23,6 +23,8 @@ export interface PostfixOptions {
   services?: string;
   /** Files of the SASL library, by the name that smtpd_sasl_path gives them. */
   sasl?: Record<string, string>;
+  /** Runs it elsewhere, such as in another network namespace, at an address there; its port is open there alone. */
+  elsewhere?: { prefix: readonly string[]; address: string };
 }
 
 export interface Postfix {
@@ -37,6 +39,8 @@ export interface Postfix {
 }
 
 export async function startPostfix(options: PostfixOptions): Promise<Postfix> {
+  const { elsewhere } = options;
+  const address = elsewhere?.address ?? "127.0.0.1";
   const root = join(options.folder, "postfix");
   const configFolder = join(root, "config");
   const queueFolder = join(root, "queue");
@@ -55,7 +59,7 @@ export async function startPostfix(options: PostfixOptions): Promise<Postfix> {
     mail_owner: "postfix",
     setgid_group: "postdrop",
     myhostname: options.hostname,
-    inet_interfaces: "127.0.0.1",
+    inet_interfaces: address,
     inet_protocols: "ipv4",
     mynetworks: "127.0.0.0/8",
     mydestination: "",
@@ -71,13 +75,13 @@ export async function startPostfix(options: PostfixOptions): Promise<Postfix> {
   for (const [name, text] of Object.entries(options.sasl ?? {})) {
     writeFileSync(join(configFolder, `sasl/${name}.conf`), text);
   }
-  writeFileSync(join(configFolder, "master.cf"), masterFile(options.port) + (options.services ?? ""));
+  writeFileSync(join(configFolder, "master.cf"), masterFile(address, options.port) + (options.services ?? ""));
 
-  const postfix = pathOf("postfix");
-  const started = await run([postfix, "-c", configFolder, "start"]);
+  const postfix = [...(elsewhere?.prefix ?? []), pathOf("postfix")];
+  const started = await run([...postfix, "-c", configFolder, "start"]);
   if (started.exitCode !== 0) throw new Error(`Postfix did not start:\n${started.output}${readIfThere(logFile)}`);
   const master = Number(readFileSync(join(queueFolder, "pid/master.pid"), "latin1").trim());
-  await waitForListener(options.port);
+  await waitForListener(options.port, address);
 
   return {
     port: options.port,
@@ -86,7 +90,7 @@ export async function startPostfix(options: PostfixOptions): Promise<Postfix> {
     log: () => readIfThere(logFile),
     cpuSeconds: () => cpuSeconds(master),
     // `postfix stop` signals the pid in this instance's own pid file, and that one only.
-    stop: async () => void (await run([postfix, "-c", configFolder, "stop"])),
+    stop: async () => void (await run([...postfix, "-c", configFolder, "stop"])),
   };
 }
 
@@ -96,8 +100,8 @@ export async function userId(name: string): Promise<number> {
 }
 
 /** Debian runs these services in a chroot (fifth column `y`); a private instance has none to run in. */
-function masterFile(port: number): string {
-  return `127.0.0.1:${port} inet n - n - - smtpd
+function masterFile(address: string, port: number): string {
+  return `${address}:${port} inet n - n - - smtpd
 pickup     unix n - n 60 1 pickup
 cleanup    unix n - n - 0 cleanup
 qmgr       unix n - n 300 1 qmgr

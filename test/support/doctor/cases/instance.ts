@@ -72,6 +72,15 @@ export const INSTANCE_CASES = {
   provider_volume: [
     well("few", /far below/),
     {
+      name: "many in the first hour, which are no day's pace",
+      level: "ok",
+      arrange: ({ rows }) => {
+        rows.length = 0;
+        rows.push(...Array.from({ length: 200 }, (_, at) => attempt(9_000 - at, { createdAt: NOW, endedAt: NOW })));
+      },
+      seen: /About 200 emails a day go to Gmail/,
+    },
+    {
       name: "nearly as many as from which the bulk rules hold",
       level: "warning",
       arrange: ({ rows }) => {
