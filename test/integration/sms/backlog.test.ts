@@ -50,6 +50,7 @@ test("a backlog that grows for five minutes is told of, with the rate, until it 
   expect(see(30, 40, 80, 75, 150)).toEqual([]);
   expect(see(230)).toEqual([
     {
+      kind: "backlog",
       component: "sms",
       about: "vodacom",
       reason:
