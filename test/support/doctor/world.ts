@@ -59,6 +59,7 @@ function wellZone(): Zone {
     "2.0.0.127.zen.spamhaus.org": { A: ["127.0.0.2"] },
     "dbltest.com.dbl.spamhaus.org": { A: ["127.0.1.2"] },
     [DOMAIN]: { MX: [[10, `mx.${DOMAIN}`]] },
+    [`mx.${DOMAIN}`]: { A: ["203.0.113.60"] },
   };
 }
 
@@ -204,14 +205,17 @@ export async function startWorld(): Promise<DoctorWorld> {
 
 async function listenSmtp(script: () => SmtpScript) {
   const server = net.createServer((socket) => {
+    let isLetter = false;
     const { greeting = `220 mx.gmail.com ESMTP`, replies = {} } = script();
     socket.on("error", () => undefined);
     if (greeting !== null) socket.write(`${greeting}\r\n`);
     socket.on("data", (chunk: Buffer) => {
       for (const line of chunk.toString().split("\r\n").slice(0, -1)) {
+        if (isLetter && line !== ".") continue;
+        isLetter = line === "DATA" && replies["DATA"] === undefined;
         const known = Object.entries(replies).find(([word]) => line.startsWith(word))?.[1];
         socket.write(
-          `${known ?? (line.startsWith("EHLO") ? `250-mx at your service, [${IPV4}]\r\n250 SIZE` : "250 OK")}\r\n`,
+          `${known ?? (line.startsWith("EHLO") ? `250-mx at your service, [${IPV4}]\r\n250 SIZE` : isLetter ? "354 go on" : "250 OK")}\r\n`,
         );
       }
     });
