@@ -30,6 +30,7 @@ const CATALOG = {
   spf_record: "spf",
   bounce_host: "bounce",
   bounce_port: "bounce",
+  bounce_letter: "bounce",
   blocklist: "reputation",
   blocklist_name: "reputation",
   dkim: "domains",

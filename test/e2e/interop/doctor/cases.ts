@@ -32,6 +32,7 @@ const WELL: FindingId[] = [
   "spf_record",
   "bounce_host",
   "bounce_port",
+  "bounce_letter",
   "blocklist",
   "blocklist_name",
   "dkim",
