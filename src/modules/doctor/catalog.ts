@@ -56,6 +56,9 @@ const CATALOG = {
   descriptors: "machine",
   certificate: "machine",
   sms_link: "sms",
+  sms_senders: "sms",
+  sms_receipts: "sms",
+  sms_credits: "sms",
 } as const satisfies Record<string, Group>;
 
 export type FindingId = keyof typeof CATALOG;

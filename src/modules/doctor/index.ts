@@ -18,6 +18,7 @@ import type { Finding } from "./finding.ts";
 import { type ChangeListener, createResults } from "./results.ts";
 import { doctorRoutes } from "./routes.ts";
 import { createSendTest, type SendTestDeps, type SendTestStores } from "./send-test/send-test.ts";
+import type { SmsLookStore } from "./sms-store.ts";
 import type { DoctorConfig, InstanceView, Outside } from "./world.ts";
 
 /** A name that needs longer is unknown; the servers themselves were asked before. */
@@ -54,7 +55,7 @@ export type DoctorDeps = Pick<Outside, "fresh" | "servers"> & SendTestDeps;
 /** Nothing begins to act before start(); until then a command looks, and no port of the instance is open. */
 export function createDoctor(
   context: Pick<Context, "clock" | "steady" | "random" | "log" | "commit">,
-  stores: { domains: DomainStore; deliveryLook: DeliveryStore } & SendTestStores,
+  stores: { domains: DomainStore; deliveryLook: DeliveryStore; smsLook: SmsLookStore } & SendTestStores,
   config: DoctorConfig,
   deps: DoctorDeps,
 ): Doctor {
@@ -73,6 +74,7 @@ export function createDoctor(
       ownAddresses,
       findRoute,
       deliveries: stores.deliveryLook,
+      sms: stores.smsLook,
       memoryBytes: usableMemory(),
       fetch: globalThis.fetch,
     },

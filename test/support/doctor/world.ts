@@ -11,6 +11,7 @@ import type { AttemptLook } from "../../../src/modules/doctor/delivery-store.ts"
 import type { DomainView } from "../../../src/modules/doctor/domain-view.ts";
 import type { Finding } from "../../../src/modules/doctor/finding.ts";
 import { examine } from "../../../src/modules/doctor/run.ts";
+import type { CreditLook, SenderLook, SmsLook } from "../../../src/modules/doctor/sms-store.ts";
 import { openWorld } from "../../../src/modules/doctor/open-world.ts";
 import type { InstanceView } from "../../../src/modules/doctor/world.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
@@ -85,6 +86,15 @@ export interface DoctorWorld extends AsyncDisposable {
   /** Attempts of the last days, the newest first. */
   rows: AttemptLook[];
   complaints: { senderDomain: string; count: number }[];
+  /** Of texts: the newest first. */
+  sms: {
+    messages: SmsLook[];
+    credits: CreditLook[];
+    senders: SenderLook[];
+    /** By workspace: the senders of its newest SMS. */
+    used: Record<number, string[]>;
+    workspaces: Record<number, { uid: string; name: string; balance: number }>;
+  };
   memoryBytes: number;
   /** What the registry answers. */
   rdap: { status: number; body: unknown };
@@ -150,6 +160,13 @@ export async function startWorld(): Promise<DoctorWorld> {
     },
     rows: wellRows(),
     complaints: [],
+    sms: {
+      messages: Array.from({ length: 50 }, (_, at) => text(1_000 - at)),
+      credits: Array.from({ length: 50 }, (_, at) => spent(1_000 - at, -2)),
+      senders: [{ workspaceId: 1, workspaceUid: "w1", name: "Loja", createdAt: NOW - 90 * 86_400_000 }],
+      used: { 1: ["Loja"] },
+      workspaces: { 1: { uid: "w1", name: "Loja da Maria", balance: 5_000 } },
+    },
     memoryBytes: 1024 ** 3,
     rdap: { status: 200, body: { events: [{ eventAction: "registration", eventDate: "2020-01-01T00:00:00Z" }] } },
     timeOffsetMs: 0,
@@ -173,6 +190,13 @@ export async function startWorld(): Promise<DoctorWorld> {
           deliveries: {
             listBefore: (before, limit) => world.rows.filter(({ emailId }) => emailId < before).slice(0, limit),
             countComplaints: () => world.complaints,
+          },
+          sms: {
+            listMessagesBefore: (before, limit) => world.sms.messages.filter(({ id }) => id < before).slice(0, limit),
+            listCreditsBefore: (before, limit) => world.sms.credits.filter(({ id }) => id < before).slice(0, limit),
+            findWorkspace: (id) => world.sms.workspaces[id] ?? null,
+            listSenders: () => world.sms.senders,
+            listUsedSenders: (id, limit) => (world.sms.used[id] ?? []).slice(0, limit),
           },
           memoryBytes: world.memoryBytes,
           fetch: (async () =>
@@ -267,6 +291,26 @@ export function attempt(emailId: number, changes: Partial<AttemptLook> = {}): At
 
 function wellRows(): AttemptLook[] {
   return Array.from({ length: 50 }, (_, at) => attempt(1_000 - at));
+}
+
+/** An SMS that arrived at once. */
+export function text(id: number, changes: Partial<SmsLook> = {}): SmsLook {
+  const createdAt = NOW - 2 * 3_600_000;
+  return {
+    id,
+    recipient: "+258841234567",
+    createdAt,
+    sentAt: createdAt + 500,
+    deliveryState: "delivered",
+    expectsReceipt: 1,
+    receiptAt: createdAt + 4_500,
+    ...changes,
+  };
+}
+
+/** A change of the balance of the first workspace. */
+export function spent(id: number, amount: number, changes: Partial<CreditLook> = {}): CreditLook {
+  return { id, workspaceId: 1, kind: "reservation", amount, createdAt: NOW - 3_600_000, ...changes };
 }
 
 /** Does what a step says with the records in it, as the operator at the DNS provider would. */

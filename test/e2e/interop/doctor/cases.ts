@@ -99,7 +99,7 @@ export async function checkCases(options: {
       "complaints: reports are judged by the interoperability run of mail; here only that nobody complains",
       "memory: no cgroup of its own on every machine",
       "disk: a full disk is a matter of script/scenarios",
-      "sms_link: links are a matter of --sms",
+      "sms_link and what is sent over links: a matter of --sms and of unit tests",
       "dmarc_policy: p=none after 30 days would need another clock",
       "address behind NAT: Postfix does not tell a client its address",
       "alerts of a trouble that lasts: they take two minutes",
