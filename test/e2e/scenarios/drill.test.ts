@@ -47,7 +47,11 @@ test.skipIf(!hasDaemon)("a drill by hand ends with a word, an exit code and dril
   expect([stopped.code, stopped.stderr]).toEqual([0, ""]);
   expect(JSON.parse(stopped.stdout)).toMatchObject({ outcome: "good" });
   // What was restored is removed.
-  expect(readdirSync(world.dataDir).filter((name) => name.includes("drill")).toSorted()).toEqual(["drill.json", "drill.lock"]);
+  expect(
+    readdirSync(world.dataDir)
+      .filter((name) => name.includes("drill"))
+      .toSorted(),
+  ).toEqual(["drill.json", "drill.lock"]);
 
   rmSync(replica, { recursive: true });
   const without = await drill();
