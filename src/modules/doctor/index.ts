@@ -11,14 +11,14 @@ import { findRoute } from "../../platform/ip/route.ts";
 import { usableMemory } from "../../platform/memory-limit.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { groupOf } from "./catalog.ts";
-import type { DeliveryStore } from "./delivery-store.ts";
+import type { DeliveryStore } from "./lately/delivery-store.ts";
 import { createDomainPicker, type DomainPicker } from "./domain-view.ts";
 import { createExaminer, type Examination, type ExaminationWish, findDomains } from "./examiner.ts";
 import type { Finding } from "./finding.ts";
 import { type ChangeListener, createResults } from "./results.ts";
 import { doctorRoutes } from "./routes.ts";
 import { createSendTest, type SendTestDeps, type SendTestStores } from "./send-test/send-test.ts";
-import type { SmsLookStore } from "./sms-store.ts";
+import type { SmsLookStore } from "./lately/sms-store.ts";
 import type { DoctorConfig, InstanceView, Outside } from "./world.ts";
 
 /** A name that needs longer is unknown; the servers themselves were asked before. */

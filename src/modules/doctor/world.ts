@@ -10,10 +10,10 @@ import type { Resolver } from "../../protocols/dns/lookup.ts";
 import type { ServerAnswer, ServerQuestion } from "../../protocols/dns/probe.ts";
 import type { CertificateState } from "../certificates/index.ts";
 import type { Replication } from "../operator/index.ts";
-import type { DeliveryStore } from "./delivery-store.ts";
+import type { DeliveryStore } from "./lately/delivery-store.ts";
 import type { DomainView } from "./domain-view.ts";
 import type { RunResolver } from "./run-resolver.ts";
-import type { SmsLookStore } from "./sms-store.ts";
+import type { SmsLookStore } from "./lately/sms-store.ts";
 import type { SmtpTalk } from "./smtp-probe.ts";
 
 export type DoctorConfig = Pick<

@@ -7,11 +7,11 @@ import net from "node:net";
 import { decode, encode } from "dns-packet";
 import { type Config, defaultConfig } from "../../../src/config/config.ts";
 import type { FindingId } from "../../../src/modules/doctor/catalog.ts";
-import type { AttemptLook } from "../../../src/modules/doctor/delivery-store.ts";
+import type { AttemptLook } from "../../../src/modules/doctor/lately/delivery-store.ts";
 import type { DomainView } from "../../../src/modules/doctor/domain-view.ts";
 import type { Finding } from "../../../src/modules/doctor/finding.ts";
 import { examine } from "../../../src/modules/doctor/run.ts";
-import type { CreditLook, SenderLook, SmsLook } from "../../../src/modules/doctor/sms-store.ts";
+import type { CreditLook, SenderLook, SmsLook } from "../../../src/modules/doctor/lately/sms-store.ts";
 import { openWorld } from "../../../src/modules/doctor/open-world.ts";
 import type { InstanceView } from "../../../src/modules/doctor/world.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
@@ -161,7 +161,7 @@ export async function startWorld(): Promise<DoctorWorld> {
     rows: wellRows(),
     complaints: [],
     sms: {
-      messages: Array.from({ length: 50 }, (_, at) => text(1_000 - at)),
+      messages: Array.from({ length: 50 }, (_, at) => sms(1_000 - at)),
       credits: Array.from({ length: 50 }, (_, at) => spent(1_000 - at, -2)),
       senders: [{ workspaceId: 1, workspaceUid: "w1", name: "Loja", createdAt: NOW - 90 * 86_400_000 }],
       used: { 1: ["Loja"] },
@@ -294,7 +294,7 @@ function wellRows(): AttemptLook[] {
 }
 
 /** An SMS that arrived at once. */
-export function text(id: number, changes: Partial<SmsLook> = {}): SmsLook {
+export function sms(id: number, changes: Partial<SmsLook> = {}): SmsLook {
   const createdAt = NOW - 2 * 3_600_000;
   return {
     id,

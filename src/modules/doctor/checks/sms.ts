@@ -1,8 +1,8 @@
 // The links to mobile networks, the receipts that come over them, and what workspaces send with: sender ids and credits.
 
 import { bad, type Finding, ok, quote } from "../finding.ts";
-import { readRecent } from "../read-recent.ts";
-import type { SenderLook, SmsLook } from "../sms-store.ts";
+import { readRecent } from "../lately/read-recent.ts";
+import type { SenderLook, SmsLook } from "../lately/sms-store.ts";
 import type { World } from "../world.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 // The world broken for one finding at a time: the links to mobile networks, and what is sent over them.
 
-import { type DoctorWorld, NOW, spent, text } from "../world.ts";
+import { type DoctorWorld, NOW, spent, sms as text } from "../world.ts";
 import { type Case, DAY_MS, instance, well } from "./kit.ts";
 
 /** `count` more SMS to which something else happened. */

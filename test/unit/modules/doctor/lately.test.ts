@@ -1,6 +1,6 @@
 // What the doctor reads of texts, from a real database.
 import { expect, test } from "bun:test";
-import { openSmsLookStore } from "../../../../src/modules/doctor/sms-store.ts";
+import { openSmsLookStore } from "../../../../src/modules/doctor/lately/sms-store.ts";
 import { openSenderIdStore } from "../../../../src/modules/workspaces/sender-store.ts";
 import { temporaryDatabase } from "../../../support/db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "../../../support/sms/rows.ts";

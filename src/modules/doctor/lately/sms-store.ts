@@ -1,10 +1,10 @@
 // What became of SMS lately, for the doctor: the newest rows in pages, so that no read holds others up.
 
 import { asc, desc, eq, isNull, lt, sql } from "drizzle-orm";
-import type { Db } from "../../platform/db/open.ts";
-import { prepare } from "../../platform/db/statement.ts";
-import { workspaces } from "../../platform/db/schema/schema.ts";
-import { senderIds, smsCredits, smsMessages } from "../../platform/db/schema/sms.ts";
+import type { Db } from "../../../platform/db/open.ts";
+import { prepare } from "../../../platform/db/statement.ts";
+import { workspaces } from "../../../platform/db/schema/schema.ts";
+import { senderIds, smsCredits, smsMessages } from "../../../platform/db/schema/sms.ts";
 
 export type SmsLookStore = ReturnType<typeof openSmsLookStore>;
 export type SmsLook = ReturnType<SmsLookStore["listMessagesBefore"]>[number];

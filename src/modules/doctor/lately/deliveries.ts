@@ -1,10 +1,10 @@
 // The deliveries of the last days, counted by provider and by sending domain.
 
-import { findRules, PROVIDERS } from "../../protocols/smtp/providers.ts";
-import type { Category } from "../../protocols/smtp/replies/rules.ts";
+import { findRules, PROVIDERS } from "../../../protocols/smtp/providers.ts";
+import type { Category } from "../../../protocols/smtp/replies/rules.ts";
 import type { AttemptLook, DeliveryStore } from "./delivery-store.ts";
 import { readRecent } from "./read-recent.ts";
-import { findWord, type KnownWord } from "./rules.ts";
+import { findWord, type KnownWord } from "../rules.ts";
 
 const SPAN_MS = 7 * 86_400_000;
 const DAY_MS = 86_400_000;
