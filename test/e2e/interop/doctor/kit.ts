@@ -17,7 +17,7 @@ export interface Report {
 export type Settings = Record<string, TomlTable | TomlTable[]>;
 
 /** What each configuration has unless its case says otherwise. */
-export const USUAL: Settings = {
+const USUAL: Settings = {
   dns: { servers: [RESOLVERS.good] },
   email: { allow_private_ranges: WORLD_RANGES, bounce_host: BOUNCE_HOST },
   inbound: { listen: `${SELF}:25` },
