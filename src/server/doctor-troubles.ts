@@ -17,6 +17,7 @@ const ADVICE: readonly FindingId[] = [
   "domain_age",
   "provider_volume",
   "memory",
+  "sms_senders",
 ];
 /** As problems they keep mail from being taken, an alert's too. */
 const OF_MAIL: readonly FindingId[] = ["address", "port25_out", "ptr", "spf", "blocklist"];

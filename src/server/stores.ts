@@ -7,7 +7,8 @@ import { openUserStore } from "../modules/accounts/store.ts";
 import { openAlertStore } from "../modules/alerts/store.ts";
 import { openAuditStore } from "../modules/audit/store.ts";
 import { openCertificateStore } from "../modules/certificates/store.ts";
-import { openDeliveryLookStore } from "../modules/doctor/delivery-store.ts";
+import { openDeliveryLookStore } from "../modules/doctor/lately/delivery-store.ts";
+import { openSmsLookStore } from "../modules/doctor/lately/sms-store.ts";
 import { openShareStore } from "../modules/domains/share-store.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openAttachmentStore } from "../modules/emails/attachments/store.ts";
@@ -67,6 +68,7 @@ export function openStores(db: Db, counts: EmailCounts, erasureKey: Uint8Array) 
     audit: openAuditStore(db),
     requests: openRequestStore(db),
     deliveryLook: openDeliveryLookStore(db),
+    smsLook: openSmsLookStore(db),
     domains: openDomainStore(db),
     domainShares: openShareStore(db),
     emails,

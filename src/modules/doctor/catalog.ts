@@ -30,6 +30,7 @@ const CATALOG = {
   spf_record: "spf",
   bounce_host: "bounce",
   bounce_port: "bounce",
+  bounce_letter: "bounce",
   blocklist: "reputation",
   blocklist_name: "reputation",
   dkim: "domains",
@@ -55,6 +56,9 @@ const CATALOG = {
   descriptors: "machine",
   certificate: "machine",
   sms_link: "sms",
+  sms_senders: "sms",
+  sms_receipts: "sms",
+  sms_credits: "sms",
 } as const satisfies Record<string, Group>;
 
 export type FindingId = keyof typeof CATALOG;

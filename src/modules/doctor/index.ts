@@ -11,13 +11,14 @@ import { findRoute } from "../../platform/ip/route.ts";
 import { usableMemory } from "../../platform/memory-limit.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { groupOf } from "./catalog.ts";
-import type { DeliveryStore } from "./delivery-store.ts";
+import type { DeliveryStore } from "./lately/delivery-store.ts";
 import { createDomainPicker, type DomainPicker } from "./domain-view.ts";
 import { createExaminer, type Examination, type ExaminationWish, findDomains } from "./examiner.ts";
 import type { Finding } from "./finding.ts";
 import { type ChangeListener, createResults } from "./results.ts";
 import { doctorRoutes } from "./routes.ts";
 import { createSendTest, type SendTestDeps, type SendTestStores } from "./send-test/send-test.ts";
+import type { SmsLookStore } from "./lately/sms-store.ts";
 import type { DoctorConfig, InstanceView, Outside } from "./world.ts";
 
 /** A name that needs longer is unknown; the servers themselves were asked before. */
@@ -54,7 +55,7 @@ export type DoctorDeps = Pick<Outside, "fresh" | "servers"> & SendTestDeps;
 /** Nothing begins to act before start(); until then a command looks, and no port of the instance is open. */
 export function createDoctor(
   context: Pick<Context, "clock" | "steady" | "random" | "log" | "commit">,
-  stores: { domains: DomainStore; deliveryLook: DeliveryStore } & SendTestStores,
+  stores: { domains: DomainStore; deliveryLook: DeliveryStore; smsLook: SmsLookStore } & SendTestStores,
   config: DoctorConfig,
   deps: DoctorDeps,
 ): Doctor {
@@ -73,6 +74,7 @@ export function createDoctor(
       ownAddresses,
       findRoute,
       deliveries: stores.deliveryLook,
+      sms: stores.smsLook,
       memoryBytes: usableMemory(),
       fetch: globalThis.fetch,
     },

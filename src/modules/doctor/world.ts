@@ -10,14 +10,15 @@ import type { Resolver } from "../../protocols/dns/lookup.ts";
 import type { ServerAnswer, ServerQuestion } from "../../protocols/dns/probe.ts";
 import type { CertificateState } from "../certificates/index.ts";
 import type { Replication } from "../operator/index.ts";
-import type { DeliveryStore } from "./delivery-store.ts";
+import type { DeliveryStore } from "./lately/delivery-store.ts";
 import type { DomainView } from "./domain-view.ts";
 import type { RunResolver } from "./run-resolver.ts";
+import type { SmsLookStore } from "./lately/sms-store.ts";
 import type { SmtpTalk } from "./smtp-probe.ts";
 
 export type DoctorConfig = Pick<
   Config,
-  "hostname" | "email" | "inbound" | "submission" | "tls" | "relay" | "doctor" | "dns" | "dashboard"
+  "hostname" | "email" | "inbound" | "submission" | "tls" | "relay" | "doctor" | "dns" | "dashboard" | "sms"
 >;
 
 /** Of this machine, and of the way out. */
@@ -30,6 +31,7 @@ export interface Outside {
   /** The address that the system sends from to `target`; null: there is no way. No packet is sent. */
   findRoute: (target: string) => Promise<string | null>;
   deliveries: DeliveryStore;
+  sms: SmsLookStore;
   /** What the machine and its cgroup allow. */
   memoryBytes: number;
   fetch: typeof globalThis.fetch;

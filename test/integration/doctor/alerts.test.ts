@@ -14,7 +14,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { parseServer } from "../../../src/protocols/dns/servers.ts";
 import { createDoctorSource } from "../../../src/server/doctor-troubles.ts";
 import { temporaryDatabase } from "../../support/db/temporary.ts";
-import { NO_MAIL, NO_STORES, noCommit } from "../../support/doctor/no-mail.ts";
+import { NO_MAIL, NO_STORES, NOTHING_SENT, noCommit } from "../../support/doctor/no-mail.ts";
 import { fakeClock } from "../../support/fakes/clock.ts";
 import { startFakeDns } from "../../support/fakes/dns-server.ts";
 import { createFakeResolver } from "../../support/fakes/resolver.ts";
@@ -82,7 +82,7 @@ async function openWorld() {
       { clock, steady: systemClock, random: systemRandom, log, commit: noCommit },
       {
         domains: store as unknown as DomainStore,
-        deliveryLook: { listBefore: () => [], countComplaints: () => [] },
+        ...NOTHING_SENT,
         ...NO_STORES,
       },
       config,

@@ -42,6 +42,7 @@ test("what is wrong is found with its step, is well once that is done, and the l
     [`dmarc ${SENDING_DOMAIN}`]: "ok",
     [`from_domain ${SENDING_DOMAIN}`]: "problem",
     port25_out: "ok",
+    bounce_letter: "ok",
     [`ports_in ${pombo.app.inbound?.split(":")[1]}`]: "ok",
   });
   pombo.dns.zone["1.0.0.127.in-addr.arpa"] = { PTR: [HOSTNAME] };
@@ -55,6 +56,8 @@ test("what is wrong is found with its step, is well once that is done, and the l
     [`from_domain ${SENDING_DOMAIN}`]: "ok",
   });
   expect((await pombo.operator.call("GET", PATH)).body.data).toEqual(after.body.data);
+  // The message of bounce_letter is kept nowhere.
+  expect((await pombo.operator.call("GET", "/api/v1/operator/inbox")).body.data).toEqual([]);
   expect(pombo.bugs).toEqual([]);
 });
 

@@ -12,4 +12,16 @@ export const NO_STORES = {
   inbox: { findFrom: refuse },
 };
 
+/** Stores of an instance that never sent anything. */
+export const NOTHING_SENT = {
+  deliveryLook: { listBefore: () => [], countComplaints: () => [] },
+  smsLook: {
+    listMessagesBefore: () => [],
+    listCreditsBefore: () => [],
+    findWorkspace: () => null,
+    listSenders: () => [],
+    listUsedSenders: () => [],
+  },
+};
+
 export const noCommit = () => Promise.reject(new Error("nothing is to be written"));

@@ -7,10 +7,11 @@ import net from "node:net";
 import { decode, encode } from "dns-packet";
 import { type Config, defaultConfig } from "../../../src/config/config.ts";
 import type { FindingId } from "../../../src/modules/doctor/catalog.ts";
-import type { AttemptLook } from "../../../src/modules/doctor/delivery-store.ts";
+import type { AttemptLook } from "../../../src/modules/doctor/lately/delivery-store.ts";
 import type { DomainView } from "../../../src/modules/doctor/domain-view.ts";
 import type { Finding } from "../../../src/modules/doctor/finding.ts";
 import { examine } from "../../../src/modules/doctor/run.ts";
+import type { CreditLook, SenderLook, SmsLook } from "../../../src/modules/doctor/lately/sms-store.ts";
 import { openWorld } from "../../../src/modules/doctor/open-world.ts";
 import type { InstanceView } from "../../../src/modules/doctor/world.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
@@ -59,6 +60,7 @@ function wellZone(): Zone {
     "2.0.0.127.zen.spamhaus.org": { A: ["127.0.0.2"] },
     "dbltest.com.dbl.spamhaus.org": { A: ["127.0.1.2"] },
     [DOMAIN]: { MX: [[10, `mx.${DOMAIN}`]] },
+    [`mx.${DOMAIN}`]: { A: ["203.0.113.60"] },
   };
 }
 
@@ -84,6 +86,15 @@ export interface DoctorWorld extends AsyncDisposable {
   /** Attempts of the last days, the newest first. */
   rows: AttemptLook[];
   complaints: { senderDomain: string; count: number }[];
+  /** Of texts: the newest first. */
+  sms: {
+    messages: SmsLook[];
+    credits: CreditLook[];
+    senders: SenderLook[];
+    /** By workspace: the senders of its newest SMS. */
+    used: Record<number, string[]>;
+    workspaces: Record<number, { uid: string; name: string; balance: number }>;
+  };
   memoryBytes: number;
   /** What the registry answers. */
   rdap: { status: number; body: unknown };
@@ -149,6 +160,13 @@ export async function startWorld(): Promise<DoctorWorld> {
     },
     rows: wellRows(),
     complaints: [],
+    sms: {
+      messages: Array.from({ length: 50 }, (_, at) => sms(1_000 - at)),
+      credits: Array.from({ length: 50 }, (_, at) => spent(1_000 - at, -2)),
+      senders: [{ workspaceId: 1, workspaceUid: "w1", name: "Loja", createdAt: NOW - 90 * 86_400_000 }],
+      used: { 1: ["Loja"] },
+      workspaces: { 1: { uid: "w1", name: "Loja da Maria", balance: 5_000 } },
+    },
     memoryBytes: 1024 ** 3,
     rdap: { status: 200, body: { events: [{ eventAction: "registration", eventDate: "2020-01-01T00:00:00Z" }] } },
     timeOffsetMs: 0,
@@ -172,6 +190,13 @@ export async function startWorld(): Promise<DoctorWorld> {
           deliveries: {
             listBefore: (before, limit) => world.rows.filter(({ emailId }) => emailId < before).slice(0, limit),
             countComplaints: () => world.complaints,
+          },
+          sms: {
+            listMessagesBefore: (before, limit) => world.sms.messages.filter(({ id }) => id < before).slice(0, limit),
+            listCreditsBefore: (before, limit) => world.sms.credits.filter(({ id }) => id < before).slice(0, limit),
+            findWorkspace: (id) => world.sms.workspaces[id] ?? null,
+            listSenders: () => world.sms.senders,
+            listUsedSenders: (id, limit) => (world.sms.used[id] ?? []).slice(0, limit),
           },
           memoryBytes: world.memoryBytes,
           fetch: (async () =>
@@ -204,14 +229,17 @@ export async function startWorld(): Promise<DoctorWorld> {
 
 async function listenSmtp(script: () => SmtpScript) {
   const server = net.createServer((socket) => {
+    let isLetter = false;
     const { greeting = `220 mx.gmail.com ESMTP`, replies = {} } = script();
     socket.on("error", () => undefined);
     if (greeting !== null) socket.write(`${greeting}\r\n`);
     socket.on("data", (chunk: Buffer) => {
       for (const line of chunk.toString().split("\r\n").slice(0, -1)) {
+        if (isLetter && line !== ".") continue;
+        isLetter = line === "DATA" && replies["DATA"] === undefined;
         const known = Object.entries(replies).find(([word]) => line.startsWith(word))?.[1];
         socket.write(
-          `${known ?? (line.startsWith("EHLO") ? `250-mx at your service, [${IPV4}]\r\n250 SIZE` : "250 OK")}\r\n`,
+          `${known ?? (line.startsWith("EHLO") ? `250-mx at your service, [${IPV4}]\r\n250 SIZE` : isLetter ? "354 go on" : "250 OK")}\r\n`,
         );
       }
     });
@@ -263,6 +291,26 @@ export function attempt(emailId: number, changes: Partial<AttemptLook> = {}): At
 
 function wellRows(): AttemptLook[] {
   return Array.from({ length: 50 }, (_, at) => attempt(1_000 - at));
+}
+
+/** An SMS that arrived at once. */
+export function sms(id: number, changes: Partial<SmsLook> = {}): SmsLook {
+  const createdAt = NOW - 2 * 3_600_000;
+  return {
+    id,
+    recipient: "+258841234567",
+    createdAt,
+    sentAt: createdAt + 500,
+    deliveryState: "delivered",
+    expectsReceipt: 1,
+    receiptAt: createdAt + 4_500,
+    ...changes,
+  };
+}
+
+/** A change of the balance of the first workspace. */
+export function spent(id: number, amount: number, changes: Partial<CreditLook> = {}): CreditLook {
+  return { id, workspaceId: 1, kind: "reservation", amount, createdAt: NOW - 3_600_000, ...changes };
 }
 
 /** Does what a step says with the records in it, as the operator at the DNS provider would. */

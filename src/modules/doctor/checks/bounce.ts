@@ -2,10 +2,11 @@
 
 import { isLoopback } from "../../../platform/ip/address.ts";
 import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
+import type { SmtpTalk } from "../smtp-probe.ts";
 import type { World } from "../world.ts";
 
 export async function checkBounce(world: World): Promise<Finding[]> {
-  return (await Promise.all([checkBounceHost(world), checkMailboxes(world)])).flat();
+  return (await Promise.all([checkBounceHost(world), checkPort(world)])).flat();
 }
 
 async function checkBounceHost(world: World): Promise<Finding[]> {
@@ -58,6 +59,11 @@ async function findAddresses(host: string, { dns }: World): Promise<string[] | n
   return found.length === 0 && lookups.some(({ kind }) => kind === "failed") ? null : found;
 }
 
+async function checkPort(world: World): Promise<Finding[]> {
+  const mailboxes = await checkMailboxes(world);
+  return [...mailboxes, ...(await checkLetter(world, mailboxes))];
+}
+
 /** RFC 2142, RFC 5321 §4.5.1: the mailboxes that each mail host has. The talk ends before any mail. */
 async function checkMailboxes(world: World): Promise<Finding[]> {
   const id = "bounce_port";
@@ -72,15 +78,53 @@ async function checkMailboxes(world: World): Promise<Finding[]> {
   if (talk.kind === "given_up") return [unknown(id, "The time was over before the port for bounces answered.")];
   if (talk.kind === "replied" && talk.replies.length > commands.length && talk.replies.every(({ code }) => code < 400))
     return [ok(id, `The port for bounces takes mail to ${mailboxes.join(" and ")}.`)];
-  const last = talk.replies.at(-1);
-  const refusal =
-    last === undefined
-      ? ""
-      : ` to “${["", ...commands][talk.replies.length - 1] || "the connection"}” it says ${last.code} ${quote(last.lines.join(" "), 120)}`;
   return [
     bad(id, "problem", {
-      seen: `The port for bounces takes no mail:${talk.kind === "replied" ? refusal : ` it ${talk.reason}`}.`,
+      seen: `The port for bounces takes no mail:${describeRefusal(talk, commands)}.`,
       step: `Look at the log: journalctl -u pombo -n 50. Another program at this port (ss -ltnp 'sport = :${port}') must be stopped; a full disk must be emptied.`,
+    }),
+  ];
+}
+
+function describeRefusal(talk: SmtpTalk, commands: readonly string[]): string {
+  if (talk.kind !== "replied") return ` it ${talk.reason}`;
+  const last = talk.replies.at(-1);
+  if (last === undefined) return "";
+  const said = ["", ...commands][talk.replies.length - 1] || "the connection";
+  return ` to “${said.includes("\r\n") ? "the message" : said}” it says ${last.code} ${quote(last.lines.join(" "), 120)}`;
+}
+
+/**
+ * A whole message to the address for complaints. An automatic answer there is read, and dropped: it is kept nowhere, and
+ * is about no email.
+ */
+async function checkLetter(world: World, [mailboxes]: readonly Finding[]): Promise<Finding[]> {
+  const id = "bounce_letter";
+  const { instance, config } = world;
+  const address = instance?.inbound ?? null;
+  if (address === null || mailboxes === undefined) return [];
+  if (mailboxes.level !== "ok") return [unknown(id, "No message was sent to the port for bounces: see bounce_port.")];
+  const { host, port } = splitAddress(address);
+  const to = `fbl@${config.email.bounceHost}`;
+  const letter = [
+    `From: postmaster@${config.hostname}`,
+    `To: ${to}`,
+    "Subject: Auto: pombo doctor",
+    `Date: ${new Date(world.clock.now()).toUTCString().replace("GMT", "+0000")}`,
+    "Auto-Submitted: auto-replied",
+    "",
+    "The doctor looks whether a message is taken here.",
+    ".",
+  ].join("\r\n");
+  const commands = [`EHLO ${config.hostname}`, "MAIL FROM:<>", `RCPT TO:<${to}>`, "DATA", letter];
+  const talk = await world.talk({ address: host, port }, commands);
+  if (talk.kind === "given_up") return [unknown(id, "The time was over before the message for bounces was taken.")];
+  if (talk.kind === "replied" && talk.replies.length > commands.length && talk.replies.every(({ code }) => code < 400))
+    return [ok(id, `A whole message to ${to} is taken and read.`)];
+  return [
+    bad(id, "problem", {
+      seen: `A whole message to ${to} is not taken:${describeRefusal(talk, commands)}.`,
+      step: "Look at the log: journalctl -u pombo -n 50. pombo doctor --only health,disk shows whether the disk is full or the database cannot be written; until then bounces come again and wait at their senders.",
     }),
   ];
 }

@@ -2,10 +2,11 @@
 
 import { parseTags } from "../../../protocols/dkim/signature.ts";
 import { type DmarcRecord, readDmarc, reportDomain } from "../../../protocols/dmarc/record.ts";
-import type { Lookup } from "../../../protocols/dns/lookup.ts";
+import type { Lookup, MxRecord } from "../../../protocols/dns/lookup.ts";
 import { organizationalDomain } from "../../../protocols/dns/organizational-domain.ts";
 import { formatZoneRecord } from "../../../protocols/dns/zone-file.ts";
 import { compareDkim } from "../../domains/compare.ts";
+import type { DnsRecord } from "../../domains/records.ts";
 import type { DomainView } from "../domain-view.ts";
 import { bad, type Finding, type Level, ok, quote, unknown } from "../finding.ts";
 import type { World } from "../world.ts";
@@ -15,7 +16,9 @@ import { checkDomainLists } from "./reputation.ts";
 /** Domains looked at at once. */
 const AT_ONCE = 4;
 /** What one domain asks of DNS at most, but for the SPF of its return path, which most domains share. */
-const QUESTIONS_OF_DOMAIN = 14;
+const QUESTIONS_OF_DOMAIN = 18;
+/** Mail hosts whose addresses are looked for, the best first. */
+const MAX_MAIL_HOSTS = 3;
 /** Report addresses whose permission is looked for. */
 const MAX_REPORTS = 3;
 const WATCHING_MS = 30 * 86_400_000;
@@ -56,22 +59,22 @@ async function checkDomain(domain: DomainView, world: World): Promise<Finding[]>
 
 async function checkDkim({ name, dkim }: DomainView, { dns }: World): Promise<Finding> {
   const about = { subject: name };
-  const faults: { level: Exclude<Level, "ok" | "unknown">; seen: string; step: string }[] = [];
+  const faults: { level: Exclude<Level, "ok" | "unknown">; seen: string; record: DnsRecord }[] = [];
   for (const [at, record] of dkim.entries()) {
     const isFirst = at === 0;
     const lookup = await dns.txt(record.name);
     if (lookup.kind === "failed")
       return unknown("dkim", `The DKIM key at ${record.name} could not be looked up: ${quote(lookup.reason)}.`, about);
-    const step = `Publish at the DNS provider of ${name}:\n${formatZoneRecord(record)}`;
     if (lookup.kind !== "found") {
       // Mail is signed with the RSA key alone until the second one is there.
       if (isFirst)
         faults.push({
           level: "problem",
           seen: `There is no DKIM key at ${record.name}: receivers cannot verify a signature.`,
-          step,
+          record,
         });
-      else faults.push({ level: "warning", seen: `There is no DKIM key at ${record.name}, the one of Ed25519.`, step });
+      else
+        faults.push({ level: "warning", seen: `There is no DKIM key at ${record.name}, the one of Ed25519.`, record });
       continue;
     }
     const compared = compareDkim(record.value, lookup.records);
@@ -80,18 +83,22 @@ async function checkDkim({ name, dkim }: DomainView, { dns }: World): Promise<Fi
       faults.push({
         level,
         seen: `The DKIM key at ${record.name} is not the one that signs. ${compared.hint ?? ""}`.trim(),
-        step,
+        record,
       });
     else if (lookup.records.some(isTestKey))
       faults.push({
         level: "warning",
         seen: `The DKIM key at ${record.name} says t=y, only a test: receivers may take its mail for unsigned.`,
-        step,
+        record,
       });
   }
-  const worst = faults.find(({ level }) => level === "problem") ?? faults[0];
-  if (worst === undefined) return ok("dkim", `The DKIM keys of ${name} are published.`, about);
-  return bad("dkim", worst.level, { ...about, seen: worst.seen, step: worst.step });
+  const [first] = faults;
+  if (first === undefined) return ok("dkim", `The DKIM keys of ${name} are published.`, about);
+  return bad("dkim", faults.some(({ level }) => level === "problem") ? "problem" : "warning", {
+    ...about,
+    seen: faults.map(({ seen }) => seen).join(" "),
+    step: `Publish at the DNS provider of ${name}:\n${faults.map(({ record }) => formatZoneRecord(record)).join("\n")}`,
+  });
 }
 
 function isTestKey(record: string): boolean {
@@ -301,7 +308,7 @@ async function checkAnswerable({ name }: DomainView, { dns }: World): Promise<Fi
         seen: `${name} has a null MX (RFC 7505): it says that it takes no mail, and receivers refuse mail that cannot be answered.`,
         step: `Remove the record “MX 0 .” at ${name}. ${step}`,
       });
-    return ok(id, `Mail from ${name} can be answered: it has an MX.`, about);
+    return await checkMailHosts(name, mx.records, { dns, step });
   }
   const [a, aaaa] = await Promise.all([dns.a(name), dns.aaaa(name)]);
   if (a.kind === "found" || aaaa.kind === "found")
@@ -312,5 +319,29 @@ async function checkAnswerable({ name }: DomainView, { dns }: World): Promise<Fi
     ...about,
     seen: `${name} has neither an MX nor an address: receivers refuse mail that cannot be answered.`,
     step,
+  });
+}
+
+async function checkMailHosts(
+  name: string,
+  records: readonly MxRecord[],
+  { dns, step }: Pick<World, "dns"> & { step: string },
+): Promise<Finding> {
+  const id = "from_domain";
+  const about = { subject: name };
+  const best = records.toSorted((left, right) => left.preference - right.preference).slice(0, MAX_MAIL_HOSTS);
+  const hosts = best.map(({ exchange }) => exchange);
+  for (const host of hosts)
+    for (const kind of ["a", "aaaa"] as const) {
+      const lookup = await dns[kind](host);
+      if (lookup.kind === "found")
+        return ok(id, `Mail from ${name} can be answered: it has an MX, ${host}, with an address.`, about);
+      if (lookup.kind === "failed")
+        return unknown(id, `The address of ${host} could not be looked up: ${quote(lookup.reason)}.`, about);
+    }
+  return bad(id, "problem", {
+    ...about,
+    seen: `The MX of ${name} is ${hosts.map((host) => quote(host)).join(", ")}, which has no address: receivers refuse mail that cannot be answered.`,
+    step: `${step}\nOr give ${quote(hosts[0] ?? "")} its address.`,
   });
 }

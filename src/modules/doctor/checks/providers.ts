@@ -1,6 +1,6 @@
 // What mail servers answered in the last seven days.
 
-import { type DeliveryCounts, countDeliveries, type ProviderCounts } from "../deliveries.ts";
+import { type DeliveryCounts, countDeliveries, type ProviderCounts } from "../lately/deliveries.ts";
 import { bad, type Finding, ok, quote } from "../finding.ts";
 import { RULES } from "../rules.ts";
 import type { World } from "../world.ts";

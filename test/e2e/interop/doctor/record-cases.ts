@@ -173,6 +173,12 @@ export function domainCases(dkim: { name: string; value: string }[]): RecordCase
       broken: { [DMARC]: [txt("v=DMARC1; p=none; rua=mailto:reports@example.info")] },
     },
     { id: "from_domain", what: "a null MX", level: "problem", broken: { [`${SENDER_DOMAIN} MX`]: ["0 ."] } },
+    {
+      id: "from_domain",
+      what: "an MX without an address",
+      level: "problem",
+      broken: { [`${SENDER_DOMAIN} MX`]: [`10 gone.${SENDER_DOMAIN}.`] },
+    },
     { id: "from_domain", what: "neither MX nor address", level: "problem", broken: { [`${SENDER_DOMAIN} MX`]: [] } },
   ];
   return cases.map((each) => ({ ...each, ...about }));

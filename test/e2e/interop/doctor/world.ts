@@ -46,6 +46,8 @@ export const FIRST_RECORDS: Records = {
   [`${BOUNCE_HOST} TXT`]: [`"v=spf1 ip4:${SELF} -all"`],
   [`${REVERSE} PTR`]: [`${HOST}.`],
   [`${SENDER_DOMAIN} MX`]: [`10 mx.${MX_DOMAIN}.`],
+  // Where the step of from_domain leads.
+  [`mx.${SENDER_DOMAIN} A`]: [SELF],
 };
 
 const EMPTY = { kind: "ip4trie", code: "127.0.0.2", entries: ["127.0.0.2/32"] } as const;

@@ -21,6 +21,16 @@ export const DOMAIN_CASES = {
       isCuredByRecord: true,
     },
     {
+      name: "both are missing, and both are named",
+      level: "problem",
+      arrange(world) {
+        without(`pombo1._domainkey.${DOMAIN}`)(world);
+        without(`pombo2._domainkey.${DOMAIN}`)(world);
+      },
+      seen: /no DKIM key at pombo1.* no DKIM key at pombo2/,
+      isCuredByRecord: true,
+    },
+    {
       name: "another key",
       level: "problem",
       arrange: txt(`pombo1._domainkey.${DOMAIN}`, ["v=DKIM1; k=rsa; p=AAAA"]),
@@ -173,7 +183,29 @@ export const DOMAIN_CASES = {
       seen: /null MX/,
       isCuredByRecord: true,
     },
+    {
+      name: "an MX without an address",
+      level: "problem",
+      arrange: ({ dns }) => void (dns.zone[DOMAIN] = { MX: [[10, "gone.example"]] }),
+      seen: /is gone\.example, which has no address/,
+      isCuredByRecord: true,
+    },
+    {
+      name: "the second of two has an address, of IPv6",
+      level: "ok",
+      arrange({ dns }) {
+        dns.zone[DOMAIN] = {
+          MX: [
+            [20, "second.example"],
+            [10, "gone.example"],
+          ],
+        };
+        dns.zone["second.example"] = { AAAA: ["2001:db8::9"] };
+      },
+      seen: /an MX, second\.example,/,
+    },
     failing("the MX", DOMAIN),
+    failing("the address of the MX", `mx.${DOMAIN}`),
   ],
   domain_blocklist: [
     well("not listed", /loja\.example is not on/),

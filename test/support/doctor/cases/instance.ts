@@ -1,13 +1,7 @@
-// The world broken for one finding at a time: what mail servers answered, the machine, and the links.
+// The world broken for one finding at a time: what mail servers answered and the machine.
 
-import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
 import { attempt, DOMAIN, type DoctorWorld, NOW } from "../world.ts";
-import { type Case, DAY_MS, DMARC, failing, PTR, well, without } from "./kit.ts";
-
-/** Changes what is known of the instance. */
-function instance(changes: Partial<InstanceView>) {
-  return (world: DoctorWorld) => void (world.instance = { ...(world.instance as InstanceView), ...changes });
-}
+import { type Case, DAY_MS, DMARC, failing, instance, PTR, well, without } from "./kit.ts";
 
 /** `count` more attempts at Gmail that went otherwise. */
 function more(count: number, changes: Parameters<typeof attempt>[1]) {
@@ -324,26 +318,6 @@ export const INSTANCE_CASES = {
         certificate: { isSelfMade: false, isPublic: true, endsAt: NOW - 2 * DAY_MS, isLate: true },
       }),
       seen: /has ended/,
-    },
-  ],
-  sms_link: [
-    well("bound", /1 of 1 links/),
-    {
-      name: "not bound",
-      level: "problem",
-      arrange: instance({ links: [{ route: "vodacom", isBound: false, lastEnd: "the bind was refused" }] }),
-      seen: /0 of 1 links .* the bind was refused/,
-    },
-    {
-      name: "one of two",
-      level: "warning",
-      arrange: instance({
-        links: [
-          { route: "vodacom", isBound: false, lastEnd: null },
-          { route: "vodacom", isBound: true, lastEnd: null },
-        ],
-      }),
-      seen: /1 of 2/,
     },
   ],
 } satisfies Record<string, Case[]>;

@@ -1,6 +1,7 @@
 // What the cases of findings are made of.
 
 import type { Level } from "../../../../src/modules/doctor/finding.ts";
+import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
 import { DOMAIN, type DoctorWorld, IPV6 } from "../world.ts";
 
 export interface Case {
@@ -9,6 +10,8 @@ export interface Case {
   arrange(world: DoctorWorld): void | Promise<void>;
   /** What is said. */
   seen: RegExp;
+  /** What is to be done. */
+  step?: RegExp;
   /** Publishing the record of the step makes it ok. */
   isCuredByRecord?: true;
 }
@@ -39,4 +42,9 @@ export function without(name: string) {
 
 export function sendByIpv6(world: DoctorWorld): void {
   world.config.email.sourceIpv6 = IPV6;
+}
+
+/** Changes what is known of the instance. */
+export function instance(changes: Partial<InstanceView>) {
+  return (world: DoctorWorld) => void (world.instance = { ...(world.instance as InstanceView), ...changes });
 }

@@ -49,6 +49,27 @@ export const WORLD_CASES = {
       seen: /does not speak SMTP/,
     },
   ],
+  bounce_letter: [
+    well("taken", /message to fbl@mail\.pombo\.test is taken/),
+    {
+      name: "refused before the message",
+      level: "problem",
+      arrange: (world) => void (world.smtp = { replies: { DATA: "452 4.3.1 no room" } }),
+      seen: /not taken: to “DATA” it says 452 4\.3\.1 no room/,
+    },
+    {
+      name: "refused after the message",
+      level: "problem",
+      arrange: (world) => void (world.smtp = { replies: { ".": "451 4.3.0 later" } }),
+      seen: /not taken: to “the message” it says 451 4\.3\.0 later/,
+    },
+    {
+      name: "not tried where the mailboxes are not taken",
+      level: "unknown",
+      arrange: (world) => void (world.smtp = { replies: { "RCPT TO:<abuse": "550 5.1.1 nobody here" } }),
+      seen: /see bounce_port/,
+    },
+  ],
   blocklist: [
     well("not listed", /is not on Spamhaus ZEN/),
     {

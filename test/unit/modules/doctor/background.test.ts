@@ -8,7 +8,7 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { parseServer } from "../../../../src/protocols/dns/servers.ts";
 import { fakeClock } from "../../../support/fakes/clock.ts";
 import { startFakeDns } from "../../../support/fakes/dns-server.ts";
-import { NO_MAIL, NO_STORES, noCommit } from "../../../support/doctor/no-mail.ts";
+import { NO_MAIL, NO_STORES, NOTHING_SENT, noCommit } from "../../../support/doctor/no-mail.ts";
 import { createFakeResolver } from "../../../support/fakes/resolver.ts";
 
 const HOUR_MS = 3_600_000;
@@ -56,7 +56,7 @@ async function startDoctor(everyMs: number) {
       commit: noCommit,
       log: { event: () => undefined, error: (_, error) => void errors.push(error) },
     },
-    { domains: domains.store, deliveryLook: { listBefore: () => [], countComplaints: () => [] }, ...NO_STORES },
+    { domains: domains.store, ...NOTHING_SENT, ...NO_STORES },
     config,
     { fresh: () => resolver, servers: () => [parseServer(dns.address)], ...NO_MAIL },
   );

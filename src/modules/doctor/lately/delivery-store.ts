@@ -1,9 +1,9 @@
 // What mail servers answered lately, for the doctor: the newest attempts in pages, so that no read holds others up.
 
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
-import type { Db } from "../../platform/db/open.ts";
-import { prepare } from "../../platform/db/statement.ts";
-import { attempts, emailReports, emails } from "../../platform/db/schema/schema.ts";
+import type { Db } from "../../../platform/db/open.ts";
+import { prepare } from "../../../platform/db/statement.ts";
+import { attempts, emailReports, emails } from "../../../platform/db/schema/schema.ts";
 
 export type DeliveryStore = ReturnType<typeof openDeliveryLookStore>;
 export type AttemptLook = ReturnType<DeliveryStore["listBefore"]>[number];

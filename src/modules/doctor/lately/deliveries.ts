@@ -1,16 +1,14 @@
 // The deliveries of the last days, counted by provider and by sending domain.
 
-import { findRules, PROVIDERS } from "../../protocols/smtp/providers.ts";
-import type { Category } from "../../protocols/smtp/replies/rules.ts";
+import { findRules, PROVIDERS } from "../../../protocols/smtp/providers.ts";
+import type { Category } from "../../../protocols/smtp/replies/rules.ts";
 import type { AttemptLook, DeliveryStore } from "./delivery-store.ts";
-import { findWord, type KnownWord } from "./rules.ts";
+import { readRecent } from "./read-recent.ts";
+import { findWord, type KnownWord } from "../rules.ts";
 
 const SPAN_MS = 7 * 86_400_000;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** Attempts that one look reads at most, and in one go. */
-const MAX_READ = 20_000;
-const PAGE = 1_000;
 /** Providers told of: those with most mail. */
 const MAX_PROVIDERS = 10;
 
@@ -44,20 +42,10 @@ export async function countDeliveries(
   store: DeliveryStore,
   { now, rest }: { now: number; rest: () => Promise<void> },
 ): Promise<DeliveryCounts> {
-  const rows: AttemptLook[] = [];
-  let before = Number.MAX_SAFE_INTEGER;
-  while (rows.length < MAX_READ) {
-    const page = store.listBefore(before, PAGE);
-    const recent = page.filter(({ createdAt }) => createdAt >= now - SPAN_MS);
-    rows.push(...recent);
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE || recent.length === 0) break;
-    before = last.emailId;
-    await rest();
-  }
+  const { rows, isCut } = await readRecent(store.listBefore, (row) => row.emailId, { since: now - SPAN_MS, rest });
   const oldest = rows.reduce((least, { createdAt }) => Math.min(least, createdAt), now);
   // What was sent in the first hours of an instance is no pace of a day; what fills a look in less than a day is.
-  const shortest = rows.length < MAX_READ ? DAY_MS : HOUR_MS;
+  const shortest = isCut ? HOUR_MS : DAY_MS;
   const days = Math.max(shortest, now - oldest) / DAY_MS;
   const byProvider = Map.groupBy(
     rows.filter(({ host }) => host !== null),
