@@ -14,7 +14,6 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "cli/commands/webhook/listen.ts": "asks the API and posts to a developer's program",
   "cli/commands/dev/seed.ts": "asks its own instance for a workspace",
   "cli/client/instance-client.ts": "asks the running instance",
-  "cli/commands/setup/restore.ts": "the process must stay until a drill has ended",
   "cli/commands/health.ts": "asks the running instance whether it is there",
   "cli/commands/update/source.ts": "brings a new executable",
   "cli/commands/dev/messages.ts": "stamps lines for a person",
