@@ -58,7 +58,7 @@ const CHANGES: [string, string, string][] = [
 export async function buildNext(folder: string): Promise<string> {
   const sources = join(folder, "next");
   mkdirSync(sources);
-  for (const name of ["src", "migrations", "config.example.toml", "package.json", "tsconfig.json"])
+  for (const name of ["src", "migrations", "monitoring", "config.example.toml", "package.json", "tsconfig.json"])
     cpSync(join(PROJECT, name), join(sources, name), { recursive: true });
   symlinkSync(join(PROJECT, "node_modules"), join(sources, "node_modules"));
   for (const [name, is, becomes] of CHANGES) {
