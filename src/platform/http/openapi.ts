@@ -194,11 +194,11 @@ export function zoneAnswer(description: string): Answer {
   return { description, headers, content: { "text/dns": { schema: Type.String() } } };
 }
 
-/** An answer that is a file; its type is that of the file. Generators of clients know the first as bytes. */
-export function fileAnswer(description: string, mediaType = "application/octet-stream"): Answer {
+/** An answer that is a file; absent a type, its type is that of the file. Generators of clients know the first as bytes. */
+export function fileAnswer(description: string, mediaType: "message/rfc822" | "*/*" = "*/*"): Answer {
   const { headers } = limitedAnswer(200, description, Type.String());
   const file = { schema: Type.String({ format: "binary" }) };
-  return { description, headers, content: { [mediaType]: file, "*/*": file } };
+  return { description, headers, content: { "application/octet-stream": file, [mediaType]: file } };
 }
 
 interface Description {

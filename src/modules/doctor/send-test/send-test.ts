@@ -126,7 +126,10 @@ function note(event: AttemptEvent, lines: TestLine[]): void {
 
 function readRecipient(text: string): { address: string; domain: string } {
   const parsed = parseAddress(text);
-  if (parsed.kind !== "mailbox") throw validationError([{ path: ["to"], message: parsed.message }]);
+  if (parsed.kind !== "mailbox") {
+    const why = `${parsed.message.charAt(0).toLowerCase()}${parsed.message.slice(1)}`;
+    throw validationError([{ path: ["to"], message: `is not a usable address: ${why}` }]);
+  }
   return { address: comparableAddress(parsed.mailbox), domain: parsed.mailbox.domain };
 }
 
