@@ -4,10 +4,10 @@ import { listViolations } from "./axe.ts";
 import { LOOKS } from "./looks.ts";
 import type { Visitor } from "./visitor.ts";
 
-/** One line for each fault of the page as it stands, in each theme and width. */
-export async function listFaultsOfLooks({ page }: Visitor): Promise<string[]> {
+/** One line for each fault of the page as it stands, in each of these looks. */
+export async function listFaultsOfLooks({ page }: Visitor, looks = LOOKS): Promise<string[]> {
   const faults: string[] = [];
-  for (const { scheme, width, height } of LOOKS) {
+  for (const { scheme, width, height } of looks) {
     await page.emulateMedia({ colorScheme: scheme });
     await page.setViewportSize({ width, height });
     const overflow = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));

@@ -10,5 +10,11 @@ export const LOOKS: Required<Pick<Look, "scheme" | "width" | "height">>[] = SCHE
   WIDTHS.map((width) => ({ scheme, width, height: width === 320 ? 640 : 800 })),
 );
 
+const isAll = process.env["LOOKS"] === "all";
+
 /** LOOKS=all: the second Portuguese too. */
-export const LANGUAGES = ["en-GB", "pt-PT", ...(process.env["LOOKS"] === "all" ? ["pt-BR"] : [])];
+export const LANGUAGES = ["en-GB", "pt-PT", ...(isAll ? ["pt-BR"] : [])];
+
+/** Colours depend on no width and no language, so dark is looked at once. LOOKS=all: everything in everything. */
+export const looksIn = (language: string) =>
+  LOOKS.filter(({ scheme, width }) => isAll || scheme === "light" || (width > 320 && language === LANGUAGES[0]));
