@@ -82,7 +82,7 @@ function checkReceivers({ kind, to }: AlertConfig, key: string, { allowHttp }: B
         found: showText(receiver),
         expected: 'a number with + and country code such as "+258841234567", as kind is "sms"',
       });
-    // Who knows such an address may write to the chat behind it.
+    // The address is a secret: anybody who knows it can write to the chat behind it.
     if (kind === "webhook" && !isUrl(receiver, allowHttp))
       errors.push({ key: place, found: "a text that is not shown", expected: `${URL_EXPECTED}, as kind is "webhook"` });
   }

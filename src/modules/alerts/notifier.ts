@@ -16,7 +16,7 @@ import { type AlertItem, writeAlert } from "./words.ts";
 
 const DAY_MS = 86_400_000;
 const LOOK_EVERY_MS = 15_000;
-/** What could not be told for so long is of no use any more. */
+/** An older alert is of no use to anybody. */
 const KEPT_MS = 7 * DAY_MS;
 /** A reminder follows after a day. */
 const LIFETIME_MS = DAY_MS;

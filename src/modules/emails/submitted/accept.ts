@@ -1,4 +1,4 @@
-// Accepts a message that came by SMTP. It becomes what a request becomes, and is decided by the same closure
+// Accepts a message that came by SMTP. It becomes what a request becomes; the same closure decides about it
 // (api/accept.ts). A client whose answer was lost sends it again, and has no key to say so: it is recognised by its octets,
 // for each recipient by itself.
 
