@@ -39,6 +39,7 @@ import { clientNetwork } from "../platform/http/client-address.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import { AfterCommit } from "../platform/db/after-commit.ts";
 import type { Db } from "../platform/db/open.ts";
+import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 import { createDatabaseGrowth } from "../platform/db/file/growth.ts";
 import { createPurge } from "../platform/db/purge.ts";
 import { createFileShrink } from "../platform/db/file/shrink.ts";
@@ -48,7 +49,7 @@ import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
 import type { Core, CoreOptions } from "./core.ts";
 import { emitRateEvent, emitStoreEvents } from "./event-sources.ts";
 import type { Resolvers } from "./resolvers.ts";
-import { openThread } from "./start-mail-worker.ts";
+import { openThread as openNewThread } from "./start-mail-worker.ts";
 
 export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment"> {
   /** For a domain that is registered; default: new ones. */
@@ -59,6 +60,8 @@ export interface ModuleOptions extends Pick<CoreOptions, "config" | "environment
   isSandbox?: boolean;
   /** Takes inbound mail in place of the module; default: the module does. */
   receive?: Receive;
+  /** Default: a new one each time. */
+  openThread?: OpenThread;
 }
 
 export type Modules = ReturnType<typeof createModules>;
@@ -70,7 +73,7 @@ export function createModules(
   resolvers: Resolvers,
   getPort: () => number,
 ) {
-  const { config, environment } = options;
+  const { config, environment, openThread = openNewThread } = options;
   const { db, stores, keyring, committer, guard, pause, counters } = core;
   const { clock, random, log, steady = clock } = environment;
   const context: Context & Pick<Core, "guard"> = { commit: committer.commit, clock, steady, random, log, guard };

@@ -29,7 +29,7 @@ import { createModules, type Modules } from "./modules.ts";
 import { openPorts } from "./ports.ts";
 import { buildInstanceView, buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
-import { openThread } from "./start-mail-worker.ts";
+import { openThread as openNewThread } from "./start-mail-worker.ts";
 
 /** What a stop gives running sessions to end. */
 const STOP_GRACE_MS = 22_000;
@@ -71,7 +71,7 @@ export type Started =
 
 /** Opens the database and builds the modules; an instance then takes requests and sends. */
 export async function start(options: AppOptions, purpose: Purpose, releaseLock: () => void): Promise<Started> {
-  const { config, environment } = options;
+  const { config, environment, openThread = openNewThread } = options;
   const { clock, random, log, steady = clock } = environment;
   const file = databaseFile(config.dataDir);
   const db = await openInstance(options);

@@ -1,5 +1,5 @@
-// Every page and dialog of the dashboard in each language and width, and in dark: axe finds nothing, and nothing is wider
-// than the window, which at 320 px is that of 1280 px zoomed to 400 %.
+// Every page and dialog of the dashboard in its languages, themes and widths: axe finds nothing, and nothing is wider than
+// the window, which at 320 px is that of 1280 px zoomed to 400 %.
 
 import { expect } from "bun:test";
 import { listFaultsOfLooks } from "../../support/browser/inspect.ts";

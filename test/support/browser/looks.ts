@@ -15,6 +15,9 @@ const isAll = process.env["LOOKS"] === "all";
 /** LOOKS=all: the second Portuguese too. */
 export const LANGUAGES = ["en-GB", "pt-PT", ...(isAll ? ["pt-BR"] : [])];
 
-/** Colours depend on no width and no language, so dark is looked at once. LOOKS=all: everything in everything. */
+/** The first language in both themes, the others on the narrow screen. LOOKS=all: everything in everything. */
 export const looksIn = (language: string) =>
-  LOOKS.filter(({ scheme, width }) => isAll || scheme === "light" || (width > 320 && language === LANGUAGES[0]));
+  LOOKS.filter(({ scheme, width }) => {
+    const isNarrow = width === 320;
+    return isAll || (language === LANGUAGES[0] ? !isNarrow : isNarrow && scheme === "light");
+  });

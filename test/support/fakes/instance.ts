@@ -19,6 +19,7 @@ import type { Log, LogFields } from "../../../src/platform/log.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { type FakeDns, startFakeDns } from "./dns-server.ts";
 import { type Mx, type MxScript, startMx } from "./mx.ts";
+import { openKeptThread } from "./threads.ts";
 
 export const HOSTNAME = "mail.pombo.test";
 /** The default workspace's verified domain. */
@@ -137,6 +138,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
       ...(receive === undefined ? {} : { receive }),
       ...(exampleDomain === undefined ? {} : { exampleDomain }),
       makeKeys: makeKeysInTurn,
+      openThread: openKeptThread,
       environment: {
         clock,
         random: systemRandom,
