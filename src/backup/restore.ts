@@ -133,6 +133,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
     const contents = readContents(db.sqlite);
     const restorePoint = Math.max(at, (contents.newestWaitingAt ?? 0) + 1);
     const now = clock.now();
+    const isKeyInPlace = isKeyOfEnvironment || existsSync(config.secrets.instanceKeyFile);
     const stores = {
       certificates: openCertificateStore(db, settings),
       domains: openDomainStore(db),
@@ -146,11 +147,13 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
       const reason = `the database was restored as it was at ${formatTime(at)}: what was delivered since would be sent again.`;
       settings.set("delivery_paused", formatPause({ reason, since: now, restorePoint }));
       settings.set("key_check", keyring.checkValue());
+      // A new key is to be kept anew. Who brought the key to a machine without it keeps it.
+      if (recoveryKey === null) settings.set("recovery_key_checked", "");
+      else if (!isKeyInPlace) settings.set("recovery_key_checked", String(now));
       if (mark !== null) settings.set("marker", JSON.stringify(mark));
       settleEarlierTime(db.sqlite, now);
     })();
-    if (!isKeyOfEnvironment && !existsSync(config.secrets.instanceKeyFile))
-      writeInstanceKey(config.secrets.instanceKeyFile, keyText);
+    if (!isKeyInPlace) writeInstanceKey(config.secrets.instanceKeyFile, keyText);
     return { contents, restorePoint, mark, newKey: rekeyed === null ? null : { ...rekeyed, recoveryKey: keyText } };
   } finally {
     closeWhole(db, draft);

@@ -28,6 +28,10 @@ export const DoctorSchema = Type.Object({
     "Domains to whose mail servers a connection is tried, of different makers; nothing is sent.",
     ["gmail.com", "yahoo.com", "icloud.com"],
   ),
+  releases: optional(
+    "release_url",
+    "The https address of the folder of the newest release, which is asked at each run for its version; empty = not asked.",
+  ),
   timeServer: special<{ host: string; port: number } | null>(
     "time_server",
     "The NTP server that the clock is compared with; empty = none.",

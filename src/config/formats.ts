@@ -187,6 +187,10 @@ export const TEXT_FORMATS = {
     expected: 'an https address such as "https://watch.example.net/ping/mail", or "" for none',
     read: (text) => (text === "" ? null : /^https?:\/\/[^\s\p{Cc}]{1,2040}$/u.test(text) ? text : undefined),
   },
+  release_url: {
+    expected: 'an https address without "?" and "#" such as "https://example.net/pombo/latest", or "" for none',
+    read: (text) => (text === "" ? null : /^https:\/\/[^\s\p{Cc}?#@]{1,2040}$/u.test(text) ? text : undefined),
+  },
   sms_name: matching(
     /^[a-z0-9][a-z0-9_-]{0,39}$/,
     'a name of 1 to 40 lower-case letters, digits, - and _, such as "vodacom-1"',

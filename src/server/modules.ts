@@ -16,7 +16,7 @@ import { createEvents } from "../modules/events/index.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { createInboundMail } from "../modules/inbound-mail/index.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
-import { type OperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
+import { type OperatorDeps, operatorRoutes, recoveryKeyRoutes } from "../modules/operator/index.ts";
 import { createLive } from "../modules/live/index.ts";
 import { createMembers } from "../modules/members/index.ts";
 import { createPlans } from "../modules/plans/index.ts";
@@ -322,6 +322,7 @@ export function createOperatorRoutes(modules: ForOperator, operator: OperatorDep
       (each) => each.operatorRoutes(),
     ),
     operatorRoutes(operator),
+    recoveryKeyRoutes(operator),
     ...sms.operatorRoutes(),
   ];
 }

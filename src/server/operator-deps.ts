@@ -1,5 +1,6 @@
 // Connects the operator's status, queue and trace to all modules.
 
+import { existsSync } from "node:fs";
 import type { Replicator } from "../backup/replication.ts";
 import type { InstanceView } from "../modules/doctor/world.ts";
 import { createEmailQueueAdmin } from "../modules/emails/queue/admin.ts";
@@ -31,7 +32,6 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
   const { worker, sites } = modules.emails;
   const { sms, webhooks } = modules;
   const { workspaces, suppressions } = stores;
-  const isBound = ({ state }: LinkView) => state === "bound" || state === "partly";
   return {
     queues: {
       email: createEmailQueueAdmin({
@@ -68,6 +68,7 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
     suppressions,
     pause,
     pages,
+    settings: stores.settings,
     commit: committer.commit,
     clock,
     log,
@@ -84,13 +85,18 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
           const workspace = owner === null ? undefined : workspaces.byId(owner);
           return { site, workspaceId: workspace?.uid ?? null, ...block };
         }),
-      links: () =>
-        sms.links
-          .views()
-          .map((link) => ({ route: link.route, isBound: isBound(link), lastEnd: link.error?.reason ?? null })),
+      links: () => sms.links.views().map(describeLink),
       replication: () => toReplication(replicator()),
     },
   };
+}
+
+function isBound({ state }: LinkView): boolean {
+  return state === "bound" || state === "partly";
+}
+
+function describeLink(link: LinkView) {
+  return { route: link.route, isBound: isBound(link), lastEnd: link.error?.reason ?? null };
 }
 
 /** Null: nothing is replicated. */
@@ -108,6 +114,8 @@ function toReplication(replicator: ReturnType<OperatorSources["replicator"]>): R
 
 interface ViewSources {
   operator: OperatorDeps;
+  instanceKeyFile: string;
+  isReplaced: () => boolean;
   modules: Pick<Modules, "inboundMail" | "submission" | "certificates">;
   counters: Pick<Core["counters"], "commits">;
   /** Of the API with TLS. */
@@ -115,8 +123,10 @@ interface ViewSources {
 }
 
 /** The instance as the doctor looks at it. */
-export function buildInstanceView({ operator, modules, counters, tlsUrls }: ViewSources): InstanceView {
-  const { instance } = operator;
+export function buildInstanceView(sources: ViewSources): InstanceView {
+  const { operator, modules, counters, tlsUrls, instanceKeyFile, isReplaced } = sources;
+  const { instance, settings } = operator;
+  const checkedAt = settings.get("recovery_key_checked") ?? "";
   const { inboundMail, submission, certificates } = modules;
   return {
     inbound: inboundMail.address,
@@ -130,5 +140,10 @@ export function buildInstanceView({ operator, modules, counters, tlsUrls }: View
     commits: counters.commits.durations(),
     descriptors: readDescriptors(),
     certificate: certificates.describe(),
+    recoveryKey: {
+      checkedAt: checkedAt === "" ? null : Number(checkedAt),
+      file: existsSync(instanceKeyFile) ? instanceKeyFile : null,
+    },
+    isReplaced: isReplaced(),
   };
 }

@@ -29,6 +29,7 @@ import { createModules, type Modules } from "./modules.ts";
 import { openPorts } from "./ports.ts";
 import { buildInstanceView, buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
+import { watchExecutable } from "../platform/update/replaced.ts";
 import { openThread as openNewThread } from "./start-mail-worker.ts";
 
 /** What a stop gives running sessions to end. */
@@ -126,7 +127,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     for (const source of buildAlertSources({ issues, stores, modules, clock })) modules.alerts.addSource(source);
     const operator = buildOperatorDeps({ ...options, core, modules, pages, issues, replicator: () => replicator });
     let tlsUrls: readonly string[] = [];
-    const view = { operator, modules, counters: core.counters, tlsUrls: () => tlsUrls };
+    const { instanceKeyFile } = config.secrets;
+    const seen = { tlsUrls: () => tlsUrls, isReplaced: watchExecutable(), instanceKeyFile };
+    const view = { operator, modules, counters: core.counters, ...seen };
     modules.doctor.observe(() => buildInstanceView(view));
     const apiOptions = { clock, random, log, ...openBodies(config, environment) };
     // Built when a command first asks: at a start nobody waits for it.

@@ -1,9 +1,16 @@
-// `pombo key create` and `pombo operator-key rotate`: replacements for lost keys.
+// `pombo key create` and `pombo operator-key rotate`: replacements for lost keys. `pombo recovery-key check`: the one key
+// that has no replacement.
 
+import { timingSafeEqual } from "node:crypto";
 import type { CreatedKey } from "../../modules/api-keys/schema.ts";
+import type { KeptRecoveryKey } from "../../modules/operator/recovery-key.ts";
 import type { RotatedKey } from "../../modules/workspaces/operator/schema.ts";
+import { loadInstanceKey } from "../../platform/keyring/key-file.ts";
+import { parseInstanceKey } from "../../platform/keyring/keyring.ts";
 import { findWorkspace } from "../client/find.ts";
 import { type OperatorCommand, record } from "../client/operator-command.ts";
+import { findInstance } from "../client/settings.ts";
+import { CommandError, type Terminal } from "../framework/definition.ts";
 import { say } from "../framework/text.ts";
 import { formatKey } from "./workspace.ts";
 
@@ -27,4 +34,38 @@ export const KEY_COMMANDS: OperatorCommand[] = [
       return record(rotated, formatKey("The new operator key (the old one is no longer valid)", rotated.operatorKey));
     },
   },
+  {
+    name: "recovery-key check",
+    about:
+      "Check that you keep the recovery key: paste it from where you keep it, or give it by standard input. It is compared with the one in use, and pombo doctor asks no more.",
+    async run({ api, args, terminal }) {
+      const place = findInstance({ config: args.text("config"), dataDir: args.text("data-dir") }, terminal.env);
+      const file = place.config().secrets.instanceKeyFile;
+      const own = loadInstanceKey({ file, env: terminal.env });
+      const parsed = parseInstanceKey(await askForKey(terminal));
+      if (parsed.kind === "fault") throw new CommandError(`That is no recovery key. ${parsed.message}`);
+      if (!timingSafeEqual(parsed.key, own))
+        throw new CommandError(
+          "That is the recovery key of another instance: the backups of this one cannot be used with it.",
+        );
+      const kept = await api.call<typeof KeptRecoveryKey.static>("POST", "/operator/recovery-key/kept");
+      return record(kept, "It is this instance's recovery key. Leave it where it is: on another machine, or on paper.");
+    },
+  },
 ];
+
+const MAX_CHARACTERS = 1024;
+
+/** What a person types in a line, or all that a program says. */
+async function askForKey({ input, isInteractive, err }: Terminal): Promise<string> {
+  if (isInteractive) err("The recovery key, as pombo init showed it, then Enter:");
+  const decoder = new TextDecoder();
+  let read = "";
+  for await (const chunk of input()) {
+    read += decoder.decode(chunk, { stream: true });
+    if ((isInteractive && /\S.*\n/.test(read)) || read.length > MAX_CHARACTERS) break;
+  }
+  const said = read.trim();
+  if (said === "") throw new CommandError("No key was given. Paste it, or: pombo recovery-key check < FILE", 2);
+  return isInteractive ? (said.split("\n", 1)[0] ?? "") : said;
+}

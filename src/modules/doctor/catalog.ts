@@ -55,6 +55,8 @@ const CATALOG = {
   backup: "machine",
   descriptors: "machine",
   certificate: "machine",
+  update: "machine",
+  recovery_key: "machine",
   sms_link: "sms",
   sms_senders: "sms",
   sms_receipts: "sms",

@@ -4,6 +4,7 @@
  * worst first. Its DNS and its sockets are its own, so that no finding ever holds up mail.
  */
 import type { AnyElysia } from "elysia";
+import { BUILD } from "../../platform/build-info.ts";
 import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import { ownAddresses } from "../../platform/ip/own-addresses.ts";
@@ -76,6 +77,7 @@ export function createDoctor(
       deliveries: stores.deliveryLook,
       sms: stores.smsLook,
       memoryBytes: usableMemory(),
+      build: { ...BUILD, file: `pombo-${process.platform}-${process.arch}` },
       fetch: globalThis.fetch,
     },
     results,

@@ -34,6 +34,8 @@ export interface Outside {
   sms: SmsLookStore;
   /** What the machine and its cgroup allow. */
   memoryBytes: number;
+  /** `releaseKey` null: it was built without. `file`: its name among the files of a release. */
+  build: { version: string; releaseKey: string | null; file: string };
   fetch: typeof globalThis.fetch;
   /** Measures spans, and times what is waited for. */
   steady: Clock;
@@ -56,6 +58,10 @@ export interface InstanceView {
   /** Open files and sockets, and how many there may be; null: the system does not say. */
   descriptors: { open: number; limit: number } | null;
   certificate: CertificateState;
+  /** Unix ms: somebody had the recovery key at hand; null: nobody yet. `file`: where this machine has it; null: nowhere. */
+  recoveryKey: { checkedAt: number | null; file: string | null };
+  /** Another executable lies where this one was started from. */
+  isReplaced: boolean;
   /** Where programs hand in mail, 127.0.0.1:2587. */
   submission: string[];
   /** Where the API is with TLS, 127.0.0.1:8443. */

@@ -29,6 +29,7 @@ import {
   QueuePause,
   QueueRetry,
 } from "./queue-schema.ts";
+import type { RecoveryKeyDeps } from "./recovery-key.ts";
 import { buildStatus, showPause, type StatusDeps } from "./status.ts";
 import { InstanceStatus } from "./status-schema.ts";
 import { findEvents, findMessages, type TraceDeps, traceMessage } from "./trace.ts";
@@ -42,7 +43,7 @@ const MAX_DESTINATIONS = 1_000;
 const DEFAULT_MESSAGES = 20;
 const NO_REASON = "The operator has paused it.";
 
-export interface OperatorDeps extends StatusDeps, QueueActionDeps, TraceDeps {
+export interface OperatorDeps extends StatusDeps, QueueActionDeps, TraceDeps, RecoveryKeyDeps {
   workspaces: WorkspaceStore;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   pages: Pick<PageCheck, "check">;

@@ -20,7 +20,9 @@ export type SettingName =
   /** JSON: how the renewal of the certificate goes, see src/modules/certificates/store.ts. */
   | "tls_renewal"
   /** Unix ms: the database is one of an earlier time, and people and keys are to be reviewed; "": they are not. */
-  | "access_review";
+  | "access_review"
+  /** Unix ms: somebody had the recovery key at hand. */
+  | "recovery_key_checked";
 
 /** Written also by an installation that accepts and sends nothing: see update-probation.ts. */
 const HOUSEKEEPING: readonly SettingName[] = ["last_write", "marker", "last_at", "growth", "tls_renewal"];

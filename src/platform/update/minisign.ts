@@ -54,9 +54,14 @@ export function readSignature(text: string): Signature | null {
 
 /** Whether the key has made both signatures. `signed`: the file's BLAKE2b-512, or the file where the algorithm is "Ed". */
 export function isSignedBy({ id, key }: PublicKey, signature: Signature, signed: Uint8Array): boolean {
+  const { keyId, bytes } = signature;
+  return keyId.equals(id) && verify(null, signed, key, bytes) && isCommentSignedBy({ id, key }, signature);
+}
+
+/** Whether the key has made the signature over the comment, which says nothing of the file. */
+export function isCommentSignedBy({ id, key }: PublicKey, signature: Signature): boolean {
   const { keyId, bytes, global, trustedComment } = signature;
-  if (!keyId.equals(id) || !verify(null, signed, key, bytes)) return false;
-  return verify(null, Buffer.concat([bytes, Buffer.from(trustedComment)]), key, global);
+  return keyId.equals(id) && verify(null, Buffer.concat([bytes, Buffer.from(trustedComment)]), key, global);
 }
 
 export interface Release {

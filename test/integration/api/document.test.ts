@@ -54,7 +54,7 @@ test("a newcomer is told of keys, errors, repeating, lists and limits, and what 
 /** What operations begin with, by method. A name stays for good: generated clients call it. */
 const VERBS: Record<string, RegExp> = {
   GET: /^(get|list|find|trace|export)[A-Z]/,
-  POST: /^(create|send|preview|cancel|retry|check|test|rotate|replay|recover|grant|renew|block|unblock|import|apply|drop|pause|resume|start|resend|sign|inspect|use|prove)[A-Z]/,
+  POST: /^(create|send|preview|cancel|retry|check|test|rotate|replay|recover|grant|renew|block|unblock|import|apply|drop|pause|resume|start|resend|sign|inspect|use|prove|confirm)[A-Z]/,
   PATCH: /^update[A-Z]/,
   PUT: /^(set|confirm)[A-Z]/,
   DELETE: /^(delete|stop|sign|end)[A-Z]/,

@@ -114,6 +114,7 @@ function operatorExamples(
     { ...at("DELETE /api/v1/operator/recipients/{address}", 422), path: "/api/v1/operator/recipients/x" },
     at(`DELETE ${one}`, 200),
     at(`DELETE ${one}`, 404),
+    at("POST /api/v1/operator/recovery-key/kept", 200),
     at("POST /api/v1/operator/key/rotate", 200),
   ];
 }

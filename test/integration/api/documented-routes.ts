@@ -52,6 +52,7 @@ export const ROUTES: Record<string, string[]> = {
   "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": ["200", "401", "403", "404", "422", "503"],
   "POST /api/v1/operator/workspaces/{id}/keys": ["201", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/key/rotate": ["200", "400", "401", "403", "413", "415", "503"],
+  "POST /api/v1/operator/recovery-key/kept": ["200", "400", "401", "403", "413", "415", "503"],
   "GET /api/v1/suppressions": ["200", "401", "403", "422"],
   "GET /api/v1/emails.csv": ["200", "401", "403", "422"],
   "GET /api/v1/suppressions.csv": ["200", "401", "403", "422"],

@@ -98,7 +98,7 @@ test("every route is there with its answers, a summary and its body as JSON alon
     }
     const hasBody =
       /^(POST|PATCH) /.test(route) &&
-      !/\/(verification-checks|cancel|(?<!queue\/)retry|unblock|resume|rotate|reset|dashboard-link|test|replay|resend|share|renew|doctor)$/.test(
+      !/\/(verification-checks|cancel|(?<!queue\/)retry|unblock|resume|rotate|reset|dashboard-link|test|replay|resend|share|renew|doctor|kept)$/.test(
         route,
       );
     expect([route, operation["requestBody"] !== undefined]).toEqual([route, hasBody]);

@@ -70,6 +70,8 @@ async function openWorld() {
     diskDaysLeft: null,
     replication: null,
     links: [],
+    recoveryKey: { checkedAt: null, file: null },
+    isReplaced: false,
     commits: { count: 0, p99Ms: null },
     descriptors: null,
     certificate: { isSelfMade: true, isPublic: false, endsAt: null, isLate: false },

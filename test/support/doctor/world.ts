@@ -13,12 +13,13 @@ import type { Finding } from "../../../src/modules/doctor/finding.ts";
 import { examine } from "../../../src/modules/doctor/run.ts";
 import type { CreditLook, SenderLook, SmsLook } from "../../../src/modules/doctor/lately/sms-store.ts";
 import { openWorld } from "../../../src/modules/doctor/open-world.ts";
-import type { InstanceView } from "../../../src/modules/doctor/world.ts";
+import type { InstanceView, World } from "../../../src/modules/doctor/world.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Log } from "../../../src/platform/log.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { parseServer } from "../../../src/protocols/dns/servers.ts";
 import { listenForDns } from "../../../src/sandbox/dns/server.ts";
+import { makeReleaseKey } from "../fakes/release-key.ts";
 import { createFakeResolver, type FakeResolver } from "../fakes/resolver.ts";
 import type { Zone } from "../fakes/zone.ts";
 
@@ -27,6 +28,11 @@ export const IPV4 = "203.0.113.7";
 export const IPV6 = "2001:db8::7";
 export const DOMAIN = "loja.example";
 export const NOW = Date.UTC(2026, 10, 28);
+
+const releaseKey = makeReleaseKey();
+/** The signature of a release's executable, of which only the comment is looked at. */
+export const signRelease = (version: string, by = releaseKey) =>
+  by.sign(Buffer.from("executable"), `version:${version}\tfile:pombo-linux-x64`);
 
 /** Longer than one string of a TXT record, as a key of 2,048 bits is. */
 export const DKIM = `v=DKIM1; k=rsa; p=${"MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A".repeat(12)}`;
@@ -96,6 +102,9 @@ export interface DoctorWorld extends AsyncDisposable {
     workspaces: Record<number, { uid: string; name: string; balance: number }>;
   };
   memoryBytes: number;
+  build: World["build"];
+  /** What the address of releases answers. */
+  release: { status: number; body: string };
   /** What the registry answers. */
   rdap: { status: number; body: unknown };
   /** How far the NTP server is ahead of this clock; null: it says nothing. */
@@ -131,6 +140,7 @@ export async function startWorld(): Promise<DoctorWorld> {
   config.doctor.blockLists = ["zen.spamhaus.org"];
   config.doctor.timeServer = { host: "127.0.0.1", port: ntp.port };
   config.doctor.probes = ["gmail.com"];
+  config.doctor.releases = "https://releases.example/pombo/latest";
   config.inbound.listen = { address: "127.0.0.1", port: smtp.port };
   const dns = createFakeResolver(wellZone());
   const log: Log = { event: () => undefined, error: (_, error) => void world.errors.push(error) };
@@ -157,7 +167,11 @@ export async function startWorld(): Promise<DoctorWorld> {
       submission: [],
       tls: [],
       links: [{ route: "vodacom", isBound: true, lastEnd: null }],
+      recoveryKey: { checkedAt: NOW - 86_400_000, file: "/var/lib/pombo/instance.key" },
+      isReplaced: false,
     },
+    build: { version: "0.2.0", releaseKey: releaseKey.publicKey, file: "pombo-linux-x64" },
+    release: { status: 200, body: signRelease("0.2.0") },
     rows: wellRows(),
     complaints: [],
     sms: {
@@ -199,8 +213,11 @@ export async function startWorld(): Promise<DoctorWorld> {
             listUsedSenders: (id, limit) => (world.sms.used[id] ?? []).slice(0, limit),
           },
           memoryBytes: world.memoryBytes,
-          fetch: (async () =>
-            Response.json(world.rdap.body, { status: world.rdap.status })) as unknown as typeof globalThis.fetch,
+          build: world.build,
+          fetch: (async (url: string | URL) =>
+            String(url).endsWith(".minisig")
+              ? new Response(world.release.body, { status: world.release.status })
+              : Response.json(world.rdap.body, { status: world.rdap.status })) as unknown as typeof globalThis.fetch,
           findRoute: async (target) => world.routes[target.includes(":") ? 6 : 4],
         },
         {

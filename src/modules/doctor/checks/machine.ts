@@ -5,6 +5,7 @@ import { isLoopback } from "../../../platform/ip/address.ts";
 import { askTime } from "../../../protocols/ntp/ask.ts";
 import { bad, type Finding, ok, unknown } from "../finding.ts";
 import type { World } from "../world.ts";
+import { checkUpdate } from "./update.ts";
 
 /** From here on TLS, DKIM dates and one-time codes begin to fail. */
 const WRONG_MS = 30_000;
@@ -37,6 +38,8 @@ export async function checkMachine(world: World): Promise<Finding[]> {
     ...checkBackup(world),
     ...checkDescriptors(world),
     ...checkCertificate(world),
+    ...(await checkUpdate(world)),
+    ...checkRecoveryKey(world),
   ];
 }
 
@@ -216,6 +219,25 @@ function checkCertificate({ instance, clock }: World): Finding[] {
     bad(id, certificate.endsAt <= clock.now() ? "problem" : "warning", {
       seen: `The certificate at ${where} ${days < 0 ? "has ended" : `ends in ${days} days`}, and no other has come.`,
       step: "pombo tls shows why; pombo tls renew orders another one. Your own files ([tls] certificate_file) you renew yourself.",
+    }),
+  ];
+}
+
+/** The database and each backup of it hold secrets that only this key opens. */
+function checkRecoveryKey({ instance }: World): Finding[] {
+  const id = "recovery_key";
+  if (instance === null) return [];
+  const { file, checkedAt } = instance.recoveryKey;
+  if (file === null)
+    return [ok(id, "The instance key comes from the environment, and this machine keeps no file of it.")];
+  if (checkedAt !== null)
+    return [
+      ok(id, `The recovery key was checked on ${new Date(checkedAt).toISOString().slice(0, 10)}: somebody keeps it.`),
+    ];
+  return [
+    bad(id, "warning", {
+      seen: "Nobody has shown yet that the recovery key is kept elsewhere: without it no backup can be used once this machine is lost.",
+      step: `Paste it from where you keep it into: pombo recovery-key check\nIf you have not kept it: sudo cat ${file} shows it. Put it into a password manager, then check it from there.`,
     }),
   ];
 }

@@ -86,12 +86,15 @@ function makeUpFilename(type: string): string {
 }
 
 function formatContentType({ type, parameters }: Part): string {
-  const charset = findToken(parameters, "charset");
-  return charset !== null && CHARSET.test(charset) ? `${type}; charset=${charset}` : type;
+  // Its first word, also of one that was written anew for its 8-bit words.
+  const [charset = ""] = /^[^\s(]*/.exec(findToken(parameters, "charset") ?? "") ?? [];
+  return CHARSET.test(charset) ? `${type}; charset=${charset}` : type;
 }
 
 function findContentId({ fields }: Part): string | null {
   const field = fields.find(({ key }) => key === "content-id");
   const id = field === undefined ? "" : trimBlanks(unfold(rawValue(field))).replace(/^<|>$/g, "");
-  return CONTENT_ID.test(id) ? id : null;
+  // As it is sent: an octet beyond ASCII is a question mark.
+  const sent = id.replace(/[\u0080-\u00ff]/g, "?");
+  return CONTENT_ID.test(sent) ? sent : null;
 }

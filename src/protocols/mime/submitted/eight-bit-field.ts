@@ -7,7 +7,15 @@ import { extendedParameters } from "../attachment.ts";
 import { encodedWords, mailboxLine, MAX_LINE_OCTETS } from "../header.ts";
 import { rawValue, readText, type HeaderField } from "./header-section.ts";
 import { isWhole, readMailboxList } from "./mailbox-list.ts";
-import { baseName, indexParameters, isEightBit, parseStructured, readParameterOf } from "./parameters.ts";
+import {
+  baseName,
+  findBoundary,
+  indexParameters,
+  isEightBit,
+  type Parameter,
+  parseStructured,
+  readParameterOf,
+} from "./parameters.ts";
 import { decodeOctets, hasEightBitOctets, toOneLine } from "./text.ts";
 
 /** RFC 2047 §2: the length of a line with an encoded-word. */
@@ -121,14 +129,23 @@ function encodeParameters(field: HeaderField): string {
   const { head, parameters } = parseStructured(rawValue(field));
   const known = indexParameters(parameters);
   const affected = new Set(parameters.filter(isEightBit).map(baseName));
+  const write = (name: string) =>
+    name === "boundary"
+      ? writeBoundary(parameters)
+      : extendedParameters(name, toOneLine(readParameterOf(known, name) ?? ""));
   const pieces = [head];
   const written = new Set<string>();
   for (const parameter of parameters) {
     const name = baseName(parameter);
     if (!affected.has(name)) pieces.push(parameter.written);
-    else if (!written.has(name))
-      pieces.push(...extendedParameters(name, toOneLine(readParameterOf(known, name) ?? "")));
+    else if (!written.has(name)) pieces.push(...write(name));
     written.add(name);
   }
   return `${replaceEightBit(`${field.name}: ${pieces.join(";\r\n ")}`)}\r\n`;
+}
+
+/** The one that the parts were found by, since another form of it may be read otherwise; none when no part was. */
+function writeBoundary(parameters: Parameter[]): string[] {
+  const boundary = findBoundary(parameters);
+  return boundary === null ? [] : [`boundary="${boundary.replace(/["\\]/g, "\\$&")}"`];
 }

@@ -22,6 +22,9 @@ export interface Structured {
 
 /** More are not looked at. */
 const MAX_PARAMETERS = 100;
+/** RFC 2046 §5.1.1. */
+const MAX_BOUNDARY = 70;
+const BOUNDARY = /^[ -~]*[!-~]$/;
 const ATTRIBUTE = /^[ \t\r\n]*([^\s=;"]{1,76})[ \t\r\n]*=[ \t\r\n]*/;
 
 /** `value`: one character an octet, folded or not. */
@@ -68,6 +71,12 @@ export function findToken(parameters: Parameter[], name: string): string | null 
   const found = parameters.find(({ attribute }) => attribute === name);
   if (found === undefined) return findParameter(parameters, name);
   return found.written.includes('"') ? found.octets : (/^[^\s(]*/.exec(found.octets)?.[0] ?? "");
+}
+
+/** Null: there is none, or one that no line can hold (RFC 2046 §5.1.1): the part is no multipart then. */
+export function findBoundary(parameters: Parameter[]): string | null {
+  const boundary = (findToken(parameters, "boundary") ?? "").replace(/ +$/, "");
+  return boundary.length <= MAX_BOUNDARY && BOUNDARY.test(boundary) ? boundary : null;
 }
 
 /** A parameter as text, decoded; null: it is not there. The form that can say more goes before the plain one. */

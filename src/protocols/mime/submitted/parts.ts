@@ -3,7 +3,7 @@
  * parts and a table of their boundaries. Each octet is looked at once, however deep the parts are nested.
  */
 import { MAX_HEADER_OCTETS, rawValue, readFields, type HeaderField } from "./header-section.ts";
-import { findToken, parseStructured, type Parameter } from "./parameters.ts";
+import { findBoundary, parseStructured, type Parameter } from "./parameters.ts";
 import { trimBlanks, unfold } from "./text.ts";
 import type { TransferEncoding } from "./transfer-encoding.ts";
 
@@ -46,15 +46,12 @@ export interface PartsFault {
 
 const MAX_PARTS = 1_000;
 const MAX_LEVELS = 50;
-/** RFC 2046 §5.1.1. */
-const MAX_BOUNDARY = 70;
 /** RFC 5322 §2.1.1: a longer line is refused, or encoded. */
 const MAX_LINE = 1_000;
 const LF = 0x0a;
 const CR = 0x0d;
 const DELIMITER = Buffer.from("\r\n--", "latin1");
 const HEADER_END = Buffer.from("\r\n\r\n", "latin1");
-const BOUNDARY = /^[ -~]*[!-~]$/;
 const MEDIA_TYPE = /^[a-z0-9!#$%&'*+\-.^_`{|}~]{1,127}\/[a-z0-9!#$%&'*+\-.^_`{|}~]{1,127}$/;
 
 interface Walk {
@@ -163,10 +160,9 @@ function buildPart(header: { fields: HeaderField[]; headerEnd: number; bodyStart
   const isDigest = parent?.kind === "multipart" && parent.type === "multipart/digest";
   const { type, parameters } = readContentType(header.fields, isDigest ? "message/rfc822" : "text/plain");
   const encodingName = findStructured(header.fields, "content-transfer-encoding")?.head ?? "7bit";
-  const boundary = type.startsWith("multipart/") ? (findToken(parameters, "boundary") ?? "").replace(/ +$/, "") : "";
-  const isMultipart = boundary.length <= MAX_BOUNDARY && BOUNDARY.test(boundary);
+  const boundary = type.startsWith("multipart/") ? findBoundary(parameters) : null;
   const isMessage = /^message\/(?:rfc822|global)$/.test(type) && toTransferEncoding(encodingName) === "identity";
-  const kind = isMultipart ? "multipart" : isMessage ? "message" : "leaf";
+  const kind = boundary !== null ? "multipart" : isMessage ? "message" : "leaf";
   return {
     ...header,
     parent,
@@ -178,7 +174,7 @@ function buildPart(header: { fields: HeaderField[]; headerEnd: number; bodyStart
     encodingName,
     isSealed: parent !== null && (parent.isSealed || /^multipart\/(?:signed|encrypted)$/.test(parent.type)),
     children: [],
-    boundary,
+    boundary: boundary ?? "",
     preambleEnd: null,
     epilogueStart: null,
     replacement: null,

@@ -1,6 +1,7 @@
 // The world broken for one finding at a time: what mail servers answered and the machine.
 
-import { attempt, DOMAIN, type DoctorWorld, NOW } from "../world.ts";
+import { makeReleaseKey } from "../../fakes/release-key.ts";
+import { attempt, DOMAIN, type DoctorWorld, NOW, signRelease } from "../world.ts";
 import { type Case, DAY_MS, DMARC, failing, instance, PTR, well, without } from "./kit.ts";
 
 /** `count` more attempts at Gmail that went otherwise. */
@@ -242,6 +243,75 @@ export const INSTANCE_CASES = {
       level: "ok",
       arrange: instance({ commits: { count: 9, p99Ms: 1_000 } }),
       seen: /too few/,
+    },
+  ],
+  update: [
+    well("the newest", /This is pombo 0\.2\.0, the newest/),
+    {
+      name: "a newer one",
+      level: "warning",
+      arrange: ({ release }) => void (release.body = signRelease("0.10.0")),
+      seen: /This is pombo 0\.2\.0, and 0\.10\.0 is there/,
+      step: /^sudo pombo update https:\/\/releases\.example\/pombo\/latest\/pombo-linux-x64$/,
+    },
+    {
+      name: "an older one",
+      level: "ok",
+      arrange: ({ release }) => void (release.body = signRelease("0.1.9")),
+      seen: /the newest/,
+    },
+    {
+      name: "one signed with another key",
+      level: "unknown",
+      arrange: ({ release }) => void (release.body = signRelease("9.0.0", makeReleaseKey())),
+      seen: /is not signed with the key/,
+    },
+    {
+      name: "one whose version was changed",
+      level: "unknown",
+      arrange: ({ release }) => void (release.body = signRelease("0.2.0").replace("0.2.0", "9.0.0")),
+      seen: /is not signed with the key/,
+    },
+    {
+      name: "an address that has none",
+      level: "unknown",
+      arrange: ({ release }) => void (release.status = 404),
+      seen: /answered 404/,
+    },
+    {
+      name: "built without the key of releases",
+      level: "unknown",
+      arrange: ({ build }) => void (build.releaseKey = null),
+      seen: /cannot tell which one is real/,
+    },
+    {
+      name: "not asked for",
+      level: "ok",
+      arrange: ({ config }) => void (config.doctor.releases = null),
+      seen: /whether there is a newer one is asked with \[doctor\] releases/,
+    },
+    {
+      name: "replaced without a restart",
+      level: "warning",
+      arrange: instance({ isReplaced: true }),
+      seen: /another executable lies in its place/,
+      step: /^systemctl restart pombo/,
+    },
+  ],
+  recovery_key: [
+    well("checked", /checked on 2026-11-27/),
+    {
+      name: "never checked",
+      level: "warning",
+      arrange: instance({ recoveryKey: { checkedAt: null, file: "/var/lib/pombo/instance.key" } }),
+      seen: /Nobody has shown yet/,
+      step: /pombo recovery-key check\nIf you have not kept it: sudo cat \/var\/lib\/pombo\/instance\.key/,
+    },
+    {
+      name: "from the environment",
+      level: "ok",
+      arrange: instance({ recoveryKey: { checkedAt: null, file: null } }),
+      seen: /comes from the environment/,
     },
   ],
   descriptors: [

@@ -134,3 +134,36 @@ describe("readers see the same as before", () => {
       ),
     ));
 });
+
+describe("octets beyond ASCII where none may stand: what is sent is read as what came was", () => {
+  const part = (...header: string[]) => ["--b", ...header, "", "x", "--b--"];
+  const cases: Record<string, string> = {
+    "a charset": lines(FROM, multipart(), "", ...part("Content-Type: image/png; charset=utf-8From: Jos\u00e9")),
+    "an id": lines(FROM, multipart("related"), "", ...part("Content-Type: image/png", "Content-ID: <tri\u00e2.png>")),
+    "a boundary": lines(
+      ...[FROM, multipart(), "", "--b", 'Content-Type: multipart/related; boundary="c\u009dx"', ""],
+      ...["--c x", `${CTE}\u009d7bit`, "", "y", "--c x--", "--b--"],
+    ),
+    "a second boundary": lines(
+      ...[FROM, "Content-Type: multipart/mixed; boundary=b; boundary*=utf-8''\u00e9; name=\u00e9", ""],
+      ...part("Content-Type: image/png"),
+    ),
+    "pieces of a boundary": lines(
+      ...[FROM, "Content-Type: multipart/mixed; boundary*0=b; boundary*1=\u00e9", ""],
+      ...part("Content-Type: image/png"),
+    ),
+  };
+  for (const [name, message] of Object.entries(cases))
+    test(name, () => {
+      const first = accept(message);
+      const after = reassemble(first);
+      const second = accept(after);
+      expect(second.attachments).toEqual(first.attachments);
+      expect(reassemble(second)).toEqual(after);
+    });
+
+  test("the boundary that was read stays", () => {
+    expect(accept(cases["a second boundary"] ?? "").header).toContain('boundary="b"');
+    expect(accept(cases["pieces of a boundary"] ?? "").header).not.toContain("boundary");
+  });
+});

@@ -1,0 +1,61 @@
+// Whether what runs is what lies on the disk, and whether there is a newer release: asked for only where the operator
+// names the address, and believed only by its signature.
+
+import { getErrorMessage } from "../../../platform/errors.ts";
+import { isCommentSignedBy, readPublicKey, readRelease, readSignature } from "../../../platform/update/minisign.ts";
+import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
+import type { World } from "../world.ts";
+
+const ANSWER_MS = 8_000;
+const MAX_SIGNATURE_CHARACTERS = 16 * 1024;
+const id = "update";
+
+export async function checkUpdate(world: World): Promise<Finding[]> {
+  const { config, build, instance } = world;
+  if (instance?.isReplaced === true)
+    return [
+      bad(id, "warning", {
+        seen: `pombo ${build.version} runs, and another executable lies in its place since it was started.`,
+        step: "systemctl restart pombo\nBetter next time: pombo update, which tries the new one first and goes back when it fails.",
+      }),
+    ];
+  const { releases } = config.doctor;
+  const own = `This is pombo ${build.version}`;
+  if (releases === null) return [ok(id, `${own}; whether there is a newer one is asked with [doctor] releases.`)];
+  const step = `Look yourself: ${releases}`;
+  if (build.releaseKey === null)
+    return [unknown(id, `${own}, built without the key of its releases: it cannot tell which one is real.`, { step })];
+  const url = `${releases.replace(/\/$/, "")}/${build.file}`;
+  const found = await findNewest(`${url}.minisig`, build.releaseKey, world).catch((error: unknown) => ({
+    kind: "fault" as const,
+    reason: getErrorMessage(error),
+  }));
+  if (found.kind === "fault")
+    return [unknown(id, `${own}; which one is the newest could not be asked: ${quote(found.reason)}.`, { step })];
+  if (Bun.semver.order(found.version, build.version) <= 0) return [ok(id, `${own}, the newest.`)];
+  return [
+    bad(id, "warning", {
+      seen: `${own}, and ${found.version} is there.`,
+      step: `sudo pombo update ${url}`,
+    }),
+  ];
+}
+
+type Newest = { kind: "release"; version: string } | { kind: "fault"; reason: string };
+
+/** The comment of a signature names the version and is signed itself, so that the executable need not be fetched. */
+async function findNewest(place: string, releaseKey: string, { fetch: call, signal }: World): Promise<Newest> {
+  const response = await call(place, { signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]) });
+  if (!response.ok) {
+    await response.body?.cancel();
+    return { kind: "fault", reason: `${place} answered ${response.status}` };
+  }
+  const signature = readSignature((await response.text()).slice(0, MAX_SIGNATURE_CHARACTERS));
+  const key = readPublicKey(releaseKey);
+  if (signature === null || key === null || !isCommentSignedBy(key, signature))
+    return { kind: "fault", reason: `${place} is not signed with the key of this pombo's releases` };
+  const release = readRelease(signature.trustedComment);
+  return release === null
+    ? { kind: "fault", reason: `${place} is the signature of no release` }
+    : { kind: "release", version: release.version };
+}
