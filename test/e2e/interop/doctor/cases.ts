@@ -7,6 +7,7 @@ import { run, waitUntil, type Cleanup } from "../../../support/peers/process.ts"
 import { startReceiver } from "../../../support/fakes/receiver.ts";
 import type { FindingId } from "../../../../src/modules/doctor/catalog.ts";
 import { checkAlerts, ALERTS_TO } from "./alert-checks.ts";
+import { checkMachine, takeOwnExecutable } from "./machine-checks.ts";
 import { checkMail } from "./mail-checks.ts";
 import { checkOutside } from "./outside-checks.ts";
 import { type Doctor, type Lines, mergeSettings, openDoctor, openLines } from "./kit.ts";
@@ -46,6 +47,8 @@ const WELL: FindingId[] = [
   "memory",
   "health",
   "disk",
+  "disk_speed",
+  "certificate",
 ];
 
 export async function checkCases(options: {
@@ -61,6 +64,7 @@ export async function checkCases(options: {
   // The sources bring no Litestream.
   const hasReplica = findPombo().command.length === 1;
   cleanup.add(() => receiver[Symbol.asyncDispose]());
+  takeOwnExecutable(folder);
   const app = await startPombo({
     folder,
     hostname: HOST,
@@ -92,8 +96,9 @@ export async function checkCases(options: {
     for (const work of [
       () => checkAlerts({ app, receiver, lines, servers }),
       () => checkMail({ api, app, doctor, lines, servers, sender }),
+      () => checkMachine({ app, doctor, lines, cleanup }),
     ])
-      await work().catch((error: unknown) => void lines.claim("alerts and mail", false, () => String(error)));
+      await work().catch((error: unknown) => void lines.claim("alerts, mail, the machine", false, () => String(error)));
     for (const what of [
       "domain_age: no RDAP server is to be had as a package",
       "complaints: reports are judged by the interoperability run of mail; here only that nobody complains",
