@@ -18,6 +18,8 @@ const ADVICE: readonly FindingId[] = [
   "provider_volume",
   "memory",
   "sms_senders",
+  "update",
+  "recovery_key",
 ];
 /** As problems they keep mail from being taken, an alert's too. */
 const OF_MAIL: readonly FindingId[] = ["address", "port25_out", "ptr", "spf", "blocklist"];
@@ -28,16 +30,19 @@ export function createDoctorSource(
   doctor: Pick<Doctor, "troubles" | "isUnsure">,
   issues: () => HealthIssue[],
 ): TroubleSource {
+  // /ready sees the end of it at once, the doctor with its next run: until then its finding says nothing.
+  const told = new WeakSet<Finding>();
+  let hidden = new Set<string>();
   const find = () => {
     const present = issues();
-    return doctor
-      .troubles()
-      .filter((finding) => counts(finding) && !isTold(finding, present))
-      .map(toTrouble);
+    const found = doctor.troubles().filter(counts);
+    for (const finding of found) if (isTold(finding, present)) told.add(finding);
+    hidden = new Set(found.filter((finding) => told.has(finding)).map((finding) => toTrouble(finding).id));
+    return found.filter((finding) => !told.has(finding)).map(toTrouble);
   };
   const isUnsure = (id: string) => {
     const about = readTroubleId(id);
-    return about !== null && doctor.isUnsure(about);
+    return about !== null && (hidden.has(id) || doctor.isUnsure(about));
   };
   return Object.assign(find, { isUnsure });
 }

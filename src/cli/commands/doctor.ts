@@ -56,6 +56,7 @@ function checkOnly(text: string): string {
 
 /** Troubles first, each with its step beneath; then what is well, in one line each. */
 function format({ findings, tookMs }: Report): string {
+  if (findings.length === 0) return "There is nothing to look at: what you named is not set up here.";
   const width = Math.max(...findings.map(({ id }) => id.length));
   const lines = findings.map((finding) => formatFinding(finding, width));
   const numbers = (["problem", "warning", "unknown", "ok"] as const).flatMap((level) => {

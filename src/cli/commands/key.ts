@@ -37,7 +37,7 @@ export const KEY_COMMANDS: OperatorCommand[] = [
   {
     name: "recovery-key check",
     about:
-      "Check that you keep the recovery key: paste it from where you keep it, or give it by standard input. It is compared with the one in use, and pombo doctor asks no more.",
+      "Check that you keep the recovery key: paste it from where you keep it, or give it by standard input. If it is this instance's, pombo doctor stops reminding you.",
     async run({ api, args, terminal }) {
       const place = findInstance({ config: args.text("config"), dataDir: args.text("data-dir") }, terminal.env);
       const file = place.config().secrets.instanceKeyFile;
@@ -45,11 +45,12 @@ export const KEY_COMMANDS: OperatorCommand[] = [
       const parsed = parseInstanceKey(await askForKey(terminal));
       if (parsed.kind === "fault") throw new CommandError(`That is no recovery key. ${parsed.message}`);
       if (!timingSafeEqual(parsed.key, own))
-        throw new CommandError(
-          "That is the recovery key of another instance: the backups of this one cannot be used with it.",
-        );
+        throw new CommandError("That is a recovery key, but not this instance's: its backups cannot be used with it.");
       const kept = await api.call<typeof KeptRecoveryKey.static>("POST", "/operator/recovery-key/kept");
-      return record(kept, "It is this instance's recovery key. Leave it where it is: on another machine, or on paper.");
+      return record(
+        kept,
+        "This is the recovery key of this instance. Make sure that this copy is not only on this machine.",
+      );
     },
   },
 ];

@@ -25,14 +25,16 @@ export interface Heartbeat {
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { clock, log, url, isWell } = deps;
   let failure: string | null = null;
+  let failures = 0;
   const task = new BackgroundTask({
     name: "heartbeat",
     clock,
     log,
     async run(stopping) {
       if (!isWell()) return EVERY_MS;
-      const found = await callOnce(url, null, deps, stopping);
+      const found = await callOnce(url, null, deps, { stopping, nth: failures });
       if (stopping.aborted) return null;
+      failures = found === null ? 0 : failures + 1;
       if ((found === null) !== (failure === null))
         log.event(found === null ? "heartbeat.recovered" : "heartbeat.failed", found === null ? {} : { detail: found });
       failure = found;

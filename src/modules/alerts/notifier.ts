@@ -38,7 +38,7 @@ export class Notifier {
   /** What each source said last. */
   readonly #last = new Map<TroubleSource, readonly Trouble[]>();
   #present: readonly Trouble[] = [];
-  /** What webhooks were told while nothing could be written, by the id of the trouble. */
+  /** What began while nothing could be written, by the id of the trouble; `keys`: of the webhooks that were told. */
   readonly #unwritten = new Map<string, { told: Told; notice: Notice; keys: Set<string> }>();
 
   constructor(deps: NotifierDeps) {
@@ -61,7 +61,13 @@ export class Notifier {
 
   /** Nothing that was told is a problem, and what was told can be written. */
   get isWell(): boolean {
-    return this.#deps.guard.failure === null && this.lasting.every(({ level }) => level !== "problem");
+    return this.#deps.guard.failure === null && this.lasting.every((told) => !this.#isProblem(told));
+  }
+
+  /** It was told as one, and has not eased. */
+  #isProblem({ id, level }: Told): boolean {
+    const own = this.#present.filter((trouble) => trouble.id === id);
+    return level === "problem" && (own.length === 0 || own.some((trouble) => trouble.level === "problem"));
   }
 
   start(): void {
@@ -112,20 +118,19 @@ export class Notifier {
   /** Nothing can be written, as on a full disk: webhooks hear of it all the same, and the rest follows once it can. */
   async #tellUnwritten({ notices, put }: Decision): Promise<void> {
     const news = notices.filter(({ kind }) => kind === "began" || kind === "worsened");
+    for (const notice of news) {
+      const told = put.find(({ id }) => id === notice.id);
+      if (told === undefined || this.#unwritten.has(notice.id)) continue;
+      this.#unwritten.set(notice.id, { told, notice, keys: new Set() });
+      this.#log(notice);
+    }
     const telling = this.#deps.outboxes.map(async (outbox) => {
       const { key } = outbox.target;
       const own = news.filter(
         ({ id, level }) => wants(outbox.target, level) && this.#unwritten.get(id)?.keys.has(key) !== true,
       );
       if (own.length === 0 || !this.#isOpen(outbox.target) || !(await outbox.callUnwritten(own))) return;
-      for (const notice of own) {
-        const told = put.find(({ id }) => id === notice.id);
-        if (told === undefined) continue;
-        const known = this.#unwritten.get(notice.id) ?? { told, notice, keys: new Set() };
-        known.keys.add(key);
-        this.#unwritten.set(notice.id, known);
-        this.#log(notice);
-      }
+      for (const { id } of own) this.#unwritten.get(id)?.keys.add(key);
     });
     await Promise.all(telling);
   }

@@ -139,7 +139,11 @@ export class TroubleWatch {
       return tell("worsened", { ...row, level, what, step, toldAt: now });
     // The clock was set back: a day from now.
     if (row.toldAt > now) return void decision.put.push({ ...row, toldAt: now });
-    if (now - row.toldAt >= DAY_MS) tell("reminded", { ...row, what, step, toldAt: now });
+    if (now - row.toldAt < DAY_MS) return;
+    const told = { ...row, what, step, toldAt: now };
+    decision.put.push(told);
+    // As it is by now: a problem may have eased.
+    decision.notices.push({ ...pickNotice(told), level, kind: "reminded", at: now });
   }
 
   #decideAbsent(row: Told, { now, steadyMs }: Moment, decision: Decision): void {

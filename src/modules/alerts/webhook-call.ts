@@ -25,12 +25,12 @@ export interface SignedBody {
 
 const USER_AGENT = `pombo/${BUILD.version}`;
 
-/** Why it was not taken, in a few words; null: it was, with a 2xx. */
+/** Why it was not taken, in a few words; null: it was, with a 2xx. `nth` try: each goes to the next address of the host. */
 export async function callOnce(
   url: string,
   signed: SignedBody | null,
   { clock, caller, look, rules }: CallDeps,
-  stopping: AbortSignal,
+  { stopping, nth }: { stopping: AbortSignal; nth: number },
 ): Promise<string | null> {
   const parsed = parseTarget(url, rules);
   if (parsed.kind === "fault") return `its address ${parsed.message}`;
@@ -43,18 +43,21 @@ export async function callOnce(
   const result = await caller.call(
     {
       target: parsed.target,
-      address: reached.addresses[0] ?? "",
+      address: reached.addresses[nth % reached.addresses.length] ?? "",
       headers: { ...headers, "user-agent": USER_AGENT },
       body: signed?.body ?? null,
     },
     stopping,
   );
-  return describeFailure(result);
+  return describeFailure(result, new URL(url));
 }
 
-function describeFailure(result: CallResult): string | null {
+/** Servers repeat the path that they do not know, and that of a webhook is its secret. */
+function describeFailure(result: CallResult, { pathname, search }: URL): string | null {
   if (result.kind === "broken") return result.reason;
-  const { status, text } = result;
+  const { status } = result;
+  const secrets = [`${pathname}${search}`, pathname, search].filter((each) => each.length > 1);
+  const text = secrets.reduce((shown, each) => shown.replaceAll(each, "…"), result.text);
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) return `answered ${status}: a redirect, which is not followed`;
   return `answered ${status}${text === "" ? "" : `: ${text}`}`;

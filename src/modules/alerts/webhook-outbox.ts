@@ -39,6 +39,8 @@ export class WebhookOutbox {
   readonly #deps: WebhookOutboxDeps;
   readonly #task: BackgroundTask;
   readonly #stopping = new AbortController();
+  /** The call that was taken last: it is not made again where that could not be written, as on a full disk. */
+  #taken: string | null = null;
   #failures = 0;
   #failure: string | null = null;
   /** Unix ms of the clock: not before. */
@@ -90,9 +92,11 @@ export class WebhookOutbox {
     if (!isOpen()) return null;
     const call = await this.#prepare();
     if (call === null) return null;
-    const failure = await callOnce(target.to, call, this.#deps, stopping);
+    const isTaken = call.id === this.#taken;
+    const failure = isTaken ? null : await callOnce(target.to, call, this.#deps, { stopping, nth: this.#failures });
     if (stopping.aborted && failure !== null) return null;
     if (failure !== null) return this.#fail(failure);
+    this.#taken = call.id;
     await commit(() => store.removePending(call.ids));
     this.#failures = 0;
     this.#failure = null;
@@ -107,7 +111,7 @@ export class WebhookOutbox {
     const { text } = writeAlert(hostname, notices);
     const at = clock.now();
     const call = { id: newId(at, random), body: writeBody({ hostname, items: notices, text, at }), secret };
-    const failure = await callOnce(target.to, call, this.#deps, this.#stopping.signal);
+    const failure = await callOnce(target.to, call, this.#deps, { stopping: this.#stopping.signal, nth: 0 });
     if (failure !== null) log.event("alert.webhook_failed", { host: target.shown, detail: failure }, "warn");
     return failure === null;
   }

@@ -88,7 +88,7 @@ function describeItem(item: AlertItem): string {
   const head = {
     began: `${capital(level)} since ${toMinute(beganAt)}:`,
     worsened: `It got worse, and is a problem since ${toMinute(at)}:`,
-    reminded: `${capital(level)} that lasts since ${toMinute(beganAt)}:`,
+    reminded: `${capital(level)}, still there since ${toMinute(beganAt)}:`,
     ended: `Ended at ${toMinute(at)}. Since ${toMinute(beganAt)} it was:`,
     test: `A test, made at ${toMinute(at)}:`,
   }[kind];

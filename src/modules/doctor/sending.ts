@@ -2,6 +2,8 @@
 // server calls us when it answers EHLO.
 
 import { isIPv4, isIPv6 } from "node:net";
+import type { FindingId } from "./catalog.ts";
+import { type Finding, unknown } from "./finding.ts";
 import type { Probed, Sending, SendingAddress, World } from "./world.ts";
 
 /** Somewhere far away: the way there says which address is taken. They are a.root-servers.net's. */
@@ -28,6 +30,13 @@ export async function findSending(world: World): Promise<Sending> {
     else addresses.push({ family: isIPv6(address) ? 6 : 4, address, local });
   }
   return { addresses, hidden, isRelayed: false };
+}
+
+/** Of what cannot be looked at since an address that mail leaves from is not known. */
+export function withoutAddress(ids: readonly FindingId[], sending: Sending): Finding[] {
+  const { addresses, hidden } = sending;
+  if (sending.isRelayed || (addresses.length > 0 && hidden.length === 0)) return [];
+  return ids.map((id) => unknown(id, "The address that mail leaves from is not known: see address."));
 }
 
 /** What an answer to EHLO calls us (RFC 5321 §4.1.1.1 lets it greet with our address); null: none did. */

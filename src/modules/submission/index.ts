@@ -18,7 +18,7 @@ export interface Submission extends Required<Omit<Component, "issues">> {
 }
 
 /** Room for a message is room for its octets; each waits in a socket of its own. */
-const BUDGET_RULES = { countedBytes: 0, largeBytes: 0, maxOwnWaiting: Infinity, maxWaiting: Infinity, growth: 1 };
+const RULES = { countedBytes: 0, largeBytes: 0, maxOwnWaiting: Infinity, maxWaiting: Infinity, growth: 1 };
 
 /** Nothing begins to act before start(). */
 export function createSubmission(
@@ -28,7 +28,12 @@ export function createSubmission(
   module: Pick<SubmissionDeps, "verifyKey" | "emails" | "shared" | "certificate" | "counts" | "mayAuthenticateInClear">,
 ): Submission {
   const { listen, listenTls, maxMessageBytes, maxRecipients, maxClients, maxClientsPerAddress } = submission;
-  const budget = new MessageBudget(SUBMISSION_LIMITS.inFlightBytes, BUDGET_RULES);
+  const { inFlightBytes } = SUBMISSION_LIMITS;
+  // A slow client of one workspace may hold its room for hours: another's largest message always has its own.
+  const budget = new MessageBudget(inFlightBytes, {
+    ...RULES,
+    reservedBytes: Math.min(maxMessageBytes, inFlightBytes / 2),
+  });
   const limits = {
     ...SUBMISSION_LIMITS,
     messageBytes: maxMessageBytes,

@@ -234,8 +234,10 @@ export class SubmissionServer {
     for (const connection of smtp.connections) if (connection.id === id) connected.client.follow(connection);
   }
 
-  /** A client that has been there longest without a password goes for one that may have one. */
+  /** A client that has been there longest without a password goes for one that may have one; so many are on their way out. */
   #makeRoom(): boolean {
+    const { clients, refusedAtOnce } = this.#deps.limits;
+    if (this.#clients.size >= clients + refusedAtOnce) return false;
     for (const { caller, client } of this.#clients.values()) {
       if (caller !== null || client.isEnding) continue;
       client.end("4.7.0 Authenticate sooner: others wait for this place");

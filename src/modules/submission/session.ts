@@ -219,9 +219,14 @@ export class SubmissionSession {
     if (fault === "no_room")
       return { refusal: refuse(452, "4.3.1 Too many large messages come in now: come back in a moment") };
     const { promise, resolve } = Promise.withResolvers<"late">();
-    const cancel = clock.after(limits.acceptMs, () => resolve("late"));
+    let isAwaited = true;
+    const cancel = clock.after(limits.acceptMs, () => {
+      isAwaited = false;
+      resolve("late");
+    });
     try {
-      const accepted = await Promise.race([this.#keep(intake, session, submitter), promise]);
+      const keeping = this.#keep(intake, { session, submitter, isAwaited: () => isAwaited });
+      const accepted = await Promise.race([keeping, promise]);
       if (accepted === "late") return { refusal: refuse(451, INTERNAL) };
       counts.accepted(accepted.count);
       const { id, count } = accepted;
@@ -236,8 +241,10 @@ export class SubmissionSession {
     }
   }
 
-  async #keep(intake: Intake, session: SMTPServerSession, { key, caller }: Submitter) {
+  async #keep(intake: Intake, given: { session: SMTPServerSession; submitter: Submitter; isAwaited: () => boolean }) {
     const { emails, verifyKey } = this.#deps;
+    const { session, isAwaited } = given;
+    const { key, caller } = given.submitter;
     if (caller === null || key === null) throw refusal(530, AUTH_FIRST);
     const message = await emails.readSubmitted(intake.end());
     if (message.kind === "fault")
@@ -247,7 +254,7 @@ export class SubmissionSession {
     // It may have been deleted while the message came, which can take minutes.
     if (verifyKey(key)?.kind !== "key") throw refusal(535, KEY_GONE);
     const recipients = session.envelope.rcptTo.flatMap((each) => this.#recipients.get(each) ?? []);
-    return emails.acceptSubmission({ caller, recipients, message });
+    return emails.acceptSubmission({ caller, recipients, message, isAwaited });
   }
 
   #decide(submitter: Submitter, decide: () => Decision): Decision {
@@ -264,8 +271,13 @@ export class SubmissionSession {
   #count(why: Refusal, { caller, network }: Submitter): Refusal {
     const { counts, workspaces } = this.#deps;
     counts.refused(why.responseCode);
-    const workspace = caller === null ? undefined : workspaces.byId(caller.workspaceId);
-    if (workspace !== undefined) this.#refusals.refused(why, workspace.uid, network);
+    try {
+      const workspace = caller === null ? undefined : workspaces.byId(caller.workspaceId);
+      if (workspace !== undefined) this.#refusals.refused(why, workspace.uid, network);
+    } catch (error) {
+      // A storage that cannot be read may be why it is refused: the client hears of it all the same.
+      if (!isStorageError(error)) this.#deps.log.error("submission", error);
+    }
     return why;
   }
 }

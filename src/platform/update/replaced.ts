@@ -13,6 +13,10 @@ export function watchExecutable(path = process.execPath): () => boolean {
 
 /** Null: there is none, or it cannot be seen. */
 function identify(path: string): string | null {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? null : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs}`;
+  try {
+    const { dev, ino, size, mtimeMs } = statSync(path);
+    return `${dev} ${ino} ${size} ${mtimeMs}`;
+  } catch {
+    return null;
+  }
 }

@@ -191,7 +191,7 @@ export const ROWS: Record<string, Row> = {
   "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": ofWorkspace("/sender-ids/Loja"),
   "POST /api/v1/operator/workspaces/{id}/keys": ofWorkspace("/keys", { name: "new" }),
   "POST /api/v1/operator/key/rotate": { caller: "operator" },
-  "POST /api/v1/operator/recovery-key/kept": { caller: "operator", missing: "never" },
+  "POST /api/v1/operator/recovery-key/kept": { caller: "operator" },
   "GET /api/v1/operator/workspaces/{id}/suppressions": ofWorkspace("/suppressions"),
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": ofWorkspace("/suppressions/import", {
     suppressions: [{ address: "gone@example.com" }],

@@ -172,7 +172,7 @@ const CASES: Record<string, Case> = {
   }),
   "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
   "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
-  ...operatorsEach("GET workspaces", "GET doctor/test-mail", "GET held-suppressions"),
+  ...operatorsEach("GET workspaces", "GET doctor/test-mail", "GET held-suppressions", "POST recovery-key/kept"),
   ...operatorsEach("GET doctor", "POST doctor", "GET status", "GET alerts", "GET alerts/secrets", "GET alerts/test"),
   "GET /api/v1/operator/trace": operators("trace?find=0198"),
   "GET /api/v1/operator/trace/{id}": {

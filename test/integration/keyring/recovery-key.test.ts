@@ -26,7 +26,7 @@ test("the doctor warns until the key was given as a person types it, and not aft
   expect(await seen(pombo)).toBe("warning");
   const typed = `\n${keyOf(pombo).toUpperCase().replaceAll("-", " ")}\nwhat follows`;
   const said = await check(pombo, typed, { isInteractive: true });
-  expect(said).toMatchObject({ code: 0, out: expect.stringContaining("It is this instance's recovery key") });
+  expect(said).toMatchObject({ code: 0, out: expect.stringContaining("This is the recovery key of this instance") });
   expect(said.err).toContain("then Enter");
   expect(await seen(pombo)).toBe("ok");
   await pombo.restart();
@@ -43,7 +43,7 @@ test("from a file it may be broken into lines", async () => {
 test("another instance's key, a mistyped one and none are refused in words that do not repeat them", async () => {
   await using pombo = await startInstance();
   const cases: [string, number, RegExp][] = [
-    [createInstanceKey(systemRandom), 1, /of another instance: the backups of this one cannot be used with it/],
+    [createInstanceKey(systemRandom), 1, /not this instance's: its backups cannot be used with it/],
     [keyOf(pombo).replace(/.$/, (last) => (last === "7" ? "8" : "7")), 1, /no recovery key\. .* has a typing error/],
     ["svc_1234", 1, /no recovery key\. The instance key does not begin with/],
     ["x".repeat(3_000), 1, /far too long/],

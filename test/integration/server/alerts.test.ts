@@ -327,3 +327,56 @@ test("on a disk that cannot be written a webhook hears of it, once, and the rest
   expect(mailed()).toEqual([expect.stringContaining(`[ended] ${HOSTNAME}: the database cannot be written`)]);
   expect(receiver.calls).toHaveLength(2);
 });
+
+test("where nobody has a webhook, what began on a disk that cannot be written is told once it can", async () => {
+  const { pass, mailed, held } = await start([{ kind: "email", to: ["maria@example.com"] }]);
+  const { app } = held.pombo;
+  app.db.sqlite.run("PRAGMA query_only = 1");
+  await app.committer.commit(() => app.db.sqlite.run("UPDATE workspace SET name = 'x'")).catch(() => undefined);
+  app.guard.raise(new Error("the disk is full"));
+  await pass(HOUR, MINUTE);
+  expect(mailed()).toEqual([]);
+  app.db.sqlite.run("PRAGMA query_only = 0");
+  await pass(HOUR, MINUTE);
+  expect(mailed()).toEqual([expect.stringContaining(`[ended] ${HOSTNAME}: the database cannot be written`)]);
+});
+
+test("a call that was taken while the disk cannot be written is not made again and again", async () => {
+  const { pass, troubles, held, receiver } = await start([{}]);
+  const { app } = held.pombo;
+  receiver.answer = () => new Response(null, { status: 503 });
+  troubles.push(QUOTA);
+  await pass(4 * MINUTE);
+  const { id } = { id: receiver.calls.at(-1)?.headers["webhook-id"] };
+  receiver.answer = () => new Response(null, { status: 204 });
+  app.db.sqlite.run("PRAGMA query_only = 1");
+  await app.committer.commit(() => app.db.sqlite.run("UPDATE workspace SET name = 'x'")).catch(() => undefined);
+  app.guard.raise(new Error("the disk is full"));
+  const before = receiver.calls.length;
+  await pass(2 * HOUR, MINUTE);
+  const again = receiver.calls.slice(before).filter(({ headers }) => headers["webhook-id"] === id);
+  expect([id === undefined, again.length]).toEqual([false, 1]);
+  app.db.sqlite.run("PRAGMA query_only = 0");
+});
+
+test("a problem that eased is no problem any more: the heartbeat goes on, and a reminder says what it is now", async () => {
+  const { pass, troubles, told, receiver, held } = await start([{ least: "problem" }]);
+  troubles.push(URGENT);
+  await pass(3 * MINUTE);
+  expect(told()).toEqual(["alert.began test.urgent"]);
+  troubles.splice(0, 1, { ...URGENT, level: "warning" });
+  await pass(2 * DAY, 5 * MINUTE);
+  expect(told()).toHaveLength(1);
+  expect([receiver.calls.length, held.pombo.bugs]).toEqual([1, []]);
+});
+
+test("the secret path of a webhook is not repeated where its server does not know it", async () => {
+  const { pass, troubles, receiver, held } = await start([{}]);
+  receiver.answer = ({ path }) => new Response(`Cannot POST ${path}`, { status: 404 });
+  troubles.push(QUOTA);
+  await pass(10 * MINUTE);
+  expect(receiver.calls.length).toBeGreaterThan(1);
+  const { text } = await held.pombo.operator.call("GET", "/api/v1/operator/alerts");
+  expect(text).toContain("answered 404: Cannot POST …");
+  expect(JSON.stringify([held.pombo.events, text])).not.toContain("/hook");
+});

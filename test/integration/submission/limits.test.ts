@@ -1,5 +1,7 @@
 // What one client may ask of the ports: places, time, room and patience.
 
+import type { Submission } from "../../../src/modules/emails/submitted/accept.ts";
+import { connect } from "node:net";
 import { StorageError } from "../../../src/platform/db/storage-error.ts";
 import { ThreadGone } from "../../../src/platform/worker-threads/worker-thread.ts";
 import { readSubmitted } from "../../../src/modules/emails/submitted/read-submitted.ts";
@@ -76,6 +78,40 @@ describe("places", () => {
     expect(desk.bugs).toEqual([]);
     closeAll(crowd);
   });
+});
+
+test("a crowd larger than what may be on its way out is turned away", async () => {
+  const limits = { clients: 20, clientsPerAddress: 600, refusedAtOnce: 30 };
+  await using desk = await startSubmissionDesk({ clock: fakeClock(), limits });
+  // They never close, whatever they are told.
+  const crowd = Array.from({ length: 200 }, () => connect({ port: desk.port, host: "127.0.0.1", allowHalfOpen: true }));
+  for (const each of crowd) each.on("error", () => undefined);
+  await until("the crowd", () => desk.server.clientCount >= 50);
+  await turn(200);
+  expect(desk.server.clientCount).toBe(50);
+  for (const each of crowd) each.destroy();
+});
+
+test("where not even the workspace can be read, each command has its reply, and the session goes on", async () => {
+  let isBroken = false;
+  const standing = { uid: "w", blockedAt: null, blockReason: null, rateBlockedAt: null, rateBlockReason: null };
+  const broken = () => {
+    throw new StorageError(new Error("disk I/O error"));
+  };
+  await using desk = await startSubmissionDesk({
+    workspaces: { byId: () => (isBroken ? broken() : standing) },
+    accept: () =>
+      isBroken ? Promise.reject(new StorageError(new Error("disk I/O error"))) : Promise.resolve({ id: "1", count: 1 }),
+  });
+  using talk = await open(desk);
+  await beginData(talk);
+  isBroken = true;
+  talk.write(`${message()}.\r\n`);
+  expect(await talk.reply()).toStartWith("452 4.3.1 ");
+  expect(await talk.say("MAIL FROM:<>")).toStartWith("452 4.3.1 ");
+  isBroken = false;
+  await handOver(talk);
+  expect(desk.bugs).toEqual([]);
 });
 
 test("what fails is temporary, says whether it is the disk, and only faults of ours are in the log", async () => {
@@ -196,20 +232,24 @@ describe("time", () => {
   test("keeping that takes over two minutes is answered 451, and the session goes on", async () => {
     const clock = fakeClock();
     const kept = Promise.withResolvers<{ id: string; count: number }>();
-    let isAccepting = false;
+    let given: Submission | null = null;
     await using desk = await startSubmissionDesk({
       clock,
-      accept: () => {
-        isAccepting = true;
+      accept: (submission) => {
+        given = submission;
         return kept.promise;
       },
     });
     using talk = await open(desk);
     await beginData(talk);
     talk.write(`${message()}.\r\n`);
-    await until("the message", () => isAccepting);
+    await until("the message", () => given !== null);
+    const isAwaited = () => given?.isAwaited();
+    expect(isAwaited()).toBe(true);
     clock.advance(2 * MINUTE);
     expect(await talk.reply()).toStartWith("451 4.3.0 ");
+    // It comes again, and must not be written now.
+    expect(isAwaited()).toBe(false);
     kept.resolve({ id: "1", count: 1 });
     await handOver(talk);
   });

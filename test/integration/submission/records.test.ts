@@ -238,6 +238,19 @@ test("who has unsubscribed from the message's list is 550 5.1.1 at the dot, with
   await accepted(talk, message({ "X-Pombo-Unsubscribe-List": "other" }), "gone@example.com");
 });
 
+test("handed in again it is answered as at first, though one of its recipients has unsubscribed from its list", async () => {
+  await using pombo = await startSubmitting({ configure: withPublicUrl });
+  const body = { address: "gone@example.com", list: "news" };
+  await pombo.workspace.call("POST", "/api/v1/suppressions", { body });
+  using talk = await openClient(pombo);
+  const octets = message({ "X-Pombo-Unsubscribe-List": "news" });
+  const first = await handIn(talk, octets, "maria@example.com", "gone@example.com");
+  expect(first).toStartWith("250 2.0.0 ");
+  expect(await handIn(talk, octets, "maria@example.com", "gone@example.com")).toBe(first);
+  await pombo.app.worker.idle();
+  expect(pombo.mx.messages.flatMap(({ to }) => to)).toEqual(["maria@example.com"]);
+});
+
 test("a scheduled one is rescheduled, cancelled and read as every email", async () => {
   await using held = await startHeldSubmitting();
   const { pombo } = held;

@@ -43,9 +43,15 @@ export function startChrony(options: {
   const config = join(folder, "chrony.conf");
   const lines = ["local stratum 3", "allow all", `bindaddress ${address}`, "cmdport 0", "bindcmdaddress /"];
   writeFileSync(config, [...lines, `pidfile ${folder}/pid`, `driftfile ${folder}/drift`, ""].join("\n"));
-  const faked = ahead === undefined ? [] : [pathOf("faketime"), "-f", ahead];
-  const command = [...prefix, ...faked, program, "-d", "-x", "-u", "root", "-F", "0", "-f", config];
-  const server = startProcess({ command, logFile: join(folder, "log") });
+  const command = [...prefix, program, "-d", "-x", "-u", "root", "-F", "0", "-f", config];
+  const env = ahead === undefined ? {} : { FAKETIME: ahead, LD_PRELOAD: findFakeTime() };
+  const server = startProcess({ command, logFile: join(folder, "log"), env });
   cleanup.add(() => server.stop());
   return server;
+}
+
+/** The library itself: the program of faketime stays between us and the server, and does not pass on that it is to end. */
+function findFakeTime(): string {
+  const shown = Bun.spawnSync([pathOf("faketime"), "-f", "+0s", "sh", "-c", 'printf %s "$LD_PRELOAD"']);
+  return shown.stdout.toString();
 }

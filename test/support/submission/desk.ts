@@ -74,7 +74,7 @@ export async function startSubmissionDesk(options: SubmissionDeskOptions = {}): 
     shared: { sends: null, failures: null },
     collect: () => {},
     budget: new MessageBudget(inFlightBytes, {
-      ...{ countedBytes: 0, largeBytes: 0, maxOwnWaiting: Infinity, maxWaiting: Infinity, growth: 1 },
+      ...{ countedBytes: 0, largeBytes: 0, maxOwnWaiting: Infinity, maxWaiting: Infinity, growth: 1, reservedBytes: 0 },
     }),
     limits: own,
     counts: { accepted: () => undefined, refused: (code) => void refused.push(code), authFailed: () => undefined },

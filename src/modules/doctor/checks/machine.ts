@@ -29,8 +29,9 @@ const ALMOST_ALL_OPEN = 0.9;
 const MIN_DESCRIPTORS = 4_096;
 
 export async function checkMachine(world: World): Promise<Finding[]> {
+  const [clock, update] = await Promise.all([checkClock(world), checkUpdate(world)]);
   return [
-    ...(await checkClock(world)),
+    ...clock,
     checkMemory(world),
     ...checkHealth(world),
     ...checkDisk(world),
@@ -38,7 +39,7 @@ export async function checkMachine(world: World): Promise<Finding[]> {
     ...checkBackup(world),
     ...checkDescriptors(world),
     ...checkCertificate(world),
-    ...(await checkUpdate(world)),
+    ...update,
     ...checkRecoveryKey(world),
   ];
 }
@@ -228,16 +229,18 @@ function checkRecoveryKey({ instance }: World): Finding[] {
   const id = "recovery_key";
   if (instance === null) return [];
   const { file, checkedAt } = instance.recoveryKey;
-  if (file === null)
-    return [ok(id, "The instance key comes from the environment, and this machine keeps no file of it.")];
-  if (checkedAt !== null)
-    return [
-      ok(id, `The recovery key was checked on ${new Date(checkedAt).toISOString().slice(0, 10)}: somebody keeps it.`),
-    ];
+  if (checkedAt !== null) {
+    const day = new Date(checkedAt).toISOString().slice(0, 10);
+    return [ok(id, `Somebody had the recovery key at hand on ${day}.`)];
+  }
+  const check = "Paste it from where you keep it into: pombo recovery-key check";
   return [
     bad(id, "warning", {
-      seen: "Nobody has shown yet that the recovery key is kept elsewhere: without it no backup can be used once this machine is lost.",
-      step: `Paste it from where you keep it into: pombo recovery-key check\nIf you have not kept it: sudo cat ${file} shows it. Put it into a password manager, then check it from there.`,
+      seen: "Nobody has confirmed yet that the recovery key is kept outside this machine. If the machine is lost, no backup can be used without it.",
+      step:
+        file === null
+          ? check
+          : `${check}\nIf you have not kept it: sudo cat ${file} shows it. Put it into a password manager, then check it from there.`,
     }),
   ];
 }

@@ -2,15 +2,17 @@
 
 import { isLoopback, reverseName } from "../../../platform/ip/address.ts";
 import { bad, type Finding, ok, unknown } from "../finding.ts";
+import { withoutAddress } from "../sending.ts";
 import type { SendingAddress, World } from "../world.ts";
 
 export async function checkName(world: World): Promise<Finding[]> {
-  const { addresses } = await world.sending();
+  const sending = await world.sending();
+  const { addresses } = sending;
   const [hostname, ...pointers] = await Promise.all([
     checkHostname(world, addresses),
     ...addresses.map((each) => checkPointer(each, world)),
   ]);
-  return [hostname, ...pointers.flat()];
+  return [hostname, ...pointers.flat(), ...withoutAddress(["ptr", "ptr_generic"], sending)];
 }
 
 async function checkHostname(world: World, sending: SendingAddress[]): Promise<Finding> {

@@ -4,11 +4,13 @@ import { organizationalDomain } from "../../../protocols/dns/organizational-doma
 import { askAboutAddress, askAboutName, describeList, isSpamhaus, type Listing } from "../blocklist.ts";
 import type { FindingId } from "../catalog.ts";
 import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
+import { withoutAddress } from "../sending.ts";
 import type { World } from "../world.ts";
 
 export async function checkReputation(world: World): Promise<Finding[]> {
   const { doctor, hostname } = world.config;
-  const { addresses } = await world.sending();
+  const sending = await world.sending();
+  const { addresses } = sending;
   const ofAddresses = addresses.flatMap(({ address }) =>
     doctor.blockLists.map(async (zone) =>
       judge("blocklist", { what: address, zone }, await askAboutAddress(address, zone, world)),
@@ -18,7 +20,7 @@ export async function checkReputation(world: World): Promise<Finding[]> {
   const ofNames = doctor.nameLists.map(async (zone) =>
     judge("blocklist_name", { what: own, zone }, await askAboutName(own, zone, world)),
   );
-  return await Promise.all([...ofAddresses, ...ofNames]);
+  return [...(await Promise.all([...ofAddresses, ...ofNames])), ...withoutAddress(["blocklist"], sending)];
 }
 
 /** Of a sending domain, one finding for all lists. */

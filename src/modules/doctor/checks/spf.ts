@@ -4,20 +4,22 @@ import { formatZoneRecord } from "../../../protocols/dns/zone-file.ts";
 import { evaluateSpf, type SpfResult } from "../../../protocols/spf/evaluate.ts";
 import { selectRecords } from "../../../protocols/spf/record.ts";
 import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
+import { withoutAddress } from "../sending.ts";
 import type { SendingAddress, World } from "../world.ts";
 
 /** In no network: what passes for it passes for everybody. */
 const NOBODY = "0.0.0.0";
 
 export async function checkSpf(world: World): Promise<Finding[]> {
-  const { addresses, isRelayed } = await world.sending();
+  const sending = await world.sending();
+  const { addresses, isRelayed } = sending;
   const { hostname, email } = world.config;
   const names = [...new Set([hostname, email.bounceHost])];
   const found = await Promise.all(names.map((name) => checkRecord(name, world, addresses)));
   const passes = await Promise.all(
     isRelayed ? [] : names.flatMap((name) => addresses.map((each) => checkPass(name, each, world))),
   );
-  return [...passes, ...found];
+  return [...passes, ...withoutAddress(["spf"], sending), ...found];
 }
 
 async function checkPass(name: string, { address, family }: SendingAddress, world: World): Promise<Finding> {

@@ -7,7 +7,7 @@ import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
 import type { World } from "../world.ts";
 
 const ANSWER_MS = 8_000;
-const MAX_SIGNATURE_CHARACTERS = 16 * 1024;
+const MAX_SIGNATURE_BYTES = 16 * 1024;
 const id = "update";
 
 export async function checkUpdate(world: World): Promise<Finding[]> {
@@ -15,27 +15,30 @@ export async function checkUpdate(world: World): Promise<Finding[]> {
   if (instance?.isReplaced === true)
     return [
       bad(id, "warning", {
-        seen: `pombo ${build.version} runs, and another executable lies in its place since it was started.`,
+        seen: `pombo ${build.version} still runs, but its file on the disk was replaced after it started.`,
         step: "systemctl restart pombo\nBetter next time: pombo update, which tries the new one first and goes back when it fails.",
       }),
     ];
   const { releases } = config.doctor;
-  const own = `This is pombo ${build.version}`;
-  if (releases === null) return [ok(id, `${own}; whether there is a newer one is asked with [doctor] releases.`)];
+  const own = `pombo ${build.version} runs`;
+  if (releases === null)
+    return [ok(id, `${own}. It does not look for newer releases: [doctor] releases turns that on.`)];
   const step = `Look yourself: ${releases}`;
   if (build.releaseKey === null)
-    return [unknown(id, `${own}, built without the key of its releases: it cannot tell which one is real.`, { step })];
+    return [unknown(id, `${own}. It was built without the key of releases, so that it cannot verify one.`, { step })];
   const url = `${releases.replace(/\/$/, "")}/${build.file}`;
   const found = await findNewest(`${url}.minisig`, build.releaseKey, world).catch((error: unknown) => ({
     kind: "fault" as const,
     reason: getErrorMessage(error),
   }));
   if (found.kind === "fault")
-    return [unknown(id, `${own}; which one is the newest could not be asked: ${quote(found.reason)}.`, { step })];
+    return [
+      unknown(id, `${own}. Whether there is a newer release could not be asked: ${quote(found.reason)}.`, { step }),
+    ];
   if (Bun.semver.order(found.version, build.version) <= 0) return [ok(id, `${own}, the newest.`)];
   return [
     bad(id, "warning", {
-      seen: `${own}, and ${found.version} is there.`,
+      seen: `${own}, and release ${found.version} is available.`,
       step: `sudo pombo update ${url}`,
     }),
   ];
@@ -50,7 +53,7 @@ async function findNewest(place: string, releaseKey: string, { fetch: call, sign
     await response.body?.cancel();
     return { kind: "fault", reason: `${place} answered ${response.status}` };
   }
-  const signature = readSignature((await response.text()).slice(0, MAX_SIGNATURE_CHARACTERS));
+  const signature = readSignature(await readBeginning(response));
   const key = readPublicKey(releaseKey);
   if (signature === null || key === null || !isCommentSignedBy(key, signature))
     return { kind: "fault", reason: `${place} is not signed with the key of this pombo's releases` };
@@ -58,4 +61,16 @@ async function findNewest(place: string, releaseKey: string, { fetch: call, sign
   return release === null
     ? { kind: "fault", reason: `${place} is the signature of no release` }
     : { kind: "release", version: release.version };
+}
+
+/** A signature is a few hundred bytes; what else lies there may be endless. */
+async function readBeginning({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > MAX_SIGNATURE_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString("latin1", 0, MAX_SIGNATURE_BYTES);
 }

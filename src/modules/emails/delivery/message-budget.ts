@@ -15,6 +15,8 @@ export interface BudgetRules {
   maxWaiting: number;
   /** Bytes in memory for each byte of the content. */
   growth: number;
+  /** Room that a workspace which has some already does not get: others may come who have none. */
+  reservedBytes: number;
 }
 
 const DELIVERY: BudgetRules = {
@@ -25,6 +27,8 @@ const DELIVERY: BudgetRules = {
   maxWaiting: 16,
   // Most of what is transmitted is base64, with line ends.
   growth: 1.4,
+  // A transmission ends, however slow the server.
+  reservedBytes: 0,
 };
 
 /** The configured budget, or what a machine or cgroup of `memoryBytes` bears. */
@@ -43,8 +47,8 @@ interface Waiter extends Message {
 
 /**
  * Large messages wait in the order in which they came. While several workspaces have some that wait, none gets more than
- * half, and those that would are passed; otherwise nobody is passed, so that the largest get on too. One that is larger than
- * all goes when no other large one is in delivery.
+ * half, and those that would are passed; otherwise nobody is passed, so that the largest get on too, but who would take the
+ * room that is reserved. One that is larger than all goes when no other large one is in delivery.
  */
 export class MessageBudget {
   readonly #totalBytes: number;
@@ -119,10 +123,15 @@ export class MessageBudget {
     const waiting = [...this.#waiting];
     const first = waiting.find((each) => {
       const doesAnotherWait = waiting.some(({ workspaceId }) => workspaceId !== each.workspaceId);
-      return !doesAnotherWait || !this.#isBeyondHalf(each);
+      return (!doesAnotherWait || !this.#isBeyondHalf(each)) && !this.#isReserved(each);
     });
     const hasRoom = first !== undefined && this.#bytes + first.bytes <= this.#totalBytes;
     return hasRoom || this.#large.size === 0 ? first : undefined;
+  }
+
+  #isReserved({ workspaceId, bytes }: Message): boolean {
+    const { reservedBytes } = this.#rules;
+    return this.#large.has(workspaceId) && this.#bytes + bytes > this.#totalBytes - reservedBytes;
   }
 
   /** One message of each workspace never is, so that it gets on whatever its size. */

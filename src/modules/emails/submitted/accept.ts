@@ -2,6 +2,7 @@
 // (api/accept.ts). A client whose answer was lost sends it again, and has no key to say so: it is recognised by its octets,
 // for each recipient by itself.
 
+import { AppError } from "../../../platform/errors.ts";
 import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
 import { comparableAddress, formatMailbox, type Mailbox, parseMailbox } from "../../../protocols/mime/address.ts";
 import { removeFields } from "../../../protocols/mime/header-fields.ts";
@@ -24,6 +25,8 @@ export interface Submission {
   /** Of RCPT; at least one. */
   recipients: Mailbox[];
   message: ReadSubmission;
+  /** False: its client was told to come again, so that it must not be written any more. */
+  isAwaited: () => boolean;
 }
 
 /** Its id, or the group's, and how many emails it became. */
@@ -160,6 +163,7 @@ function writeOnce(
   now: number,
   deps: AcceptSubmissionDeps,
 ): AcceptedSend {
+  if (!submission.isAwaited()) throw new Error("the client was told to come again");
   const recipients = listRecipients(submission);
   if (mark === null) return shorten(writeAll(request, [prepare(recipients)], now, deps));
   const notBefore = now - deps.settings.keepAnswersMs;
@@ -169,8 +173,19 @@ function writeOnce(
   });
   const fresh = found.filter(({ answer }) => answer === null);
   const first = found.find(({ answer }) => answer !== null)?.answer;
-  if (fresh.length === 0 && first) return { data: JSON.parse(first.response) as unknown, committed: () => undefined };
-  const accepted = writeAll(request, [prepare(fresh.map(({ recipient }) => recipient))], now, deps);
+  const repeat = (answer: { response: string }) => ({
+    data: JSON.parse(answer.response) as unknown,
+    committed: () => undefined,
+  });
+  if (fresh.length === 0 && first) return repeat(first);
+  let accepted: AcceptedSend;
+  try {
+    accepted = writeAll(request, [prepare(fresh.map(({ recipient }) => recipient))], now, deps);
+  } catch (error) {
+    // The others have it: a refusal now would be one of them too.
+    if (first && error instanceof AppError && error.code === "RECIPIENT_SUPPRESSED") return repeat(first);
+    throw error;
+  }
   const written = shorten(accepted);
   const answer = { requestHash: NO_HASH, response: JSON.stringify(written.data) };
   const { recipients: shown } = accepted.data as AcceptedEmail;

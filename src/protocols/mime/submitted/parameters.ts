@@ -75,7 +75,10 @@ export function findToken(parameters: Parameter[], name: string): string | null 
 
 /** Null: there is none, or one that no line can hold (RFC 2046 §5.1.1): the part is no multipart then. */
 export function findBoundary(parameters: Parameter[]): string | null {
-  const boundary = (findToken(parameters, "boundary") ?? "").replace(/ +$/, "");
+  const token = findToken(parameters, "boundary") ?? "";
+  let end = token.length;
+  while (token[end - 1] === " ") end--;
+  const boundary = token.slice(0, end);
   return boundary.length <= MAX_BOUNDARY && BOUNDARY.test(boundary) ? boundary : null;
 }
 

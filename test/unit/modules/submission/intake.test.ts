@@ -12,7 +12,7 @@ const LIMITS = { messageBytes: 10 * MIB, firstBytes: 64 * KIB, roomMs: 30_000 };
 function scene({ roomMib = 64, limits = {} }: { roomMib?: number; limits?: Partial<typeof LIMITS> } = {}) {
   const clock = fakeClock();
   const budget = new MessageBudget(roomMib * MIB, {
-    ...{ countedBytes: 0, largeBytes: 0, maxOwnWaiting: Infinity, maxWaiting: Infinity, growth: 1 },
+    ...{ countedBytes: 0, largeBytes: 0, maxOwnWaiting: Infinity, maxWaiting: Infinity, growth: 1, reservedBytes: 0 },
   });
   const open = (declaredBytes: number | null = null, workspaceId = SHOP) =>
     new Intake({ workspaceId, declaredBytes }, { clock, budget, limits: { ...LIMITS, ...limits } });

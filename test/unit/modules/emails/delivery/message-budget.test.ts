@@ -103,3 +103,26 @@ test("the budget is the configured one, and smaller on a small machine", () => {
   const budgets = [32, 128, 256, 512, 2048].map((mib) => messageBudgetFor(128 * MIB, mib * MIB) / MIB);
   expect(budgets).toEqual([16, 16, 16, 32, 128]);
 });
+
+test("the room that is reserved is for a workspace that has none yet", async () => {
+  const rules = { countedBytes: 0, largeBytes: 0, maxOwnWaiting: 9, maxWaiting: 9, growth: 1, reservedBytes: 20 * MIB };
+  const budget = new MessageBudget(64 * MIB, rules);
+  const { signal } = new AbortController();
+  const admitted: string[] = [];
+  const leaves = new Map<string, () => void>();
+  const take = (name: string, workspace: number) =>
+    void budget.take(workspace, 20 * MIB, signal).then((leave) => {
+      admitted.push(name);
+      if (leave !== null) leaves.set(name, leave);
+    });
+  for (const name of ["shop 1", "shop 2", "shop 3"]) take(name, SHOP);
+  await settle();
+  expect(admitted).toEqual(["shop 1", "shop 2"]);
+  take("bank 1", BANK);
+  await settle();
+  expect(admitted).toEqual(["shop 1", "shop 2", "bank 1"]);
+  leaves.get("shop 1")?.();
+  leaves.get("bank 1")?.();
+  await settle();
+  expect(admitted.at(-1)).toBe("shop 3");
+});

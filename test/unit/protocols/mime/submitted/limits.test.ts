@@ -145,3 +145,10 @@ describe("time is linear", () => {
       expect(cpuTime() - startedAt).toBeLessThan(1_500);
     });
 });
+
+test("a boundary with 60 KB of spaces in it is none, and is read in no time", () => {
+  const value = `a${" ".repeat(900)}${"\r\n ".padEnd(900, " ").repeat(66)}b`;
+  const startedAt = performance.now();
+  expect(faultOf(lines(FROM, `Content-Type: multipart/mixed; boundary="${value}"`, "", "x"))).toBe("");
+  expect(performance.now() - startedAt).toBeLessThan(500);
+});
