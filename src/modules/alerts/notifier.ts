@@ -197,7 +197,9 @@ export class Notifier {
   }
 
   #isOpen(target: Target): boolean {
-    return isWayOpen(target, this.#present);
+    // What is told by email or SMS cannot be taken back: not before it is known whether that is still the trouble.
+    const isSure = target.way === "webhook" || !this.#watch.hasUnseen(this.#deps.steady.now());
+    return isSure && isWayOpen(target, this.#present);
   }
 
   #log({ kind, id, level, what }: Notice): void {

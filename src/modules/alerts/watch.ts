@@ -86,6 +86,12 @@ export class TroubleWatch {
     return [...this.#told.values()].filter(({ endedAt }) => endedAt === null);
   }
 
+  /** A problem that an earlier process told was not seen by this one, which has just begun. */
+  hasUnseen(steadyMs: number): boolean {
+    if (steadyMs - this.#startedMs >= START_GRACE_MS) return false;
+    return this.lasting.some(({ id, level }) => level === "problem" && !this.#seen.has(id));
+  }
+
   /** Looks at what is wrong now; `unsure`: ids of what could not be looked at, and counts as it was. */
   look(troubles: readonly Trouble[], moment: Moment, isUnsure: (id: string) => boolean = () => false): Decision {
     const present = pickWorst(troubles);

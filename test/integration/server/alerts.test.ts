@@ -380,3 +380,20 @@ test("the secret path of a webhook is not repeated where its server does not kno
   expect(text).toContain("answered 404: Cannot POST …");
   expect(JSON.stringify([held.pombo.events, text])).not.toContain("/hook");
 });
+
+test("after a restart what waits for its way does not go before that trouble was looked for again", async () => {
+  const { pass, troubles, mailed, restart } = await start([{ kind: "email", to: ["maria@example.com"] }]);
+  troubles.push(DNS, QUOTA);
+  await pass(5 * MINUTE);
+  // It is found by a look of its own, some minutes after a start.
+  troubles.splice(0, 1);
+  await restart();
+  await pass(2 * MINUTE);
+  expect(mailed()).toEqual([]);
+  troubles.push(DNS);
+  await pass(10 * MINUTE);
+  expect(mailed()).toEqual([]);
+  troubles.pop();
+  await pass(20 * MINUTE);
+  expect(mailed()).toEqual([`[warning] ${HOSTNAME}: A quota is used up`, `[ended] ${HOSTNAME}: DNS does not answer`]);
+});
