@@ -57,7 +57,7 @@ export const KEY_COMMANDS: OperatorCommand[] = [
 
 const MAX_CHARACTERS = 1024;
 
-/** What a person types in a line, or all that a program says. */
+/** Reads one line from a person, or everything from a program. Throws CommandError when nothing was given. */
 async function askForKey({ input, isInteractive, err }: Terminal): Promise<string> {
   if (isInteractive) err("The recovery key, as pombo init showed it, then Enter:");
   const decoder = new TextDecoder();

@@ -38,7 +38,7 @@ export class Notifier {
   /** What each source said last. */
   readonly #last = new Map<TroubleSource, readonly Trouble[]>();
   #present: readonly Trouble[] = [];
-  /** What began while nothing could be written, by the id of the trouble; `keys`: of the webhooks that were told. */
+  /** Troubles that began while the database could not be written, by id; `keys` names the webhooks that were told. */
   readonly #unwritten = new Map<string, { told: Told; notice: Notice; keys: Set<string> }>();
 
   constructor(deps: NotifierDeps) {
@@ -197,7 +197,7 @@ export class Notifier {
   }
 
   #isOpen(target: Target): boolean {
-    // What is told by email or SMS cannot be taken back: not before it is known whether that is still the trouble.
+    // After a start, email and SMS wait until each told problem was looked for again: one of them may block this way.
     const isSure = target.way === "webhook" || !this.#watch.hasUnseen(this.#deps.steady.now());
     return isSure && isWayOpen(target, this.#present);
   }

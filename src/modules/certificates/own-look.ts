@@ -2,6 +2,7 @@
 // records allow the authority (RFC 8659), and whether a token comes back over that name. It only says what it saw:
 // behind NAT a machine may not see itself.
 
+import { readStart } from "../../platform/http/read-start.ts";
 import { getErrorMessage } from "../../platform/errors.ts";
 import type { Resolver } from "../../protocols/dns/lookup.ts";
 
@@ -63,23 +64,12 @@ async function lookForToken(name: string, address: string, deps: OwnLookDeps): P
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
     });
-    const text = await readStart(response);
+    const text = await readStart(response, MAX_ANSWER_BYTES);
     if (response.ok && text === token) return null;
     return `${name}: at ${address} another program answers port ${port} (status ${response.status}).`;
   } catch (error) {
     return `${name}: port ${port} of ${address} does not answer from here (${getErrorMessage(error)}).`;
   }
-}
-
-async function readStart({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    chunks.push(chunk);
-    bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) break;
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** The records of the nearest name upwards that has any count (RFC 8659 §3). */

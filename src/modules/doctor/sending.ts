@@ -32,7 +32,7 @@ export async function findSending(world: World): Promise<Sending> {
   return { addresses, hidden, isRelayed: false };
 }
 
-/** Of what cannot be looked at since an address that mail leaves from is not known. */
+/** These checks need the address that mail leaves from. Where that is not known, each of them is unknown. */
 export function withoutAddress(ids: readonly FindingId[], sending: Sending): Finding[] {
   const { addresses, hidden } = sending;
   if (sending.isRelayed || (addresses.length > 0 && hidden.length === 0)) return [];

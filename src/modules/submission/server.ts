@@ -234,7 +234,7 @@ export class SubmissionServer {
     for (const connection of smtp.connections) if (connection.id === id) connected.client.follow(connection);
   }
 
-  /** A client that has been there longest without a password goes for one that may have one; so many are on their way out. */
+  /** A client that has been there longest without a password goes for one that may have one. False: too many are still going. */
   #makeRoom(): boolean {
     const { clients, refusedAtOnce } = this.#deps.limits;
     if (this.#clients.size >= clients + refusedAtOnce) return false;

@@ -2,11 +2,13 @@
 // names the address, and believed only by its signature.
 
 import { getErrorMessage } from "../../../platform/errors.ts";
+import { readStart } from "../../../platform/http/read-start.ts";
 import { isCommentSignedBy, readPublicKey, readRelease, readSignature } from "../../../platform/update/minisign.ts";
 import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
 import type { World } from "../world.ts";
 
 const ANSWER_MS = 8_000;
+/** A signature is a few hundred bytes. */
 const MAX_SIGNATURE_BYTES = 16 * 1024;
 const id = "update";
 
@@ -53,7 +55,7 @@ async function findNewest(place: string, releaseKey: string, { fetch: call, sign
     await response.body?.cancel();
     return { kind: "fault", reason: `${place} answered ${response.status}` };
   }
-  const signature = readSignature(await readBeginning(response));
+  const signature = readSignature(await readStart(response, MAX_SIGNATURE_BYTES));
   const key = readPublicKey(releaseKey);
   if (signature === null || key === null || !isCommentSignedBy(key, signature))
     return { kind: "fault", reason: `${place} is not signed with the key of this pombo's releases` };
@@ -61,16 +63,4 @@ async function findNewest(place: string, releaseKey: string, { fetch: call, sign
   return release === null
     ? { kind: "fault", reason: `${place} is the signature of no release` }
     : { kind: "release", version: release.version };
-}
-
-/** A signature is a few hundred bytes; what else lies there may be endless. */
-async function readBeginning({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    chunks.push(chunk);
-    bytes += chunk.byteLength;
-    if (bytes > MAX_SIGNATURE_BYTES) break;
-  }
-  return Buffer.concat(chunks).toString("latin1", 0, MAX_SIGNATURE_BYTES);
 }

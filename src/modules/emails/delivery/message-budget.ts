@@ -47,8 +47,8 @@ interface Waiter extends Message {
 
 /**
  * Large messages wait in the order in which they came. While several workspaces have some that wait, none gets more than
- * half, and those that would are passed; otherwise nobody is passed, so that the largest get on too, but who would take the
- * room that is reserved. One that is larger than all goes when no other large one is in delivery.
+ * half, and those that would are passed; otherwise nobody is passed, so that the largest get on too. A workspace that has some in
+ * delivery already leaves the reserved room to others. One that is larger than all goes when no other large one is in delivery.
  */
 export class MessageBudget {
   readonly #totalBytes: number;
