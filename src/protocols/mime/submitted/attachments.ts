@@ -1,7 +1,8 @@
 /** Which parts of a submitted message are attachments, and what is said of them: name, type, Content-ID, size. */
 import { findStructured, toTransferEncoding, type Part } from "./parts.ts";
 import { findParameter, findToken } from "./parameters.ts";
-import { rawValue } from "./header-section.ts";
+import { encodeField } from "./eight-bit-field.ts";
+import { rawValue, type HeaderField } from "./header-section.ts";
 import { toOneLine, trimBlanks, unfold } from "./text.ts";
 import { countDecoded, type TransferEncoding } from "./transfer-encoding.ts";
 
@@ -41,29 +42,41 @@ const MADE_UP_NAMES: Record<string, string> = {
   "text/plain": "text.txt",
 };
 
-/** What a reader does not show as the text of the message. A multipart that cannot be taken apart is none either. */
+/** After `reencode`. What a reader does not show as the text of the message. A multipart that cannot be taken apart is none either. */
 export function isAttachment(part: Part): boolean {
   if (part.kind === "multipart" || part.type.startsWith("multipart/")) return false;
   if (part.kind === "message" || !part.type.startsWith("text/")) return true;
-  return findStructured(part.fields, "content-disposition")?.head === "attachment" || findFilename(part) !== null;
+  const fields = findSentFields(part);
+  return findStructured(fields, "content-disposition")?.head === "attachment" || findFilename(fields) !== null;
 }
 
-/** `encoded`: the body of the part as it is to be sent. */
+/** After `reencode`. `encoded`: the body of the part as it is to be sent. */
 export function describeAttachment(part: Part, encoded: Uint8Array): SubmittedAttachment {
   const transferEncoding = toTransferEncoding(part.encodingName);
+  const fields = findSentFields(part);
   return {
-    filename: toFilename(findFilename(part) ?? "") || makeUpFilename(part.type),
-    contentType: formatContentType(part),
-    contentId: findContentId(part),
+    filename: toFilename(findFilename(fields) ?? "") || makeUpFilename(part.type),
+    contentType: formatContentType(part.type, fields),
+    contentId: findContentId(fields),
     transferEncoding,
     encoded,
     bytes: countDecoded(encoded, transferEncoding),
   };
 }
 
-function findFilename(part: Part): string | null {
-  const disposition = findStructured(part.fields, "content-disposition")?.parameters ?? [];
-  const name = findParameter(disposition, "filename") ?? findParameter(part.parameters, "name");
+/** As they are to be sent: what is recorded of a part is what its reader finds, also where octets beyond ASCII were written anew. */
+function findSentFields({ fields, isSealed }: Part): HeaderField[] {
+  const described = fields.filter(({ key }) => key.startsWith("content-"));
+  return described.map((field) => {
+    const written = field.written ?? (isSealed ? null : encodeField(field, true));
+    return written === null ? field : { ...field, raw: written, valueAt: written.indexOf(":") + 1 };
+  });
+}
+
+function findFilename(fields: HeaderField[]): string | null {
+  const disposition = findStructured(fields, "content-disposition")?.parameters ?? [];
+  const type = findStructured(fields, "content-type")?.parameters ?? [];
+  const name = findParameter(disposition, "filename") ?? findParameter(type, "name");
   return name === null || toOneLine(name) === "" ? null : name;
 }
 
@@ -85,16 +98,15 @@ function makeUpFilename(type: string): string {
   return top === undefined ? "attachment.bin" : `${top}.${extension}`;
 }
 
-function formatContentType({ type, parameters }: Part): string {
+function formatContentType(type: string, fields: HeaderField[]): string {
+  const parameters = findStructured(fields, "content-type")?.parameters ?? [];
   // Its first word, also of one that was written anew for its 8-bit words.
   const [charset = ""] = /^[^\s(]*/.exec(findToken(parameters, "charset") ?? "") ?? [];
   return CHARSET.test(charset) ? `${type}; charset=${charset}` : type;
 }
 
-function findContentId({ fields }: Part): string | null {
+function findContentId(fields: HeaderField[]): string | null {
   const field = fields.find(({ key }) => key === "content-id");
   const id = field === undefined ? "" : trimBlanks(unfold(rawValue(field))).replace(/^<|>$/g, "");
-  // As it is sent: an octet beyond ASCII is a question mark.
-  const sent = id.replace(/[\u0080-\u00ff]/g, "?");
-  return CONTENT_ID.test(sent) ? sent : null;
+  return CONTENT_ID.test(id) ? id : null;
 }

@@ -38,13 +38,13 @@ export function encodeField(field: HeaderField, keepsAddresses: boolean): string
   if (!hasEightBitOctets(field.raw)) return null;
   const written = encode(field, keepsAddresses);
   if (written.split("\r\n").every((line) => line.length <= MAX_LINE_OCTETS)) return written;
-  return replaceEightBit(field.raw);
+  return replaceEightBit(withoutBlankBeforeColon(field));
 }
 
 function encode(field: HeaderField, keepsAddresses: boolean): string {
   // What looks like a delimiter may not become one.
   if (field.name === "" || field.raw.startsWith("--")) return replaceEightBit(field.raw);
-  if (OF_TOKENS.test(field.key)) return replaceEightBit(field.raw);
+  if (OF_TOKENS.test(field.key)) return replaceEightBit(withoutBlankBeforeColon(field));
   if (WITH_PARAMETERS.test(field.key)) return encodeParameters(field);
   const value = decodeOctets(rawValue(field));
   if (!ADDRESS_FIELDS.test(field.key)) return encodeRuns(field.name, value.split(/([ \t\r\n]+)/));
@@ -55,6 +55,11 @@ function encode(field: HeaderField, keepsAddresses: boolean): string {
   }
   // Words of what may be an atom, and what stands between them.
   return encodeRuns(field.name, value.split(/([^A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u0080-\uffff]+)/));
+}
+
+/** White space before the colon is obsolete, and servers on the way know no such field (RFC 5322 §4.5). */
+export function withoutBlankBeforeColon({ name, raw, valueAt }: HeaderField): string {
+  return name === "" ? raw : `${name}:${raw.slice(valueAt)}`;
 }
 
 /** One question mark for each octet. A line with two hyphens at its start loses one: it may have become a delimiter. */

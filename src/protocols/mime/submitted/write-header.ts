@@ -1,7 +1,7 @@
 /** The header of a submitted message as it is to be sent, with what was taken out of it. */
 import { isAscii } from "node:buffer";
 import { parseDateTime } from "./date.ts";
-import { encodeField } from "./eight-bit-field.ts";
+import { encodeField, withoutBlankBeforeColon } from "./eight-bit-field.ts";
 import { rawValue, readDecoded, type HeaderField } from "./header-section.ts";
 import { readOriginator } from "./originator.ts";
 import type { Part } from "./parts.ts";
@@ -69,9 +69,8 @@ export function writeHeader({ fields, added }: Part, from: string | null, choice
   }
 }
 
-/** White space before the colon is obsolete, and servers on the way know no such field (RFC 5322 §4.5). */
 function writeField(field: HeaderField): string {
-  return field.written ?? encodeField(field, true) ?? `${field.name}:${field.raw.slice(field.valueAt)}`;
+  return field.written ?? encodeField(field, true) ?? withoutBlankBeforeColon(field);
 }
 
 function readMessageId(fields: HeaderField[]): string | null {

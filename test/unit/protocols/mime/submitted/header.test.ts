@@ -14,6 +14,7 @@ describe("fields in ASCII", () => {
     const fields = ["X-A:  two  spaces ", "X-B:", "X-C:\r\n folded\r\n\tagain\r\n ", "subject:x", "X_D.e: y"];
     expect(headerOf(...fields)).toBe(lines(...fields));
     expect(headerOf("Subject \t: x")).toBe(lines("Subject: x"));
+    expect(headerOf("MIME-Version :\u00dd1.0")).toBe(lines("MIME-Version:?1.0"));
   });
 
   test("a header in encoded-words has no effect", () => {

@@ -139,6 +139,9 @@ describe("octets beyond ASCII where none may stand: what is sent is read as what
   const part = (...header: string[]) => ["--b", ...header, "", "x", "--b--"];
   const cases: Record<string, string> = {
     "a charset": lines(FROM, multipart(), "", ...part("Content-Type: image/png; charset=utf-8From: Jos\u00e9")),
+    "the middle of a charset": lines(
+      ...[FROM, "Content-Type: \u00e9iext/plain; charset=utf\u00908", `${CTE} 8bit`, "", "x"],
+    ),
     "an id": lines(FROM, multipart("related"), "", ...part("Content-Type: image/png", "Content-ID: <tri\u00e2.png>")),
     "a boundary": lines(
       ...[FROM, multipart(), "", "--b", 'Content-Type: multipart/related; boundary="c\u009dx"', ""],
