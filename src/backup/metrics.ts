@@ -2,6 +2,9 @@ import type { Drill } from "./restore-drill.ts";
 import type { ReplicationStatus } from "./litestream/supervisor.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 
+/** From a folder on another disk to a service far away that has a bad day. */
+const SYNC_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
 interface ReplicationSources {
   /** Null: nothing is replicated, and the figures are not shown. */
   status: () => ReplicationStatus | null;
@@ -11,6 +14,18 @@ interface ReplicationSources {
 }
 
 /** Registers what is read of the replication, and whether delivery is paused. */
+/** Where [replication] acknowledge = "replica". Called with how long a sync took, ms. */
+export function createReplicaWaits(registry: Registry): (durationMs: number) => void {
+  const waits = registry.histogram(
+    {
+      name: "pombo_replication_sync_duration_seconds",
+      help: "How long the replica took to have what was committed, where answers wait for it.",
+    },
+    SYNC_SECONDS,
+  );
+  return (durationMs) => waits.observe(durationMs / 1_000);
+}
+
 export function registerReplication(registry: Registry, { status, drill, isPaused }: ReplicationSources): void {
   const figure = (name: string, help: string, read: (figures: ReplicationStatus) => number | null) =>
     registry.read({ name, help, type: name.endsWith("_total") ? "counter" : "gauge" }, () => {

@@ -33,6 +33,7 @@ import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { type Drill, drillReplica, readDrill, WeeklyDrill } from "./restore-drill.ts";
 import { settleEarlierTime } from "../platform/db/file/earlier-time.ts";
 import { registerReplication } from "./metrics.ts";
+import type { ReplicaBarrier } from "./replica-barrier.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
@@ -54,9 +55,12 @@ export interface ReplicatorDeps {
   environment: Environment;
   db: Db;
   settings: Pick<InstanceSettings, "get" | "set">;
+  /** Waits for no replica: it is before one is written to. */
   commit: Commit;
   pause: DeliveryPause;
   registry: Registry;
+  /** Null: nothing waits for the replica. */
+  barrier: ReplicaBarrier | null;
   openThread: OpenThread;
   choice: ReplicaChoice;
 }
@@ -125,6 +129,7 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
   if (advice !== null) environment.log.event("replication.same_disk", { words: advice }, "warn");
   const supervisor = tools === null ? null : createSupervisor(deps, tools, owner);
   supervisor?.start();
+  if (supervisor !== null) deps.barrier?.attach((limitMs) => supervisor.sync(limitMs));
   const drills = tools === null ? null : createWeeklyDrill(deps);
   drills?.start();
   const seen = {

@@ -1,7 +1,7 @@
 // `[replication]`: the continuous copy of the database. Secrets are in files or in the environment.
 
 import { type Static, Type } from "@sinclair/typebox";
-import { duration, optional, text } from "./fields.ts";
+import { choice, duration, optional, text } from "./fields.ts";
 import { type ConfigError, showText } from "./toml.ts";
 
 const ACCESS_KEY_ID_VARIABLE = "POMBO_REPLICATION_ACCESS_KEY_ID";
@@ -27,6 +27,11 @@ export const ReplicationSchema = Type.Object({
     ["100ms", "1h"],
     "How often changes are copied. If the disk is lost, so are the changes since the last copy; under load a few seconds more.",
     "1s",
+  ),
+  acknowledge: choice(
+    ["disk", "replica"],
+    '"replica": an answer of 202 or 250, and the end of a message to another server, wait until the replica has what was stored, so that a lost machine loses nothing of it. "disk": they wait for this machine\'s disk only.',
+    { default: "disk" },
   ),
   snapshotIntervalMs: duration(["10m", "7d"], "How often a whole copy is made, from which a restore starts.", "6h"),
   retentionMs: duration(["1h", "365d"], "How far back the database can be restored.", "72h"),
@@ -67,6 +72,8 @@ export function completeReplication(
     replication.secretAccessKey = secret;
   }
   replication.network = Object.fromEntries(NETWORK_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+  if (url === null && replication.acknowledge === "replica")
+    note("acknowledge", '"replica" without a url', '"disk", or the url of a replica');
   const isS3 = url?.startsWith("s3:") ?? false;
   if (isS3 && (replication.accessKeyId === null) !== (secret === "" && replication.secretAccessKeyFile === null)) {
     const expected =

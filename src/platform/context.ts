@@ -30,9 +30,19 @@ export interface Environment {
   memory?: number;
 }
 
+/** Resolves when all that was committed before the call is durable. */
+export type Kept = () => Promise<void>;
+
 export interface Context {
-  /** Runs a function inside the next transaction; resolves when that is durable. */
+  /** Runs a function inside the next transaction; resolves when that is durable: what is promised to others. */
   commit: Commit;
+  /**
+   * The same for what a crash may undo harmlessly: resolves when it is on this machine's disk. `commit` also waits until
+   * the replica has it, where [replication] acknowledge = "replica" says so, and rejects with NotReplicatedError after 30 s.
+   */
+  commitHere: Commit;
+  /** What was committed before is as durable as by `commit`, however long that takes. Rejects only when pombo stops. Absent: it always is. */
+  kept?: Kept | undefined;
   clock: Clock;
   /** Measures spans, and never jumps. */
   steady: Clock;

@@ -3,7 +3,9 @@
 
 import type { Environment } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
-import { Committer, type CommitterHooks } from "../platform/db/group-commit.ts";
+import { createReplicaWaits } from "../backup/metrics.ts";
+import { ReplicaBarrier } from "../backup/replica-barrier.ts";
+import { type Commit, Committer, type CommitterHooks } from "../platform/db/group-commit.ts";
 import type { LogSync } from "../platform/db/log-sync.ts";
 import { DiskGuard, createFreeSpaceReader } from "../platform/db/disk-guard.ts";
 import type { Db } from "../platform/db/open.ts";
@@ -32,6 +34,10 @@ export interface Core {
   stores: Stores;
   keyring: Keyring;
   committer: Committer;
+  /** Durable as [replication] acknowledge says. */
+  commit: Commit;
+  /** Null: what is on this machine's disk is durable. */
+  barrier: ReplicaBarrier | null;
   /** Started: it looks at the disk from now on. */
   guard: DiskGuard;
   /** Whether delivery waits for the operator. */
@@ -87,13 +93,35 @@ export function openCore({ config, instanceKey, environment }: CoreOptions, db: 
     changed: (reason) => (reason === null ? log.event("disk.recovered") : log.event("disk.failed", { reason }, "warn")),
   });
   guard.start();
+  const barrier = config.replication.acknowledge === "replica" ? openBarrier(environment, registry, guard) : null;
+  const commit = barrier === null ? committer.commit : barrier.wrap(committer.commit);
   const pause = new DeliveryPause({
     read: () => stores.settings.get("delivery_paused"),
     write: (value) => stores.settings.set("delivery_paused", value),
-    commit: committer.commit,
+    commit,
+    commitHere: committer.commit,
     clock,
   });
-  return { registry, counters, stores, keyring, committer, guard, pause };
+  return { registry, counters, stores, keyring, committer, commit, barrier, guard, pause };
+}
+
+function openBarrier(
+  { clock, steady = clock, log }: Environment,
+  registry: Registry,
+  guard: DiskGuard,
+): ReplicaBarrier {
+  return new ReplicaBarrier({
+    steady,
+    synced: createReplicaWaits(registry),
+    behind(reason) {
+      log.event(
+        reason === null ? "replication.caught_up" : "replication.behind",
+        {},
+        reason === null ? "info" : "warn",
+      );
+      guard.setBehind(reason);
+    },
+  });
 }
 
 function describeFailedSync(error: Error): string {

@@ -76,7 +76,12 @@ export function createModules(
   const { config, environment, openThread = openNewThread } = options;
   const { db, stores, keyring, committer, guard, pause, counters } = core;
   const { clock, random, log, steady = clock } = environment;
-  const context: Context & Pick<Core, "guard"> = { commit: committer.commit, clock, steady, random, log, guard };
+  const { commit } = core;
+  const commitHere = committer.commit;
+  const kept = core.barrier?.kept;
+  const context: Context & Pick<Core, "guard"> = { commit, commitHere, kept, clock, steady, random, log, guard };
+  // For what a crash may undo harmlessly: it is found, or done, again.
+  const local = { ...context, commit: commitHere };
   const keychain = openKeychain(stores.domains, keyring);
   const reporters = new KnownReporters(clock);
 
@@ -101,7 +106,7 @@ export function createModules(
   const members = createMembers(context, stores, config, { ...audit, findPlace });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
-  const events = createEvents(context, stores, { db, keyring });
+  const events = createEvents(local, stores, { db, keyring });
   const { record } = events;
   emitStoreEvents(stores, events, clock);
   const webhooks = createWebhooks(context, stores, config, { ...shared, events, resolver: resolvers.callResolver });
@@ -188,7 +193,7 @@ export function createModules(
       return null;
     },
   });
-  const alerts = createAlerts(context, stores, config, {
+  const alerts = createAlerts(local, stores, config, {
     keyring,
     resolver: resolvers.callResolver,
     queueMail: emails.queueSystemMail,
@@ -205,7 +210,7 @@ export function createModules(
     unsubscribe: unsubscribing.unsubscribe,
     readUnsubscribe: unsubscribing.links.readLocalPart,
   });
-  const doctor = createDoctor(context, stores, config, {
+  const doctor = createDoctor(local, stores, config, {
     ...resolvers.doctor,
     queueMail: emails.queueSystemMail,
     attempts: emails.attempts,
@@ -224,7 +229,7 @@ export function createModules(
   const { recordEvent, readContent } = emails;
   const recipients = createRecipients(context, stores, { ...shared, recordEvent, readContent });
   const previews = createPreviews(context, stores, { ...shared, readContent });
-  const requests = createRequests(context, stores, shared);
+  const requests = createRequests(local, stores, shared);
   const live = createLive(context, stores, {
     changes: db.changes,
     attempts: emails.attempts,
@@ -233,9 +238,9 @@ export function createModules(
     watchDomain: (domainId) => domains.watch(domainId),
   });
   const { retentionMs } = config.idempotency;
-  const idempotency = createPurge(context, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
-  const fileShrink = createFileShrink(context, core.db);
-  const growth = createDatabaseGrowth({ ...context, ...stores, db: core.db });
+  const idempotency = createPurge(local, "idempotency", () => stores.idempotency.purge(clock.now() - retentionMs));
+  const fileShrink = createFileShrink(local, core.db);
+  const growth = createDatabaseGrowth({ ...local, ...stores, db: core.db });
   const forOperator = {
     accounts,
     workspaces,

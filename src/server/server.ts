@@ -91,15 +91,15 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const logSync = purpose === "instance" && options.isSyncInline !== true ? takeOverSync(db.sqlite) : null;
     closers.push(() => logSync?.close());
     const core = { ...openCore(options, db, logSync), db };
-    const { stores, committer, guard, pause } = core;
+    const { stores, committer, barrier, guard, pause } = core;
     // Litestream checkpoints the log of a database that it replicates.
     if (purpose === "instance" && !isReplicated(config)) {
       const checkpoints = new Checkpoints({ sqlite: db.sqlite, databaseFile: file, openThread, log });
       db.listeners.push(checkpoints);
       closers.push(() => checkpoints.stop());
     }
-    const { commit } = committer;
     closers.push(() => guard.stop());
+    closers.push(() => barrier?.close());
     const resolvers = openResolvers(config, environment);
     closers.push(() => resolvers.close());
     closers.push(() => resolvers.watch.stop());
@@ -174,7 +174,18 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     await deferred.run(() => clockWatch.start(getLastTime(stores)));
     resolvers.watch.start();
     const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings };
-    const replicated = { config, environment, db, commit, pause, registry: core.registry, openThread, ...replica };
+    const { commit } = committer;
+    const replicated = {
+      config,
+      environment,
+      db,
+      commit,
+      barrier,
+      pause,
+      registry: core.registry,
+      openThread,
+      ...replica,
+    };
     await deferred.run(async () => void (replicator = await startReplicator(replicated)));
     closers.push(() => committer.flush());
     closers.push(() => replicator?.settle());
@@ -222,7 +233,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       const graceMs = given ?? STOP_GRACE_MS;
       stopsSince ??= steady.now();
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
-      const cancel = clock.after(graceMs, () => resolvers.close());
+      const cancel = clock.after(graceMs, () => {
+        resolvers.close();
+        barrier?.close();
+      });
       await deferred.stop();
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
       events.stop();

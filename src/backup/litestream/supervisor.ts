@@ -158,6 +158,12 @@ export class Supervisor {
     return { component: "replication", kind: "restorable", reason, since: fault.since, isAdvisory: true };
   }
 
+  /** Has all that is committed copied; false: not within `limitMs`, or there is no daemon now. */
+  async sync(limitMs: number): Promise<boolean> {
+    const { control, databases } = this.#deps;
+    return this.#child !== null && (await control.sync(databases.main, limitMs));
+  }
+
   /** Looks at once how far it is. */
   async look(): Promise<void> {
     const { control, databases, steady, log } = this.#deps;

@@ -119,16 +119,18 @@ export function createEmails(
     composer: createComposer(threads.composing),
     health: new DeliveryHealth(clock),
   };
-  const delivery = createEmailDelivery(config, deps);
+  // What a crash may undo: it is found again at the next start.
+  const local = { ...deps, commit: context.commitHere };
+  const delivery = createEmailDelivery(config, local);
   const { worker, findTransport } = delivery;
   const nudge: EmailDeps["nudge"] = (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt);
   const settings = toAcceptSettings(config, module.keyring);
   const { record } = module.recorder;
   const accepting = { ...deps, ...createContents(deps, threads), findTransport, nudge, record, settings };
-  const heldExpiry = createHeldQueueExpiry({ ...deps, clock: deps.expiry });
-  const domainSweep = createDeletedDomainSweep(deps);
-  const skipped = new SkippedRows({ ...context, component: "database" });
-  const purges = createPurges({ ...context, skipped }, stores, config);
+  const heldExpiry = createHeldQueueExpiry({ ...local, clock: deps.expiry });
+  const domainSweep = createDeletedDomainSweep(local);
+  const skipped = new SkippedRows({ ...local, component: "database" });
+  const purges = createPurges({ ...local, skipped }, stores, config);
   const stopTasks = () => Promise.all([heldExpiry, domainSweep, ...purges].map((task) => task.stop()));
   const queueSystemMail = createSystemMail({ ...deps, findTransport, nudge, settings, from: config.dashboard.from });
   return {
@@ -149,13 +151,12 @@ export function createEmails(
       else worker.release(workspaceId);
     },
     domainDeleted: () => domainSweep.trigger(),
-    retryDomain: (domain) => makeMailDueNow(domain, { ...deps, nudge }),
+    retryDomain: (domain) => makeMailDueNow(domain, { ...local, nudge }),
     issues: () => [...[worker.issue, skipped.issue].filter((issue) => issue !== null), ...deps.health.issues],
     async start() {
       heldExpiry.start();
       await worker.start();
-      domainSweep.start();
-      for (const purge of purges) purge.start();
+      for (const task of [domainSweep, ...purges]) task.start();
     },
     async drain(graceMs) {
       const tasks = stopTasks();
@@ -181,7 +182,8 @@ function createContents(
   const takeRoom = (workspaceId: number, bytes: number) =>
     takeStorage({ workspaceId, plan: deps.findPlan(workspaceId), bytes }, deps.usage);
   return {
-    ...createStaging({ ...deps, packing, takeStorage: takeRoom }),
+    // The acceptance that follows is kept with all that was committed before it.
+    ...createStaging({ ...deps, commit: deps.commitHere, packing, takeStorage: takeRoom }),
     preparer: createPreparer(preparing),
     readContent: createContentReader(showing, deps.log),
     answerRaw: createRawAnswer(deps),

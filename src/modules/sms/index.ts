@@ -71,7 +71,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     store: sms.links,
     isAllShown: config.log.addresses === "full",
   });
-  const purges = createPurges({ ...context, skipped: engine.skipped }, sms, config);
+  const purges = createPurges({ ...context, commit: context.commitHere, skipped: engine.skipped }, sms, config);
   let isStarted = false;
   const drain = async (graceMs: number): Promise<number> => {
     if (!isStarted) return 0;
@@ -120,7 +120,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
     followSetBack: ({ fromMs, toMs }: SetBack, isStart: boolean, note: () => void): Promise<void> => {
       if (!isStart) return sweeper.followSetBack(note);
       // At a start only the rows hold times from before; memory holds none.
-      return context.commit(() => {
+      return context.commitHere(() => {
         sms.segments.moveTimes({ byMs: toMs - fromMs, beforeMs: fromMs, seenForMs: 0 });
         note();
       });
@@ -150,7 +150,9 @@ function createEngine(
   stores: AcceptStores,
   { config, routes }: { config: Config; routes: ReadonlyMap<string, Route> },
 ) {
-  const { commit, steady, random, log, guard, pause, resolver, record, findPlan } = context;
+  const { steady, random, log, guard, pause, resolver, record, findPlan, kept } = context;
+  // Claims and acknowledgements wait by themselves until what they commit is kept; the rest a crash may undo.
+  const commit = context.commitHere;
   const { sms, suppressions, workspaces } = stores;
   const { lostResponseWaitMs, receiptGraceMs, helpText } = config.sms;
   const numbering = new NumberingPlan(config.sms.prefixes);
@@ -174,12 +176,13 @@ function createEngine(
   // Nothing of a deleted workspace may go, nor what was held of it.
   const isHeld = (workspaceId: number) =>
     workspaceId !== SYSTEM_WORKSPACE_ID && (workspaces.byId(workspaceId)?.isHeld ?? true);
-  const dispatcher = new Dispatcher({ sms, suppressions, links, breaker, isHeld, commit, guard, pause, clock, log });
+  const sending = { sms, suppressions, links, breaker, isHeld, commit, kept };
+  const dispatcher = new Dispatcher({ ...sending, guard, pause, clock, log });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
   const failedWrites = new FailedSmsWrites({ messages: sms.messages, commit, clock: context.clock, log, nudge });
   const skipped = new SkippedRows({ commit, clock: context.clock, log, component: "sms" });
   const queued = { reducer, dispatcher, failedWrites, links, guard, clock, log };
-  const eventQueue = new LinkEventQueue({ ...queued, commit: context.commitSoon });
+  const eventQueue = new LinkEventQueue({ ...queued, commit: context.commitSoon, kept });
   const listener: LinkListener = {
     ready: (link) => dispatcher.offer(link),
     emit(event) {
@@ -188,7 +191,7 @@ function createEngine(
     },
   };
   const tested = { routes, routing, references: sms.references, links, listener };
-  const tests = new LinkTests({ ...tested, commit, clock, steady, random, log });
+  const tests = new LinkTests({ ...tested, commit: context.commit, clock, steady, random, log });
   const waiting = new WaitingCount(sms, clock);
   const backlog = new Backlog({ routes, waiting, links, isPaused: () => pause.isPaused, clock, steady });
   const swept = { sms, routes, responses, receipts, inbound, duplicates, links, breaker, dispatcher, backlog };
@@ -205,7 +208,7 @@ function createEngine(
     receipts,
     waiting,
     backlog,
-    acceptDeps: { ...inbound, commit, guard, clock: context.clock, routing, nudge },
+    acceptDeps: { ...inbound, commit: context.commit, guard, clock: context.clock, routing, nudge },
     recover: () => recoverMessages({ sms, routes, routing, responses, commit, clock, log, failedWrites, skipped }),
   };
 }

@@ -62,10 +62,11 @@ export function createWebhooks(context: Context, opened: WebhookStores, config: 
   const nudge = (webhookId: number, at: number) => worker.nudge(webhookId, at);
   const { record } = events;
   const secrets = openSecrets(keyring);
+  const local = { ...context, commit: context.commitHere };
   const worker = new Worker<null>({
-    ...context,
+    ...local,
     queue: jobs.queue,
-    handler: createWebhookHandler({ ...context, ...stores, record, secrets, look, rules, caller, limiter, nudge }),
+    handler: createWebhookHandler({ ...local, ...stores, record, secrets, look, rules, caller, limiter, nudge }),
     scheduleMs: RETRY_MS,
     maxJobs: MAX_CALLS,
     maxJobsPerLane: JOBS_PER_WEBHOOK,
@@ -84,9 +85,9 @@ export function createWebhooks(context: Context, opened: WebhookStores, config: 
       };
     },
   });
-  const purge = createPurge({ ...context, ...stores, retentionMs: config.webhooks.retentionMs });
+  const purge = createPurge({ ...local, ...stores, retentionMs: config.webhooks.retentionMs });
   const sweep = createDeletedWebhookSweep({
-    ...context,
+    ...local,
     ...stores,
     removed: (webhookId) => worker.forgetLanes([webhookId]),
   });

@@ -60,6 +60,7 @@ export class DiskGuard {
   #shortage: string | null = null;
   #shortAt = 0;
   #freeBytes: number | null = null;
+  #behind: { reason: string; since: number } | null = null;
   #told: string | null = null;
   /** A commit failed since the probe under way began. */
   #isRaised = false;
@@ -85,12 +86,12 @@ export class DiskGuard {
 
   /** Why nothing may be accepted or sent now, or null. */
   get blockedReason(): string | null {
-    return this.#failure ?? this.#shortage;
+    return this.failure ?? this.#shortage;
   }
 
   /** Why outcomes cannot be recorded now, or null. A low disk still records: it only takes nothing new. */
   get failure(): string | null {
-    return this.#failure;
+    return this.#failure ?? this.#behind?.reason ?? null;
   }
 
   /** At the last look, five seconds ago at the most; null: it cannot be read. */
@@ -104,6 +105,10 @@ export class DiskGuard {
     if (this.#failure !== null) {
       const reason = `${this.#failure}. Nothing is accepted or sent until a write succeeds; one is tried every second.`;
       issues.push({ component: "database", reason, since: this.#failedAt });
+    }
+    if (this.#behind !== null) {
+      const reason = `${this.#behind.reason}. Nothing is accepted or sent until the replica has what was committed; it is tried again all the time. See the log for why, and pombo status.`;
+      issues.push({ component: "replication", kind: "behind", reason, since: this.#behind.since });
     }
     if (this.#shortage !== null) {
       const reason = `${this.#shortage}. Nothing new is accepted until there is room; what is queued is sent.`;
@@ -121,6 +126,14 @@ export class DiskGuard {
     }
     this.#failure = error.message;
     this.#tell();
+  }
+
+  /** The replica, which must have what is promised to others, is behind for this reason; null: it is not any more. */
+  setBehind(reason: string | null): void {
+    const { clock } = this.#options;
+    this.#behind = reason === null ? null : { reason, since: this.#behind?.since ?? clock.now() };
+    this.#tell();
+    if (reason === null) this.#open();
   }
 
   /** Calls `run` each time outcomes can be recorded again; the returned function ends that. */
@@ -142,8 +155,12 @@ export class DiskGuard {
     if (this.#isRaised) return PROBE_EVERY_MS;
     this.#failure = null;
     this.#tell();
-    for (const run of this.#waiters) run();
+    this.#open();
     return null;
+  }
+
+  #open(): void {
+    if (this.failure === null) for (const run of this.#waiters) run();
   }
 
   #look(): number {

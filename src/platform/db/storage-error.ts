@@ -29,6 +29,15 @@ export class StorageError extends Error {
   }
 }
 
+/** It is committed here; but the replica, which must have it too, did not take it in time ([replication] acknowledge). */
+export class NotReplicatedError extends StorageError {
+  constructor(reason: string) {
+    super(new Error(reason), { isCommit: true });
+    this.name = "NotReplicatedError";
+    this.message = reason;
+  }
+}
+
 export function isStorageError(error: unknown): boolean {
   return error instanceof StorageError || STORAGE_CODES.test(getSqliteCode(error));
 }

@@ -3,7 +3,7 @@
 import { Elysia, type ValidationError } from "elysia";
 import type { TypeCheck } from "@sinclair/typebox/compiler";
 import type { TSchema } from "@sinclair/typebox";
-import { isStorageError, StorageError } from "../db/storage-error.ts";
+import { isStorageError, NotReplicatedError, StorageError } from "../db/storage-error.ts";
 import { AppError, ERROR_STATUS, type ErrorItem } from "../errors.ts";
 import { hideKeys, type Log } from "../log.ts";
 import { getPath } from "./path.ts";
@@ -66,7 +66,11 @@ export function methodNotAllowed(method: string, allow: string[]): AppError {
 function toAppError(code: unknown, error: unknown, report: (error: unknown) => void): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof StorageError && error.isUnknown) {
-    return new AppError("UNAVAILABLE", "The disk failed while this was stored; it may or may not have been accepted", {
+    const why =
+      error instanceof NotReplicatedError
+        ? "The replica did not take this in time"
+        : "The disk failed while this was stored";
+    return new AppError("UNAVAILABLE", `${why}; it may or may not have been accepted`, {
       hint: "Send the same request again in a few seconds with the same Idempotency-Key, which never does anything twice. Without a key, first check whether it exists.",
     });
   }

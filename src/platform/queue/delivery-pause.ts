@@ -28,6 +28,8 @@ export interface PauseDeps {
   /** Inside a transaction. */
   write: (value: string) => void;
   commit: Commit;
+  /** For a pause that begins with the start: it does not wait for the replica. */
+  commitHere: Commit;
   clock: Clock;
 }
 
@@ -68,7 +70,7 @@ export class DeliveryPause implements PauseView {
     const now = this.#deps.clock.now();
     // Messages of this very millisecond are uncertain too.
     const pause = { reason, since: now, restorePoint: now + 1 };
-    await this.#deps.commit(() => {
+    await this.#deps.commitHere(() => {
       if ((parsePause(this.#deps.read())?.restorePoint ?? null) === null) this.#deps.write(formatPause(pause));
     });
     this.#pause = parsePause(this.#deps.read());

@@ -6,6 +6,9 @@
 // from starting. One that an internal error keeps from being recorded leaves the row in flight, as a crash does. If it says
 // that the destination has taken the message, it stands in the journal of outcomes too.
 //
+// A crash may undo a claim and a result: the row is found in flight, and its attempt is made again or is uncertain. The
+// point of no return may not be undone, nor the claim of a queue without one: the attempt goes on when that is kept.
+//
 // lanes.ts says which rows are next, result-recorder.ts writes results, recover.ts frees what a crash left in flight.
 
 import { BackgroundTask } from "../background-task.ts";
@@ -34,7 +37,7 @@ const MAX_UNCERTAIN_ATTEMPTS = 3;
 /** A stop waits so long beyond its grace for results to be recorded while the storage fails. */
 const RECORD_GRACE_MS = 18_000;
 
-export interface WorkerOptions<State = unknown> extends Omit<Context, "steady"> {
+export interface WorkerOptions<State = unknown> extends Omit<Context, "steady" | "commitHere"> {
   queue: WorkerQueue<State>;
   handler: JobHandler<State>;
   /** Waits between attempts, see retry-delay.ts. */
@@ -252,7 +255,7 @@ export class Worker<State = unknown> {
   }
 
   async #claim(lane: Lane, limit: number): Promise<void> {
-    const { queue, commit, clock, random, scheduleMs, log } = this.#options;
+    const { queue, commit, kept, clock, random, scheduleMs, log } = this.#options;
     this.#claiming += limit;
     try {
       const { jobs, head } = await commit(() => {
@@ -263,6 +266,7 @@ export class Worker<State = unknown> {
         const claimed = isHeld ? [] : queue.claim({ laneId: lane.id, now, limit, retryAt });
         return { jobs: claimed, head: queue.findHead(lane.id) };
       });
+      if (queue.markPointOfNoReturn === undefined && jobs.length > 0) await kept?.();
       this.#lanes.claimed(lane, limit, jobs.length, head);
       for (const job of jobs) void this.#run(job);
     } catch (error) {
@@ -326,7 +330,7 @@ export class Worker<State = unknown> {
 
   /** Returns when it was. */
   async #markPointOfNoReturn(job: Job<State>): Promise<number> {
-    const { queue, commit, guard, clock } = this.#options;
+    const { queue, commit, kept, guard, clock } = this.#options;
     // This small mark may still fit where the record of the result would not.
     if (guard.failure !== null) throw new Error(guard.failure);
     const now = clock.now();
@@ -336,6 +340,7 @@ export class Worker<State = unknown> {
     });
     if (isOurs === undefined) throw new Error("the queue has no point of no return");
     if (!isOurs) throw new RowTaken("the row was taken from this attempt");
+    await kept?.();
     return now;
   }
 

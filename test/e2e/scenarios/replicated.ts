@@ -1,12 +1,12 @@
 /** What the scenarios of replication share: the daemon's process, what is in a replica, an ordered stop. */
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { isId } from "../../../src/platform/uuid.ts";
 import { runPombo, within } from "./child.ts";
 import type { Load } from "./load.ts";
-import { readEmails } from "./stored.ts";
+import { readEmails, type StoredEmail } from "./stored.ts";
 import { bugsOf, type Served, type World } from "./world.ts";
 
 /** Whether the pombo under test has Litestream in it. */
@@ -57,6 +57,13 @@ function subjectsIn(file: string): Set<string> {
 /** Subjects of what the replica holds now. */
 export function subjectsInReplica(world: World): Set<string> {
   return subjectsIn(restore(world, world.folder, {}));
+}
+
+/** What a machine that has nothing but the replica knows of each email, by its subject. */
+export function emailsInReplica(world: World): Map<string, StoredEmail> {
+  const folder = mkdtempSync(join(world.folder, "lost-"));
+  renameSync(restore(world, folder, {}), join(folder, "pombo.db"));
+  return new Map([...readEmails(folder).values()].map((email) => [email.subject, email]));
 }
 
 /** What the daemon brings back from the replica, checked by it. */

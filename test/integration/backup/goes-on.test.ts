@@ -32,7 +32,7 @@ async function makeDirectory({ syncIntervalMs = 100, snapshotIntervalMs = 86_400
   mkdirSync(join(dataDir, "litestream"), { recursive: true });
   const replication = {
     ...{ url: join(folder, "A"), endpoint: null, region: "", sftpKeyFile: null, sftpHostKey: null },
-    ...{ accessKeyId: null, secretAccessKeyFile: null },
+    ...{ accessKeyId: null, secretAccessKeyFile: null, acknowledge: "disk" as const },
     ...{ syncIntervalMs, snapshotIntervalMs, retentionMs: 3 * 86_400_000 },
   };
   const tools = await openTools(replication, { dataDir, database: join(dataDir, "pombo.db") });

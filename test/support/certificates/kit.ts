@@ -60,6 +60,7 @@ export async function startKit(options: { tls?: Partial<Config["tls"]>; isHeld?:
     return createCertificates(
       {
         commit,
+        commitHere: commit,
         clock,
         steady: clock,
         random: systemRandom,

@@ -37,6 +37,7 @@ test("a first start that is cut off right behind its first commit does not pause
       read: () => settings.get("delivery_paused"),
       write: (value) => settings.set("delivery_paused", value),
       commit,
+      commitHere: commit,
       clock,
     });
     const log = { event: () => undefined, error: () => undefined };
@@ -47,6 +48,7 @@ test("a first start that is cut off right behind its first commit does not pause
       environment,
       db,
       commit,
+      barrier: null,
       pause,
     };
     const replicator = await startReplicator({

@@ -77,9 +77,12 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm, changes } = db;
   const p = sql.placeholder;
   const findEnd = prepareBatchEnd(orm, emailQueue);
-  const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
-  // A row that was freed is no longer this attempt's to put back.
-  const isRunning = and(isThisAttempt, eq(emailQueue.inFlight, true));
+  // A row that was freed is no longer this attempt's, though it has its number.
+  const isThisAttempt = and(
+    eq(emailQueue.id, p("id")),
+    eq(emailQueue.attempts, p("attempt")),
+    eq(emailQueue.inFlight, true),
+  );
   const insertRow = prepare(
     orm
       .insert(emailQueue)
@@ -143,7 +146,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         inFlight: false,
         dotAt: null,
       })
-      .where(isRunning)
+      .where(isThisAttempt)
       .returning(COUNTED_COLUMNS),
   );
   const updateGivenBack = prepare(
@@ -155,7 +158,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         inFlight: false,
         dotAt: null,
       })
-      .where(isRunning)
+      .where(isThisAttempt)
       .returning({ workspaceId: emailQueue.workspaceId }),
   );
   const deleteWaiting = prepare(

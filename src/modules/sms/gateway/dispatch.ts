@@ -11,7 +11,7 @@ import type { DispatchTarget } from "./link-event.ts";
 import { buildSubmissions, type Submission, type SubmissionDeps } from "./submission.ts";
 import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
 
-export interface DispatcherDeps extends SubmissionDeps, Pick<Context, "commit" | "guard" | "clock"> {
+export interface DispatcherDeps extends SubmissionDeps, Pick<Context, "commit" | "kept" | "guard" | "clock"> {
   links: { readonly open: readonly DispatchTarget[] };
   breaker: Pick<CircuitBreaker, "allowance">;
   /** Whether nothing of a workspace may be sent: the operator holds its queue, or it is deleted. */
@@ -183,6 +183,7 @@ export class Dispatcher {
         const free = this.#countAllowed(link, link.free);
         return this.#claimNow(link, careful === undefined ? free : Math.min(1, free), tried);
       });
+      await this.#deps.kept?.();
       this.#handOver(link, claimed);
       if (careful === 1) this.#careful.delete(link);
       else if (careful !== undefined) this.#careful.set(link, careful - 1);

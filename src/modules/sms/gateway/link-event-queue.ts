@@ -19,7 +19,7 @@ const RETRY_MS = 1_000;
 const TOO_MANY = 2_000;
 const FEW_AGAIN = 500;
 
-export interface LinkEventQueueDeps extends Pick<Context, "commit" | "guard" | "clock" | "log"> {
+export interface LinkEventQueueDeps extends Pick<Context, "commit" | "kept" | "guard" | "clock" | "log"> {
   /** Inside a transaction: writes an event, or that the outcome of a submit is unknown; the work that follows. */
   reducer: {
     apply(event: LinkEvent, now: number): ReadyWork[];
@@ -90,7 +90,7 @@ export class LinkEventQueue {
   }
 
   async #flush(): Promise<void> {
-    const { commit, dispatcher } = this.#deps;
+    const { commit, dispatcher, kept } = this.#deps;
     if (this.#isFlushing) return;
     this.#isFlushing = true;
     let taken: Entry[] = [];
@@ -101,7 +101,8 @@ export class LinkEventQueue {
       await commit(() => {
         taken = this.#entries.slice(0, MAX_EVENTS);
         for (const entry of taken) this.#apply(entry);
-        handOver = dispatcher.claimAlongside(countFreed(taken));
+        // Where a claim waits until it is kept, the next responses do not wait for it.
+        if (kept === undefined) handOver = dispatcher.claimAlongside(countFreed(taken));
       });
       this.#entries.splice(0, taken.length);
       for (const entry of taken) this.#finish(entry);
@@ -171,12 +172,22 @@ export class LinkEventQueue {
       const { event } = entry;
       this.#nudge(entry);
       if (event.kind === "responded") event.settle();
-      else if (event.kind === "received") event.acknowledge(STATUS.ok);
+      else if (event.kind === "received") this.#whenKept(() => event.acknowledge(STATUS.ok));
       else if (event.kind === "unsent" || event.kind === "lost") {
         event.link.returned -= 1;
         if (event.link.returned === 0) this.#deps.dispatcher.offer(event.link);
       }
     });
+  }
+
+  /** One that is not acknowledged when pombo stops is sent again. */
+  #whenKept(acknowledge: () => void): void {
+    const { kept } = this.#deps;
+    if (kept === undefined) return acknowledge();
+    void kept().then(
+      () => this.#try(acknowledge),
+      () => undefined,
+    );
   }
 
   #nudge(entry: Entry): void {

@@ -23,7 +23,12 @@ export type WebhookJobStore = ReturnType<typeof openWebhookJobStore>;
 export function openWebhookJobStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const isThisAttempt = and(eq(webhookJobs.id, p("id")), eq(webhookJobs.attempts, p("attempt")));
+  // A row that was freed is no longer this attempt's, though it has its number.
+  const isThisAttempt = and(
+    eq(webhookJobs.id, p("id")),
+    eq(webhookJobs.attempts, p("attempt")),
+    eq(webhookJobs.inFlight, true),
+  );
   const insert = prepare(
     orm
       .insert(webhookJobs)

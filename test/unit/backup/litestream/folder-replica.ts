@@ -31,7 +31,14 @@ export async function makeReplicated() {
   const open = async (name: string) => {
     const dataDir = join(folder, name);
     mkdirSync(dataDir);
-    const replication = { url, endpoint: null, region: "", sftpKeyFile: null, sftpHostKey: null };
+    const replication = {
+      url,
+      endpoint: null,
+      region: "",
+      sftpKeyFile: null,
+      sftpHostKey: null,
+      acknowledge: "disk" as const,
+    };
     const times = { syncIntervalMs: 100, snapshotIntervalMs: HOUR_MS, retentionMs: RETENTION_MS };
     const keys = { accessKeyId: null, secretAccessKeyFile: null };
     const database = join(dataDir, "pombo.db");

@@ -29,7 +29,8 @@ function open() {
   const opened = temporaryDatabase();
   const { db, committer } = opened;
   const clock = fakeClock(1_000 * DAY_MS);
-  const context = { commit: committer.commit, clock, random: systemRandom };
+  const { commit } = committer;
+  const context = { commit, commitHere: commit, clock, random: systemRandom };
   const plan = defaultConfig({ hostname: "mail.pombo.test", dataDir: "/x" }).plans["launch"];
   if (plan === undefined) throw new Error("there is no plan launch");
   const workspaces = openWorkspaceStore(db);

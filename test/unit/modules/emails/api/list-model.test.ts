@@ -20,7 +20,7 @@ import type { Job } from "../../../../../src/platform/queue/job.ts";
 import { openStores } from "../../../../../src/server/stores.ts";
 import { seeded, temporaryFolder } from "../../../../support/db/temporary.ts";
 
-const STEPS = 600;
+const STEPS = 700;
 const CHECK_EVERY = 60;
 const WORKSPACES = [1, 2];
 const RECIPIENTS = ["a@example.com", "b@example.com", "c@example.net"];

@@ -4,6 +4,8 @@ import type { DispatchTarget, LinkEvent } from "../../../../../src/modules/sms/g
 import { LinkEventQueue } from "../../../../../src/modules/sms/gateway/link-event-queue.ts";
 import { openRoutes } from "../../../../../src/modules/sms/gateway/route-settings.ts";
 import type { Submission } from "../../../../../src/modules/sms/gateway/submission.ts";
+import type { Kept } from "../../../../../src/platform/context.ts";
+import { turn } from "../../../../support/db/temporary.ts";
 import { fakeClock } from "../../../../support/fakes/clock.ts";
 
 const [route] = openRoutes([defaultSmsRoute("vodacom")]).values();
@@ -11,7 +13,12 @@ if (route === undefined) throw new Error("no route");
 const LINK: DispatchTarget = { name: "link", route, free: 0, freeWith: () => 0, send: () => undefined, returned: 0 };
 
 /** A queue whose transactions, and what is claimed in them, are noted in order. */
-function start({ sendFails = false, poisoned = "", isUncertainPoisoned = false } = {}) {
+function start({
+  sendFails = false,
+  poisoned = "",
+  isUncertainPoisoned = false,
+  keeping,
+}: { sendFails?: boolean; poisoned?: string; isUncertainPoisoned?: boolean; keeping?: Kept } = {}) {
   const noted: string[] = [];
   const kept: (() => Promise<unknown>)[] = [];
   const queue = new LinkEventQueue({
@@ -22,6 +29,7 @@ function start({ sendFails = false, poisoned = "", isUncertainPoisoned = false }
       noted.push("commit");
       return value;
     },
+    kept: keeping,
     guard: { failure: null, whenOpen: () => () => {} },
     clock: fakeClock(),
     log: { event: () => {}, error: (where: string, error: unknown) => noted.push(`${where} ${String(error)}`) },
@@ -158,4 +166,24 @@ test("a link claims nothing before all that came back without a response is writ
   await queue.idle();
   expect(LINK.returned).toBe(0);
   expect(noted.join(", ")).toBe("begin, write a, write b, claim 0, commit, offer link, send 0");
+});
+
+test("where the replica must have it, a message is acknowledged when it has, a response settles before, and claims go their own way", async () => {
+  const { promise: kept, resolve: keep } = Promise.withResolvers<void>();
+  const { queue, noted, respond, receive } = start({ keeping: () => kept });
+  queue.push(respond("a"));
+  queue.push(receive());
+  await queue.idle();
+  expect(noted.join(", ")).toBe("begin, write a, write received, commit, done a");
+  keep();
+  await turn();
+  expect(noted.at(-1)).toBe("acknowledged 0");
+});
+
+test("what the replica does not have when pombo stops is not acknowledged: the SMSC sends it again", async () => {
+  const { queue, noted, receive } = start({ keeping: () => Promise.reject(new Error("stopped")) });
+  queue.push(receive());
+  await queue.idle();
+  await turn();
+  expect(noted.join(", ")).toBe("begin, write received, commit");
 });
