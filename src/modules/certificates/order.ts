@@ -55,9 +55,10 @@ async function placeOrder({ names, profile, replaces }: OrderWish, client: AcmeC
   try {
     return await client.createOrder(names, { profile, replaces });
   } catch (error) {
-    // RFC 9773 §5: an attempt before this one got so far that its certificate counts as the successor.
-    const isReplaced = error instanceof AcmeProblem && error.type === "alreadyReplaced";
-    if (!isReplaced || replaces === null) throw error;
+    // RFC 9773 §5: an attempt before this one got so far that its certificate counts as the successor; or the authority
+    // has forgotten the one that is replaced. What only helps it to plan may not stand in the way of a renewal.
+    const mayBeThat = error instanceof AcmeProblem && error.type !== "rateLimited";
+    if (!mayBeThat || replaces === null) throw error;
     return client.createOrder(names, { profile, replaces: null });
   }
 }

@@ -66,17 +66,21 @@ test("a window that is over at once, of a certificate that is new, does not make
   await kit.ended(2);
 });
 
-test("an order that was finished and not stored counts as the successor: the next one follows without it", async () => {
-  await using kit = await startKit({ isHeld: true });
-  kit.authority.lifetimeMs = 3 * DAY_MS;
-  await kit.certificates.start();
-  await kit.ended(1);
-  kit.authority.faults.newOrder = ({ replaces }) =>
-    replaces === undefined ? undefined : refuse("alreadyReplaced", "it was replaced", 409);
-  await kit.advance(2 * DAY_MS);
-  await kit.ended(2);
-  expect(kit.counted).toEqual(["issued", "issued"]);
-});
+for (const [what, type, status] of [
+  ["an order that was finished and not stored counts as the successor", "alreadyReplaced", 409],
+  ["an authority has forgotten the certificate that is replaced", "serverInternal", 500],
+] as const)
+  test(`${what}: the next order follows without it`, async () => {
+    await using kit = await startKit({ isHeld: true });
+    kit.authority.lifetimeMs = 3 * DAY_MS;
+    await kit.certificates.start();
+    await kit.ended(1);
+    kit.authority.faults.newOrder = ({ replaces }) =>
+      replaces === undefined ? undefined : refuse(type, "it cannot be replaced", status);
+    await kit.advance(2 * DAY_MS);
+    await kit.ended(2);
+    expect(kit.counted).toEqual(["issued", "issued"]);
+  });
 
 test("a renewal that fails until the end is told in time, and the last certificate stays", async () => {
   await using kit = await startKit({ isHeld: true });
