@@ -49,11 +49,11 @@ const BROKEN_PIPE_EXIT = 141;
 /** EX_CONFIG of sysexits.h: the unit that install.sh writes does not restart after it. */
 const FINAL_EXIT = 78;
 
-/** The first signal asks for an orderly end; a second one does not wait for it. */
+/** The first signal asks for an orderly end; a second one does not wait for it. SIGUSR2: and for a hand-over. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     let isAsked = false;
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    for (const signal of ["SIGTERM", "SIGINT", "SIGUSR2"] as const) {
       process.on(signal, () => {
         if (isAsked) process.exit(130);
         isAsked = true;

@@ -34,6 +34,8 @@ import { type Drill, drillReplica, readDrill, WeeklyDrill } from "./restore-dril
 import { settleEarlierTime } from "../platform/db/file/earlier-time.ts";
 import { registerReplication } from "./metrics.ts";
 import type { ReplicaBarrier } from "./replica-barrier.ts";
+import { ReplicaProgress } from "./replica-progress.ts";
+import type { LeaseHolder } from "./standby/lease-holder.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
@@ -61,6 +63,8 @@ export interface ReplicatorDeps {
   registry: Registry;
   /** Null: nothing waits for the replica. */
   barrier: ReplicaBarrier | null;
+  /** Null: this is the only machine. */
+  lease: Pick<LeaseHolder, "confirm" | "term"> | null;
   openThread: OpenThread;
   choice: ReplicaChoice;
 }
@@ -127,9 +131,7 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
   clearRollbackMark(dataDir);
   const advice = describeSameDisk(replication.url ?? "", dataDir);
   if (advice !== null) environment.log.event("replication.same_disk", { words: advice }, "warn");
-  const supervisor = tools === null ? null : createSupervisor(deps, tools, owner);
-  supervisor?.start();
-  if (supervisor !== null) deps.barrier?.attach((limitMs) => supervisor.sync(limitMs));
+  const supervisor = tools === null ? null : startSupervisor(deps, tools, owner);
   const drills = tools === null ? null : createWeeklyDrill(deps);
   drills?.start();
   const seen = {
@@ -176,9 +178,7 @@ async function recordStart(deps: ReplicatorDeps, tools: DaemonTools | null): Pro
   const { dataDir } = config;
   const database = parseMark(settings.get("marker"));
   const marker = readMarker(dataDir);
-  const behind = tools === null ? null : await compareWithReplica(deps, tools, database);
-  // An update that went back: behind, and nothing was sent.
-  const past = isRolledBack(dataDir) ? null : (explainStaleDatabase(database, marker) ?? behind);
+  const past = await findPast(deps, { tools, database, marker });
   // The steps that the daemon has here are of another time: it begins a lineage.
   if (past !== null && tools !== null) rmSync(tools.places.lineages, { recursive: true, force: true });
   // The very first start: cut off behind its commit, it would leave a database without its marker.
@@ -194,6 +194,23 @@ async function recordStart(deps: ReplicatorDeps, tools: DaemonTools | null): Pro
   await Promise.all([paused, written]);
   if (past !== null) environment.log.event("delivery.paused", { reason: past }, "warn");
   return mark;
+}
+
+/** Why the database is one of an earlier time, as a sentence; null: it is not. */
+async function findPast(
+  deps: ReplicatorDeps,
+  { tools, database, marker }: { tools: DaemonTools | null; database: Mark | null; marker: Mark | null },
+): Promise<string | null> {
+  // Who has the lease has the newest database, whatever a machine that lost it may still write to the replica.
+  if (isLaterTerm(deps.lease)) return null;
+  const behind = tools === null ? null : await compareWithReplica(deps, tools, database);
+  // An update that went back: behind, and nothing was sent.
+  return isRolledBack(deps.config.dataDir) ? null : (explainStaleDatabase(database, marker) ?? behind);
+}
+
+/** The first term begins with a database that may be of an earlier time, as without a lease. */
+function isLaterTerm(lease: ReplicatorDeps["lease"]): boolean {
+  return lease !== null && lease.term !== 1;
 }
 
 /** It goes back only when all that waits has followed a clock that was set back: platform/clock-step-watch.ts. */
@@ -251,17 +268,14 @@ function createWeeklyDrill({ config, environment, openThread }: ReplicatorDeps):
   });
 }
 
-function createSupervisor(
-  { databaseFile, environment, db }: ReplicatorDeps,
-  tools: DaemonTools,
-  owner: Owner,
-): Supervisor {
+function startSupervisor(deps: ReplicatorDeps, tools: DaemonTools, owner: Owner): Supervisor {
+  const { databaseFile, environment, db } = deps;
   const { places } = tools;
   const { instance, boot } = owner;
   const { clock, random, log } = environment;
   const steady = environment.steady ?? clock;
   const lineages = new Lineages({ tools, instance, boot, limitMs: INSPECT_LIMIT_MS, clock, steady, random, log });
-  return new Supervisor({
+  const supervisor = new Supervisor({
     lineages,
     spawn: (line) => spawnDaemon(tools, line),
     restorable: new RestorableCheck({
@@ -282,4 +296,17 @@ function createSupervisor(
     steady,
     log,
   });
+  supervisor.start();
+  const replica = new ReplicaProgress({
+    sync: (limitMs) => supervisor.sync(limitMs),
+    lineage: () => lineages.current,
+    changes: () => countChanges(db),
+    change: () => deps.commit(() => deps.settings.set("last_write", `${clock.now()} ${newId(clock.now(), random)}`)),
+    log,
+  });
+  deps.barrier?.attach(async (limitMs) => {
+    const lineage = await replica.advance(limitMs);
+    return lineage !== null && (deps.lease === null || (await deps.lease.confirm(lineage)));
+  });
+  return supervisor;
 }

@@ -87,10 +87,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   await endOrphan(tools, openControl(tools.places.socket), environment.clock);
   const found = await findBackup(tools, config.replication.url ?? "", at);
   const owner = await readOwner(tools, found.lineages, INSPECT_LIMIT_MS).catch(() => null);
-  for (const name of readdirSync(dataDir)) {
-    // Left by a restore that was cut off; its daemon may still write there, to no effect.
-    if (name.startsWith(DRAFTS)) rmSync(join(dataDir, name), { recursive: true, force: true });
-  }
+  removeDrafts(dataDir);
   const folder = join(dataDir, `${DRAFTS}${newId(environment.clock.now(), environment.random)}`);
   mkdirSync(folder, { mode: 0o700 });
   try {
@@ -111,6 +108,42 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Brings the database of a lineage into `config.dataDir`, which has none, for the node that has just taken the lease: all
+ * that was promised is in it, so it goes on as after a crash, without a pause. Throws StartError; then nothing was put in place.
+ *
+ * Nothing here opens the draft. A connection that is closed while a statement of it is left lives on, and its file has the
+ * shared memory of its old place under every name: Litestream, which has that of the new one, would see no change any more.
+ */
+export async function restoreForTerm(given: {
+  config: Config;
+  environment: Environment;
+  tools: DaemonTools;
+  lineage: string;
+}): Promise<void> {
+  const { config, environment, tools, lineage } = given;
+  const { dataDir } = config;
+  removeDrafts(dataDir);
+  const folder = join(dataDir, `${DRAFTS}${newId(environment.clock.now(), environment.random)}`);
+  mkdirSync(folder, { mode: 0o700 });
+  try {
+    const draft = join(folder, "pombo.db");
+    const reason = await restoreLineage(tools, lineage, { to: draft, how: "quick" });
+    if (reason !== null) throw new StartError(`The replica could not be restored: ${reason}. It is tried again.`);
+    chmodSync(draft, 0o600);
+    clearRollbackMark(dataDir);
+    putDatabaseBack(databaseFile(dataDir), draft);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Left by a restore that was cut off; its daemon may still write there, to no effect. */
+function removeDrafts(dataDir: string): void {
+  for (const name of readdirSync(dataDir))
+    if (name.startsWith(DRAFTS)) rmSync(join(dataDir, name), { recursive: true, force: true });
 }
 
 /** Counts the start that wrote to the replica last among this database's own, so that it may go on with the replica. */

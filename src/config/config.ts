@@ -3,6 +3,7 @@
 // (`lifetimeMs` is `lifetime`). Defaults are written as in the file. parseConfig checks the TOML, then each key, then
 // the keys against each other.
 
+import { checkStandby, StandbySchema } from "./standby.ts";
 import { type Static, Type } from "@sinclair/typebox";
 import { AlertSchema, ALERTS_MAX, checkAlerts, HeartbeatSchema } from "./alerts.ts";
 import { readTable } from "./reader.ts";
@@ -209,6 +210,7 @@ export const ConfigSchema = Type.Object({
     ),
   }),
   replication: Type.Unsafe<ReplicationConfig>(ReplicationSchema),
+  standby: StandbySchema,
   metrics: Type.Object({
     listen: special<HostPort | null>(
       "listen_or_none",
@@ -330,6 +332,7 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   completeRelays(config.relay, env, errors);
   completeSms(config.sms, env, errors);
   completeReplication(config.replication, env, errors);
+  checkStandby(config.standby, config.replication, errors);
   completeTls(config.tls, { ...config, urls: [config.dashboard.url, config.http.publicUrl] }, errors);
   checkTogether(config, errors);
   checkRelays(config.relay, config.email.transport, errors);

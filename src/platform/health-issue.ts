@@ -1,6 +1,17 @@
 /** Why a component does not work at the moment, for the operator. */
 export interface HealthIssue {
-  component: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock" | "tls";
+  component:
+    | "database"
+    | "disk"
+    | "worker"
+    | "dns"
+    | "relay"
+    | "replication"
+    | "delivery"
+    | "sms"
+    | "clock"
+    | "tls"
+    | "standby";
   /** For SMS: the route. */
   about?: string;
   /** Tells issues of one component apart that can be there at the same time. */

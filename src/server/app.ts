@@ -1,6 +1,7 @@
 // A running instance, and what it is started with.
 
 import type { AnyElysia } from "elysia";
+import type { LeaseHolder } from "../backup/standby/lease-holder.ts";
 import type { Replicator } from "../backup/replication.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
@@ -14,6 +15,8 @@ import type { ModuleOptions, Modules } from "./modules.ts";
 import type { Stores } from "./stores.ts";
 
 export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions {
+  /** The lease that this machine has; absent: it is the only one. */
+  lease?: LeaseHolder;
   /** Each COMMIT syncs the log while the event loop waits: for tests that count its turns. */
   isSyncInline?: boolean;
   /** Routes beside the API: the sandbox's. */

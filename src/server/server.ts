@@ -173,7 +173,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     await deferred.run(() => clockWatch.start(getLastTime(stores)));
     resolvers.watch.start();
-    const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings };
+    const { lease = null } = options;
+    const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings, lease };
     const { commit } = committer;
     const replicated = {
       config,

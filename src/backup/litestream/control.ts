@@ -23,8 +23,8 @@ export interface DaemonControl {
   pid(): Promise<number | null>;
   /** Null: it does not answer, or does not know the database yet. */
   state(database: string): Promise<DaemonState | null>;
-  /** Has all that is committed copied; false: not within `limitMs`. */
-  sync(database: string, limitMs: number): Promise<boolean>;
+  /** Has all that is committed copied; the number of the last transaction in the replica then; null: not within `limitMs`. */
+  sync(database: string, limitMs: number): Promise<number | null>;
 }
 
 interface Answers {
@@ -82,9 +82,9 @@ export function openControl(socket: string): DaemonControl {
     async sync(database, limitMs) {
       const timeout = Math.ceil(limitMs / 1_000);
       const answer = await ask("/sync", { path: database, wait: true, timeout }, limitMs + SLACK_MS);
-      if (answer === null || answer === "refused") return false;
+      const last = answer === null || answer === "refused" ? 0 : answer.replicated_txid;
       // The daemon may have seen more by the end; what had been committed before is in the replica all the same.
-      return Number(answer.replicated_txid) > 0;
+      return typeof last === "number" && last > 0 ? last : null;
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { openReplicaBucket } from "./s3.ts";
 import type { DaemonTools } from "./tools.ts";
 
 const PAGE = 1_000;
@@ -18,35 +19,20 @@ export async function deletePrefix(tools: DaemonTools, prefix: string, limitMs: 
   return Promise.race([deleteFiles(tools, prefix, signal), isLate]);
 }
 
-async function deleteFiles({ replication, environment }: DaemonTools, prefix: string, signal: AbortSignal) {
-  const url = replication.url ?? "";
+async function deleteFiles(tools: DaemonTools, prefix: string, signal: AbortSignal) {
+  const url = tools.replication.url ?? "";
   if (url.startsWith("/")) {
     await rm(join(url, prefix), { recursive: true, force: true });
     return true;
   }
-  const [, bucket, path = ""] = /^s3:\/\/([^/]+)\/?(.*)$/i.exec(url) ?? [];
-  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
-  if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) return false;
-  const endpoint = replication.endpoint === null ? {} : { endpoint: replication.endpoint };
-  const region = replication.region || (replication.endpoint === null ? await findRegion(bucket, signal) : "");
-  const client = new Bun.S3Client({
-    bucket,
-    accessKeyId,
-    secretAccessKey,
-    ...endpoint,
-    ...(region === "" ? {} : { region }),
-  });
+  const bucket = await openReplicaBucket(tools, signal);
+  if (bucket === null) return false;
+  const { client, toKey } = bucket;
   while (!signal.aborted) {
-    const { contents = [] } = await client.list({ prefix: `${join(path, prefix)}/`, maxKeys: PAGE });
+    const { contents = [] } = await client.list({ prefix: `${toKey(prefix)}/`, maxKeys: PAGE });
     if (contents.length === 0) return true;
     for (let from = 0; from < contents.length && !signal.aborted; from += PARALLEL)
       await Promise.all(contents.slice(from, from + PARALLEL).map(({ key }) => client.delete(key)));
   }
   return false;
-}
-
-/** Amazon says it to everybody. */
-async function findRegion(bucket: string, signal: AbortSignal): Promise<string> {
-  const response = await fetch(`https://s3.amazonaws.com/${bucket}`, { method: "HEAD", redirect: "manual", signal });
-  return response.headers.get("x-amz-bucket-region") ?? "";
 }

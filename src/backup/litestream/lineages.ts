@@ -113,6 +113,11 @@ export class Lineages {
     return { component: "replication", kind: "foreign", reason, since: foreign.startedAt, isAdvisory: true };
   }
 
+  /** The lineage that is written to; null: none yet. */
+  get current(): string | null {
+    return this.#current?.id ?? null;
+  }
+
   /** Whether a restore would find the current lineage, and what it would bring back. */
   async inspect(): Promise<ReplicaState> {
     const { tools, limitMs } = this.#deps;

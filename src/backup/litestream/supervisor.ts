@@ -158,10 +158,10 @@ export class Supervisor {
     return { component: "replication", kind: "restorable", reason, since: fault.since, isAdvisory: true };
   }
 
-  /** Has all that is committed copied; false: not within `limitMs`, or there is no daemon now. */
-  async sync(limitMs: number): Promise<boolean> {
+  /** Has all that is committed copied; the daemon's number of the last transaction; null: not within `limitMs`, or there is no daemon now. */
+  async sync(limitMs: number): Promise<number | null> {
     const { control, databases } = this.#deps;
-    return this.#child !== null && (await control.sync(databases.main, limitMs));
+    return this.#child === null ? null : control.sync(databases.main, limitMs);
   }
 
   /** Looks at once how far it is. */
@@ -210,7 +210,7 @@ export class Supervisor {
       wasThere = true;
       const within = left(SYNC_LIMIT_MS, END_SHARE_MS);
       const done = [databases.main, databases.owner].map((database) => control.sync(database, within));
-      return (await Promise.all(done)).every((each) => each);
+      return (await Promise.all(done)).every((each) => each !== null);
     };
     let isComplete = await syncAll();
     // It ended meanwhile, as where a terminal or a service manager signals all processes: one more for what is left.

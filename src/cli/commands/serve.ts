@@ -1,4 +1,5 @@
 import { startApp } from "../../server/server.ts";
+import { startNode } from "../../server/standby.ts";
 import type { AppOptions } from "../../server/app.ts";
 import { BUILD } from "../../platform/build-info.ts";
 import { steadyClock, systemClock } from "../../platform/clock.ts";
@@ -9,6 +10,9 @@ import { systemRandom } from "../../platform/random.ts";
 import type { Arguments, Command, Terminal } from "../framework/definition.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { readConfig } from "../client/settings.ts";
+
+/** Asks for a stop, after which another machine takes over at once. */
+export const HAND_OVER_SIGNAL = "SIGUSR2";
 
 /** `pombo serve`: runs the instance until SIGTERM or SIGINT. */
 export const serve: Command = {
@@ -38,7 +42,11 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
   const environment = { clock: systemClock, steady: steadyClock, random: systemRandom, log, fatal: terminal.fail };
   if (args.isSet("probe")) return probe({ config, instanceKey, environment }, terminal);
   const replica = { startEmpty: args.isSet("ignore-existing-backup"), takeOver: args.isSet("take-over") };
-  const app = await startApp({ config, instanceKey, environment, replica });
+  const options = { config, instanceKey, environment, replica };
+  const stopping = terminal.stopSignal();
+  const node = config.standby.leaseMs === 0 ? null : await startNode(options, stopping);
+  if (config.standby.leaseMs > 0 && node === null) return log.event("pombo.stopped");
+  const app = node?.app ?? (await startApp(options));
   log.event("pombo.started", {
     url: app.url,
     ...(app.tlsUrls.length === 0 ? {} : { tls: app.tlsUrls.join(" ") }),
@@ -48,9 +56,9 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
     hostname: config.hostname,
     pid: process.pid,
   });
-  const signal = await terminal.stopSignal();
+  const signal = await stopping;
   log.event("pombo.stopping", { signal });
-  await app.stop();
+  await (node === null ? app.stop() : node.stop(signal === HAND_OVER_SIGNAL));
   log.event("pombo.stopped");
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { deletePrefix } from "../../../src/backup/litestream/delete-prefix.ts";
 import { openTools } from "../../../src/backup/litestream/tools.ts";
 import { defaultConfig } from "../../../src/config/config.ts";
+import { bringMoto, startMoto } from "../../support/peers/moto.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { runPombo, within } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
@@ -14,8 +15,6 @@ import { expectAllInReplica, findDaemon, stopInOrder } from "./replicated.ts";
 import { readEmails } from "./stored.ts";
 import { createWorld, HOSTNAME, type World } from "./world.ts";
 
-const MOTO = "moto[server]==5.2.5";
-const TOOLS = join(import.meta.dir, "../../../.tools");
 const LIMIT_MS = 30_000;
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
 const [ID, SECRET] = ["AKIDPOMBO", "s3cr3t-of-the-test"];
@@ -24,52 +23,14 @@ const THROUGH = ["env", `POMBO_REPLICATION_ACCESS_KEY_ID=${ID}`, `POMBO_REPLICAT
 
 setDefaultTimeout(300_000);
 
-/** The command of moto's server, brought when it is missing; null: it cannot be. */
-function bringMoto(): string | null {
-  const command = join(TOOLS, "moto/bin/moto_server");
-  if (existsSync(command)) return command;
-  mkdirSync(TOOLS, { recursive: true });
-  const pip = [join(TOOLS, "moto/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", MOTO];
-  try {
-    for (const words of [["python3", "-m", "venv", join(TOOLS, "moto")], pip])
-      if (Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).exitCode !== 0) return null;
-  } catch {
-    return null;
-  }
-  return existsSync(command) ? command : null;
-}
-
 const moto = bringMoto();
 if (moto === null) console.warn("SKIPPED: replication to S3 needs python3 with venv and pip, which bring moto.");
 const hasDaemon = await findDaemon();
 
-async function startService(command: string) {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
-  const { port } = probe;
-  probe.stop(true);
-  const child = Bun.spawn([command, "-H", "127.0.0.1", "-p", String(port)], { stdout: "ignore", stderr: "ignore" });
-  const url = `http://127.0.0.1:${port}`;
-  await waitUntil("moto answers", LIMIT_MS, () =>
-    fetch(url).then(
-      () => true,
-      () => false,
-    ),
-  );
-  expect((await fetch(`${url}/copies`, { method: "PUT" })).status).toBe(200);
-  return {
-    url,
-    signal: (name: "SIGSTOP" | "SIGCONT") => child.kill(name),
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
-      await child.exited;
-    },
-  };
-}
-
 test.skipIf(moto === null || !hasDaemon)(
   "a bucket has all of it after an ordered stop, and holds up no mail while it does not answer",
   async () => {
-    await using service = await startService(moto ?? "");
+    await using service = await startMoto(moto ?? "");
     await using mx = await startCountingMx();
     await using world = await createWorld({ mxPort: mx.port });
     const replication = { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1" };
@@ -122,7 +83,7 @@ test.skipIf(moto === null || !hasDaemon)(
 test.skipIf(moto === null || !hasDaemon || ROUNDS <= 5)(
   "an emptied bucket is told within a good minute, and a new snapshot is taken by itself (the long run)",
   async () => {
-    await using service = await startService(moto ?? "");
+    await using service = await startMoto(moto ?? "");
     await using mx = await startCountingMx();
     await using world = await createWorld({ mxPort: mx.port });
     const replication = { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1" };

@@ -49,6 +49,7 @@ test("a first start that is cut off right behind its first commit does not pause
       db,
       commit,
       barrier: null,
+      lease: null,
       pause,
     };
     const replicator = await startReplicator({

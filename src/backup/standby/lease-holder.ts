@@ -1,0 +1,196 @@
+// Takes the lease when it may be had, renews it, and says when it is lost.
+
+import type { Clock } from "../../platform/clock.ts";
+import { getErrorMessage } from "../../platform/errors.ts";
+import type { Log } from "../../platform/log.ts";
+import { type FoundLease, HeldLease, type LeaseRecord, LeaseWatch } from "./lease.ts";
+import type { LeaseObject } from "./lease-object.ts";
+
+export interface LeaseHolderDeps {
+  leaseMs: number;
+  object: LeaseObject;
+  /** Who writes it. */
+  self: Pick<LeaseRecord, "node" | "host" | "keyCheck">;
+  /** Those of this node's last writes, of an earlier process too: what it finds there again is its own. */
+  nonces: readonly string[];
+  /** Called before each write, with the nonces that a next process has to know. */
+  remember: (nonces: readonly string[]) => void;
+  newNonce: () => string;
+  /** Never set. */
+  steady: Clock;
+  clock: Pick<Clock, "now">;
+  log: Pick<Log, "event">;
+}
+
+type Change = Pick<LeaseRecord, "term" | "lineage" | "isReleased">;
+
+/** In a lease: how often it is renewed, looked at by a candidate, and tried again. */
+const RENEWALS = 3;
+const LOOKS = 6;
+const TRIES = 12;
+
+export class LeaseHolder {
+  readonly #deps: LeaseHolderDeps;
+  readonly #watch: LeaseWatch;
+  /** The last one that is known to have been written, and those after it of which that is not known. */
+  #nonces: readonly string[];
+  /** When the writes of this process were sent, by their nonces. */
+  readonly #sent = new Map<string, { startedAt: number; wallAt: number }>();
+  #held: HeldLease | null = null;
+  #cancelRenewal: () => void = () => undefined;
+  #cancelEnd: () => void = () => undefined;
+  #lost: ((reason: string) => void) | null = null;
+  /** One write at a time. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: LeaseHolderDeps) {
+    this.#deps = deps;
+    this.#nonces = deps.nonces;
+    this.#watch = new LeaseWatch(deps.leaseMs);
+  }
+
+  /** The record as it was last seen by a candidate; null: there is none, or it was not seen yet. */
+  get seen(): LeaseRecord | null {
+    return this.#watch.found?.record ?? null;
+  }
+
+  /** The term that this node has; null: none. */
+  get term(): number | null {
+    return this.#held?.found.record.term ?? null;
+  }
+
+  get isHeld(): boolean {
+    const { steady, clock } = this.#deps;
+    return this.#held?.isHeld(steady.now(), clock.now()) === true;
+  }
+
+  /**
+   * Looks once, and takes it when that may be. Returns the record before (null: there was none), or for how long to wait, ms.
+   * `mayBegin`: there is a database here with which the first term can begin. `check` is given the record that is there, and
+   * throws where it may not be taken. Rejects when nothing is known.
+   */
+  async tryToTake(
+    mayBegin: boolean,
+    check: (seen: LeaseRecord) => void = () => undefined,
+  ): Promise<{ taken: LeaseRecord | null } | { waitMs: number }> {
+    const { object, steady, leaseMs } = this.#deps;
+    const lookMs = leaseMs / LOOKS;
+    this.#watch.observe(await object.read(), steady.now());
+    const { found } = this.#watch;
+    if (found !== null) check(found.record);
+    const waitMs = this.#watch.waitMs(this.#nonces, steady.now());
+    if (waitMs > 0 || (found === null && !mayBegin)) return { waitMs: Math.min(waitMs || lookMs, lookMs) };
+    const before = found?.record ?? null;
+    const isTaken = await this.#write(
+      { term: (before?.term ?? 0) + 1, lineage: before?.lineage ?? "", isReleased: false },
+      found,
+    );
+    return isTaken ? { taken: before } : { waitMs: lookMs };
+  }
+
+  /** Renews it from now on. `lost` is called once, when nothing may be promised any more. */
+  keep(lost: (reason: string) => void): void {
+    this.#lost = lost;
+    this.#watchEnd();
+    this.#renewIn(this.#deps.leaseMs / RENEWALS);
+  }
+
+  /** Whether what this lineage holds may be promised: the record names it, and the lease is held still. */
+  async confirm(lineage: string): Promise<boolean> {
+    if (this.#held === null) return false;
+    const isNamed = this.#held.found.record.lineage === lineage || (await this.#renew({ lineage }).catch(() => false));
+    return isNamed && this.isHeld;
+  }
+
+  /** Gives it up: another may take it at once. All that was promised must be in its lineage. */
+  async release(): Promise<void> {
+    this.end();
+    await this.#renew({ isReleased: true });
+  }
+
+  /** Renews it no more. */
+  end(): void {
+    this.#cancelRenewal();
+    this.#cancelEnd();
+    this.#lost = null;
+  }
+
+  #renewIn(ms: number): void {
+    const { steady, leaseMs, log } = this.#deps;
+    this.#cancelRenewal();
+    this.#cancelRenewal = steady.after(ms, () => {
+      this.#renew({}).then(
+        (isOurs) => {
+          if (isOurs) this.#renewIn(leaseMs / RENEWALS);
+          else this.#lose("another machine has taken the lease");
+        },
+        (error: unknown) => {
+          log.event("standby.not_renewed", { reason: getErrorMessage(error) }, "warn");
+          if (this.#lost !== null) this.#renewIn(leaseMs / TRIES);
+        },
+      );
+    });
+  }
+
+  #watchEnd(): void {
+    if (this.#lost === null || this.#held === null) return;
+    const { steady, leaseMs } = this.#deps;
+    this.#cancelEnd();
+    this.#cancelEnd = steady.after(Math.max(0, this.#held.until - steady.now()), () => {
+      if (!this.isHeld) this.#lose(`the lease could not be renewed for ${leaseMs / 1_000} s`);
+    });
+  }
+
+  #lose(reason: string): void {
+    const lost = this.#lost;
+    this.end();
+    lost?.(reason);
+  }
+
+  /** False: it is another's. Rejects when nothing is known. */
+  #renew(change: Partial<Change>): Promise<boolean> {
+    const done = this.#turn.then(async () => {
+      for (;;) {
+        if (this.#held === null) return false;
+        const { found } = this.#held;
+        const { term, lineage, isReleased } = found.record;
+        if (await this.#write({ term, lineage, isReleased, ...change }, found)) return true;
+        // A write before this one may have arrived, though its answer did not.
+        if (!this.#adopt(await this.#deps.object.read())) return false;
+      }
+    });
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  /** False: there is another version than the one that is replaced. */
+  async #write(change: Change, over: FoundLease | null): Promise<boolean> {
+    const { object, self, newNonce, remember, steady, clock } = this.#deps;
+    const record: LeaseRecord = { ...self, ...change, nonce: newNonce() };
+    this.#nonces = [...this.#nonces, record.nonce];
+    remember(this.#nonces);
+    const sent = { startedAt: steady.now(), wallAt: clock.now() };
+    this.#sent.set(record.nonce, sent);
+    const written = await object.write(record, over?.etag ?? null);
+    if (written.kind === "conflict") return false;
+    this.#hold({ etag: written.etag, record }, sent);
+    return true;
+  }
+
+  /** Whether what was found is this process's own. */
+  #adopt(found: FoundLease | null): boolean {
+    const sent = found === null ? undefined : this.#sent.get(found.record.nonce);
+    if (found === null || sent === undefined || found.etag === this.#held?.found.etag) return false;
+    this.#hold(found, sent);
+    return true;
+  }
+
+  #hold(found: FoundLease, { startedAt, wallAt }: { startedAt: number; wallAt: number }): void {
+    const { leaseMs } = this.#deps;
+    this.#nonces = [found.record.nonce];
+    for (const nonce of this.#sent.keys()) if (nonce !== found.record.nonce) this.#sent.delete(nonce);
+    if (this.#held === null) this.#held = new HeldLease(leaseMs, found, startedAt, wallAt);
+    else this.#held.renewed(found, startedAt, wallAt);
+    this.#watchEnd();
+  }
+}

@@ -1,0 +1,43 @@
+// The file standby.json in the data directory: which node this is, of which term its database is, and what it wrote last.
+
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { readPlainFile } from "../../platform/data-files.ts";
+
+export interface NodeState {
+  /** A UUID, made at the first start. */
+  node: string;
+  /** The term whose database is here; null: of none. */
+  term: number | null;
+  /** See LeaseHolderDeps. */
+  nonces: readonly string[];
+}
+
+const MAX_BYTES = 64 * 1024;
+
+const getFile = (dataDir: string) => join(dataDir, "standby.json");
+
+/** Null: there is none, or half a one. */
+export function readNodeState(dataDir: string): NodeState | null {
+  try {
+    const { node, term, nonces } = JSON.parse(readPlainFile(getFile(dataDir), MAX_BYTES) ?? "") as Partial<NodeState>;
+    if (typeof node !== "string" || !Array.isArray(nonces)) return null;
+    return { node, term: typeof term === "number" ? term : null, nonces: nonces.map(String) };
+  } catch {
+    return null;
+  }
+}
+
+/** After a power cut it is the new one or the one before. */
+export function writeNodeState(dataDir: string, state: NodeState): void {
+  const file = getFile(dataDir);
+  rmSync(`${file}.new`, { force: true });
+  const descriptor = openSync(`${file}.new`, "wx", 0o600);
+  try {
+    writeSync(descriptor, JSON.stringify(state));
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,86 @@
+// What a node does that has just taken the lease: it goes on with the database here where that has all that was promised,
+// and else sets it aside and brings the one of the lineage that the lease names.
+
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../../config/config.ts";
+import type { Environment } from "../../platform/context.ts";
+import { databaseFile } from "../../platform/db/open.ts";
+import { StartError } from "../../platform/errors.ts";
+import { findLocalLineage } from "../litestream/lineages.ts";
+import { MARKER } from "../litestream/marker.ts";
+import { inspectLineage, listLocalSteps } from "../litestream/replica.ts";
+import type { DaemonTools } from "../litestream/tools.ts";
+import { restoreForTerm } from "../restore.ts";
+import type { LeaseRecord } from "./lease.ts";
+import type { NodeState } from "./node-file.ts";
+
+const INSPECT_LIMIT_MS = 60_000;
+const SET_ASIDE = "set-aside";
+/** All that belongs to one database. */
+const FILES = [
+  "pombo.db",
+  "pombo.db-wal",
+  "pombo.db-shm",
+  "pombo.db.before-update",
+  "update.json",
+  MARKER,
+  "outcomes.journal",
+  "litestream/lineages",
+  "litestream/owner.db",
+  "litestream/owner.db-wal",
+  "litestream/owner.db-shm",
+];
+
+export interface TakeoverDeps {
+  config: Config;
+  environment: Environment;
+  tools: DaemonTools;
+}
+
+/**
+ * The database here is the one to go on with, when this resolves. `before`: the lease before this term; null: there was
+ * none. Returns from where it is. Throws StartError.
+ */
+export async function bringDatabase(
+  before: LeaseRecord | null,
+  state: NodeState,
+  { config, environment, tools }: TakeoverDeps,
+): Promise<"here" | "replica"> {
+  const { dataDir } = config;
+  if (before === null || (await hasAll(before, state, { dataDir, tools }))) return "here";
+  if (before.lineage === "")
+    throw new StartError(
+      `${before.host} had the lease and ended before anything of it was in the replica. Start pombo there again; or, if that machine is lost with what was only there, delete lease.json at ${config.replication.url} and bring a backup back: pombo restore.`,
+    );
+  setAside(dataDir);
+  await restoreForTerm({ config, environment, tools, lineage: before.lineage });
+  return "replica";
+}
+
+/** Whether nothing was promised by anybody that is not in the database here. */
+async function hasAll(
+  before: LeaseRecord,
+  { term, nonces }: NodeState,
+  { dataDir, tools }: { dataDir: string; tools: DaemonTools },
+): Promise<boolean> {
+  const isOwn = nonces.includes(before.nonce) && term === before.term;
+  if (!isOwn || !existsSync(databaseFile(dataDir))) return false;
+  if (before.lineage === "") return true;
+  if (findLocalLineage(tools.places) !== before.lineage) return false;
+  // The image of this machine may have been put back.
+  const replica = await inspectLineage(tools, before.lineage, { limitMs: INSPECT_LIMIT_MS });
+  if (replica.kind === "unreachable") throw new StartError(`The replica cannot be read: ${replica.reason}.`);
+  const last = listLocalSteps(tools.places, before.lineage, "database").at(-1) ?? 0;
+  return replica.kind === "backup" && replica.transaction <= last;
+}
+
+/** Only the last one is kept. A move that was cut off is brought to its end. */
+function setAside(dataDir: string): void {
+  const aside = join(dataDir, SET_ASIDE);
+  if (existsSync(databaseFile(dataDir))) rmSync(aside, { recursive: true, force: true });
+  mkdirSync(join(aside, "litestream"), { recursive: true, mode: 0o700 });
+  // The database comes last: while it is here the move is not over.
+  for (const file of FILES.toReversed())
+    if (existsSync(join(dataDir, file))) renameSync(join(dataDir, file), join(aside, file));
+}

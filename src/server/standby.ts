@@ -1,0 +1,192 @@
+// A machine that is one of several: it stands by until it has the lease, brings the database, and starts the instance.
+//
+// While it stands by only the API's port answers, with 503: mail servers find port 25 closed and use the next MX, and a load
+// balancer sees by /ready where the instance is.
+
+import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
+import { openTools } from "../backup/litestream/tools.ts";
+import type { LeaseRecord } from "../backup/standby/lease.ts";
+import { LeaseHolder } from "../backup/standby/lease-holder.ts";
+import { openLeaseBucket, openLeaseObject, requireConditionalWrites } from "../backup/standby/lease-object.ts";
+import { type NodeState, readNodeState, writeNodeState } from "../backup/standby/node-file.ts";
+import { bringDatabase } from "../backup/standby/takeover.ts";
+import { databaseFile } from "../platform/db/open.ts";
+import { getErrorMessage, StartError } from "../platform/errors.ts";
+import { bind } from "../platform/http/listen.ts";
+import { lockHeld, takeInstanceLock } from "../platform/instance-lock.ts";
+import { openKeyring } from "../platform/keyring/keyring.ts";
+import { newId } from "../platform/uuid.ts";
+import type { App, AppOptions } from "./app.ts";
+import { start } from "./server.ts";
+
+/** Of a request for the lease's object: so much of the lease. */
+const REQUEST_SHARE = 1 / 6;
+
+export interface Node {
+  app: App;
+  /** Stops the app. `isHandOver`: the lease is given up behind it, and another machine takes over at once. */
+  stop(isHandOver: boolean): Promise<void>;
+}
+
+/** Stands by, then starts the instance. Resolves with null when `stopping` does first. Throws StartError. */
+export async function startNode(options: AppOptions, stopping: Promise<unknown>): Promise<Node | null> {
+  const { config, environment } = options;
+  const lock = await takeInstanceLock(config.dataDir, environment.clock);
+  if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
+  try {
+    const lease = await standBy(options, stopping);
+    if (lease === null) {
+      lock.release();
+      return null;
+    }
+    try {
+      const started = await start({ ...options, lease }, "instance", () => lock.release());
+      if (started.kind !== "instance") throw new Error("a start that was to act did not");
+      const { app } = started;
+      return {
+        app,
+        async stop(isHandOver) {
+          await app.stop();
+          if (isHandOver) await lease.release();
+          else lease.end();
+        },
+      };
+    } catch (error) {
+      // Another machine may do better.
+      await lease.release().catch(() => undefined);
+      throw error;
+    }
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise<LeaseHolder | null> {
+  const { config, environment } = options;
+  const { clock, random, log, steady = clock } = environment;
+  const { dataDir, replication, standby } = config;
+  const file = databaseFile(dataDir);
+  const tools = await openTools(replication, { dataDir, database: file });
+  await endOrphanDaemon(dataDir, file, clock);
+  const newNonce = () => newId(clock.now(), random);
+  const bucket = await openLeaseBucket(tools, standby.leaseMs * REQUEST_SHARE);
+  await requireConditionalWrites(bucket, newNonce(), replication.url ?? "");
+  let state: NodeState = readNodeState(dataDir) ?? { node: newNonce(), term: null, nonces: [] };
+  const remember = (change: Partial<NodeState>) => writeNodeState(dataDir, (state = { ...state, ...change }));
+  const known = state;
+  const keyCheck = openKeyring(options.instanceKey, random).checkValue();
+  const holder = new LeaseHolder({
+    leaseMs: standby.leaseMs,
+    object: openLeaseObject(bucket),
+    self: { node: state.node, host: hostname(), keyCheck },
+    nonces: state.nonces,
+    remember: (nonces) => remember({ nonces }),
+    newNonce,
+    steady,
+    clock,
+    log,
+  });
+  const before = await awaitLease(holder, { options, keyCheck, mayBegin: existsSync(file), stopping });
+  if (before === "stopped") return null;
+  holder.keep((reason) =>
+    environment.fatal?.(
+      `This machine may not go on: ${reason}. What was promised is in the replica; it starts again as one that stands by.`,
+    ),
+  );
+  log.event("standby.took_over", {
+    term: holder.term,
+    before: before?.host ?? null,
+    lineage: before?.lineage ?? null,
+  });
+  try {
+    const startedAt = steady.now();
+    const from = await bringDatabase(before, known, { config, environment, tools });
+    remember({ term: holder.term });
+    log.event("standby.database", { from, ms: Math.round(steady.now() - startedAt) });
+    return holder;
+  } catch (error) {
+    await holder.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+interface Waiting {
+  options: AppOptions;
+  keyCheck: string;
+  mayBegin: boolean;
+  stopping: Promise<unknown>;
+}
+
+/** The lease before this term; null: there was none. */
+async function awaitLease(holder: LeaseHolder, { options, keyCheck, mayBegin, stopping }: Waiting) {
+  const { config, environment, portHint = "choose another port ([http] listen)" } = options;
+  const { clock, log, steady = clock } = environment;
+  const since = new Date(clock.now()).toISOString();
+  let isStopped = false;
+  let wake: () => void = () => undefined;
+  void stopping.then(() => {
+    isStopped = true;
+    wake();
+  });
+  let reason = "This machine has just been started, and looks who has the lease.";
+  const server = bind({ ...config.http.listen, key: "[http] listen", portHint }, (request) =>
+    answerMeanwhile(request, reason, since),
+  );
+  log.event("standby.waits", { url: server.url });
+  try {
+    while (!isStopped) {
+      let waitMs = config.standby.leaseMs * REQUEST_SHARE;
+      try {
+        const looked = await holder.tryToTake(mayBegin, (seen) => requireSameKey(seen, keyCheck));
+        if ("taken" in looked) return looked.taken;
+        waitMs = looked.waitMs;
+        reason = describeSeen(holder);
+      } catch (error) {
+        if (error instanceof StartError) throw error;
+        reason = `The lease cannot be read: ${getErrorMessage(error)}. It is tried again.`;
+        log.event("standby.unreadable", { reason: getErrorMessage(error) }, "warn");
+      }
+      await new Promise<void>((resolve) => {
+        const cancel = steady.after(waitMs, resolve);
+        wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+    return "stopped" as const;
+  } finally {
+    await server.stop(0);
+  }
+}
+
+function requireSameKey(seen: LeaseRecord, keyCheck: string): void {
+  if (seen.keyCheck === keyCheck) return;
+  throw new StartError(
+    `The instance key here is not that of ${seen.host}, which has the lease: what it has sealed could not be read. Copy the file [secrets] instance_key_file from there.`,
+  );
+}
+
+function describeSeen({ seen }: LeaseHolder): string {
+  if (seen === null)
+    return "There is no lease yet, and no database here: start pombo first on the machine that has the data.";
+  return `This machine stands by: ${seen.host} has the lease (term ${seen.term}). It takes over by itself when that one is not heard of any more.`;
+}
+
+function answerMeanwhile(request: Request, reason: string, since: string): Response {
+  const { pathname } = new URL(request.url, "http://localhost");
+  if (pathname === "/health") return Response.json({ status: "alive" });
+  if (pathname === "/ready")
+    return Response.json(
+      { status: "not ready", reason, issues: [{ component: "standby", reason, since }] },
+      { status: 503 },
+    );
+  const hint = "Send the same request again in a few seconds.";
+  return Response.json(
+    { errors: [{ code: "UNAVAILABLE", message: "This machine stands by; nothing was accepted", hint }] },
+    { status: 503, headers: { "retry-after": "5" } },
+  );
+}

@@ -1,0 +1,289 @@
+// Two machines and one lease: whatever ends the one that works, the other takes over by itself, with all that was
+// promised; nothing is sent twice but what nobody can know, and that is marked. S3 is moto.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { bringMoto, startMoto } from "../../support/peers/moto.ts";
+import { waitUntil } from "../../support/peers/process.ts";
+import { type Child, runPombo, spawnPombo, within } from "./child.ts";
+import { startCountingMx } from "./counting-mx.ts";
+import { type Load, startLoad } from "./load.ts";
+import { findDaemon, isDaemon } from "./replicated.ts";
+import { readEmails } from "./stored.ts";
+import { bugsOf, call, createWorld, emailTo, hasLogged, HOSTNAME } from "./world.ts";
+
+const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
+const LIMIT_MS = 60_000;
+const LEASE_MS = 3_000;
+const KEYS = { POMBO_REPLICATION_ACCESS_KEY_ID: "AKIDPOMBO", POMBO_REPLICATION_SECRET_ACCESS_KEY: "s3cr3t" };
+setDefaultTimeout((ROUNDS + 3) * LIMIT_MS);
+
+const moto = bringMoto();
+if (moto === null) console.warn("SKIPPED: a standby needs python3 with venv and pip, which bring moto.");
+const hasDaemon = await findDaemon();
+
+interface Node {
+  name: string;
+  url: string;
+  config: string;
+  dataDir: string;
+  child: Child | null;
+}
+
+/** A port that is free now. */
+async function findPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function createNodes() {
+  const service = await startMoto(moto ?? "");
+  const mx = await startCountingMx();
+  const world = await createWorld({ mxPort: mx.port });
+  const nodes: Node[] = [];
+  for (const name of ["a", "b"]) {
+    const dataDir = name === "a" ? world.dataDir : join(world.folder, "data-b");
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (name === "b") copyFileSync(join(world.dataDir, "instance.key"), join(dataDir, "instance.key"));
+    const port = await findPort();
+    const config = world.writeConfig(`${name}.toml`, {
+      "": { data_dir: dataDir },
+      http: { listen: `127.0.0.1:${port}` },
+      replication: { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1", acknowledge: "replica" },
+      standby: { lease: `${LEASE_MS}ms` },
+    });
+    nodes.push({ name, url: `http://127.0.0.1:${port}`, config, dataDir, child: null });
+  }
+  const ask = async (url: string) => {
+    const answer = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
+    return answer === null ? null : { status: answer.status, text: await answer.text() };
+  };
+  const findWorking = async () => {
+    for (const node of nodes) if ((await ask(node.url))?.status === 200) return node;
+    return null;
+  };
+  return {
+    service,
+    mx,
+    world,
+    nodes,
+    ask,
+    findWorking,
+    start(node: Node) {
+      node.child = spawnPombo(["serve", "--config", node.config], { env: KEYS });
+    },
+    async awaitWorking(of: readonly Node[] = nodes): Promise<Node> {
+      let found: Node | null = null;
+      try {
+        await waitUntil("a machine works", LIMIT_MS, async () => {
+          found = await findWorking();
+          return found !== null && of.includes(found);
+        });
+      } catch (error) {
+        const said = nodes.map(({ name, child }) => `${name}:\n${child?.stdout().slice(-3_000)}\n${child?.stderr()}`);
+        throw new Error(said.join("\n"), { cause: error });
+      }
+      return found ?? (nodes[0] as Node);
+    },
+    load: (): Load =>
+      startLoad({
+        key: world.key,
+        customers: 8,
+        url: async () => {
+          for (;;) {
+            const working = await findWorking();
+            if (working !== null) return working.url;
+            await Bun.sleep(50);
+          }
+        },
+        delivered: { count: () => mx.distinct, until: (isTrue) => mx.until(isTrue) },
+      }),
+    async [Symbol.asyncDispose]() {
+      for (const { child, dataDir } of nodes) {
+        await child?.[Symbol.asyncDispose]();
+        endDaemon(dataDir);
+      }
+      await world[Symbol.asyncDispose]();
+      await mx[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function findDaemonPid(dataDir: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(dataDir, "litestream/pid"), "utf8"));
+    return isDaemon(pid) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+function endDaemon(dataDir: string): void {
+  const pid = findDaemonPid(dataDir);
+  if (pid !== null) process.kill(pid, "SIGKILL");
+}
+
+/** Of an email whose answer never came. */
+async function findId(url: string, key: string, subject: string): Promise<string> {
+  const { body } = await call(url, key, { path: `/api/v1/emails?subject=${encodeURIComponent(subject)}` });
+  return body.data.find((email: { subject: string }) => email.subject === subject)?.id;
+}
+
+type Fault = "kill both" | "kill pombo" | "stop both" | "hand over";
+const FAULTS: readonly Fault[] = ["kill both", "stop both", "hand over", "kill pombo"];
+
+/** What happens to the machine that works. Resolves when its process is gone, or goes on. */
+async function strike(fault: Fault, node: Node): Promise<void> {
+  const { child, dataDir } = node;
+  if (child === null) throw new Error("it does not run");
+  const daemon = findDaemonPid(dataDir);
+  if (fault === "hand over") {
+    const ran = await runPombo(["standby", "hand-over", "--config", node.config], { env: KEYS });
+    expect({ code: ran.code, err: ran.stderr }).toEqual({ code: 0, err: "" });
+    expect(await child.ended).toEqual({ code: 0, signal: null });
+    return;
+  }
+  if (fault === "stop both") {
+    for (const pid of [daemon, child.pid]) if (pid !== null) process.kill(pid, "SIGSTOP");
+    await Bun.sleep(2 * LEASE_MS);
+    for (const pid of [daemon, child.pid]) if (pid !== null) process.kill(pid, "SIGCONT");
+    // It has found that it may not go on, and ends.
+    expect((await within(LIMIT_MS, "its end", child.ended)).code).toBe(1);
+    expect(child.stderr()).toContain("This machine may not go on");
+    return;
+  }
+  if (fault === "kill both" && daemon !== null) process.kill(daemon, "SIGKILL");
+  child.signal("SIGKILL");
+  await child.ended;
+}
+
+test.skipIf(moto === null || !hasDaemon)(
+  "whatever ends the machine that works, another takes over, with all that was promised",
+  async () => {
+    await using of = await createNodes();
+    const { nodes, mx, world } = of;
+    const [first, second] = nodes as [Node, Node];
+    of.start(first);
+    expect(await of.awaitWorking()).toBe(first);
+    of.start(second);
+    await waitUntil("the other stands by", LIMIT_MS, async () => {
+      const answer = await of.ask(second.url);
+      return answer?.status === 503 && answer.text.includes("stands by");
+    });
+    const load = of.load();
+    const absences: number[] = [];
+    let [working, before] = [first, 0];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      before = load.accepted.size;
+      await within(
+        LIMIT_MS,
+        "enough emails",
+        load.until(() => load.accepted.size > before + 60 + 17 * (round % 7)),
+      );
+      const fault = FAULTS[round % FAULTS.length] ?? "kill both";
+      const struck = working;
+      const startedAt = performance.now();
+      const struckOut = strike(fault, struck);
+      working = await of.awaitWorking(nodes.filter((node) => node !== struck));
+      absences.push(performance.now() - startedAt);
+      await struckOut;
+      expect(bugsOf(struck.child as Child)).toEqual([]);
+      of.start(struck);
+    }
+    await load.stop();
+    const findMissing = () => {
+      const arrived = new Set(mx.arrivals.map(({ subject }) => subject));
+      return [...load.accepted.keys()].filter((subject) => !arrived.has(subject));
+    };
+    await within(
+      LIMIT_MS / 3,
+      "all mail",
+      mx.until(() => findMissing().length === 0),
+    ).catch((error: unknown) => {
+      throw new Error(`${findMissing().length} never came: ${findMissing().slice(0, 5).join(", ")}`, { cause: error });
+    });
+    // Sent twice: only what is marked.
+    const counts = new Map<string, number>();
+    for (const { subject } of mx.arrivals) counts.set(subject, (counts.get(subject) ?? 0) + 1);
+    const twice = [...counts].filter(([, count]) => count > 1).map(([subject]) => subject);
+    for (const subject of twice) {
+      const id = load.accepted.get(subject) ?? (await findId(working.url, world.key, subject));
+      const { body } = await call(working.url, world.key, { path: `/api/v1/emails/${id}` });
+      expect({ subject, isMarked: body.data.possibleDuplicate }).toEqual({ subject, isMarked: true });
+    }
+    for (const node of nodes) if (node.child !== null) expect(bugsOf(node.child)).toEqual([]);
+    expect(nodes.every(({ child }) => child !== null && hasLogged(child, "standby.waits"))).toBe(true);
+    console.log(
+      `takeovers: ${ROUNDS}; ${load.accepted.size} answered 202, none lost; ${twice.length} sent twice, all marked; ` +
+        `absent for ${absences.map((ms) => (ms / 1_000).toFixed(1)).join(", ")} s`,
+    );
+  },
+);
+
+test.skipIf(moto === null || !hasDaemon)(
+  "a machine that comes back goes on with its own database, unless that is of an earlier time",
+  async () => {
+    await using of = await createNodes();
+    const [node, other] = of.nodes as [Node, Node];
+    const post = (subject: string) => {
+      const body = emailTo("a@one.test", subject);
+      return call(node.url, of.world.key, { method: "POST", path: "/api/v1/emails", body });
+    };
+    const countStored = async () => {
+      const { body } = await call(node.url, of.world.key, { path: "/api/v1/emails" });
+      return body.meta.total as number;
+    };
+    const origins = () =>
+      [...(node.child?.stdout() ?? "").matchAll(/"standby.database","from":"(\w+)"/g)].map(([, from]) => from);
+    const comeBack = async () => {
+      of.start(node);
+      await of.awaitWorking();
+      return origins();
+    };
+    const kill = async () => {
+      endDaemon(node.dataDir);
+      node.child?.signal("SIGKILL");
+      await node.child?.ended;
+      endDaemon(node.dataDir);
+    };
+    expect(await comeBack()).toEqual(["here"]);
+    expect((await post("first")).status).toBe(202);
+    await kill();
+    const image = join(of.world.folder, "image");
+    cpSync(node.dataDir, image, { recursive: true });
+    // Nobody has taken over: it does not wait for the lease to end.
+    const startedAt = performance.now();
+    expect(await comeBack()).toEqual(["here"]);
+    expect(performance.now() - startedAt).toBeLessThan(LEASE_MS);
+    expect((await post("second")).status).toBe(202);
+    await kill();
+    rmSync(node.dataDir, { recursive: true });
+    renameSync(image, node.dataDir);
+    expect(await comeBack()).toEqual(["replica"]);
+    expect(await countStored()).toBe(2);
+    // What is set aside is what was here.
+    expect([...readEmails(join(node.dataDir, "set-aside")).values()].map(({ subject }) => subject)).toEqual(["first"]);
+    // Another key could not open what this one has sealed.
+    const key = await runPombo([
+      "init",
+      "--config",
+      join(of.world.folder, "x.toml"),
+      "--data-dir",
+      join(of.world.folder, "x"),
+      "--hostname",
+      HOSTNAME,
+    ]);
+    expect(key.code).toBe(0);
+    copyFileSync(join(of.world.folder, "x/instance.key"), join(other.dataDir, "instance.key"));
+    const refused = await runPombo(["serve", "--config", other.config], { env: KEYS });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining("The instance key here is not that of"),
+    ]);
+  },
+);
