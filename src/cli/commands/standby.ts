@@ -1,3 +1,4 @@
+import { systemClock } from "../../platform/clock.ts";
 import { takeLock } from "../../platform/instance-lock.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { readConfig } from "../client/settings.ts";
@@ -49,7 +50,7 @@ async function isGone(pid: number): Promise<boolean> {
     } catch {
       return true;
     }
-    await Bun.sleep(LOOK_EVERY_MS);
+    await new Promise<void>((resolve) => systemClock.after(LOOK_EVERY_MS, resolve));
   }
   return false;
 }

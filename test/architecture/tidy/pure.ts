@@ -31,6 +31,7 @@ export const PURE = [
   "config/config.ts",
   "config/doctor.ts",
   "config/sms-rules.ts",
+  "config/standby.ts",
   "config/sms.ts",
   "config/submission.ts",
   "config/tls.ts",
