@@ -1,132 +1,32 @@
 // Two machines and one lease: whatever ends the one that works, the other takes over by itself, with all that was
 // promised; nothing is sent twice but what nobody can know, and that is marked. S3 is moto.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { copyFileSync, cpSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { bringMoto, startMoto } from "../../support/peers/moto.ts";
+import { bringMoto } from "../../support/peers/moto.ts";
 import { waitUntil } from "../../support/peers/process.ts";
-import { type Child, runPombo, spawnPombo, within } from "./child.ts";
-import { startCountingMx } from "./counting-mx.ts";
-import { type Load, startLoad } from "./load.ts";
-import { findDaemon, isDaemon } from "./replicated.ts";
+import { type Child, runPombo, within } from "./child.ts";
+import {
+  buildSmsSettings,
+  furnishSms,
+  judgeAll,
+  openTexts,
+  sendTexts,
+  startKilledSmsc,
+  textsOf,
+} from "./killed-texts.ts";
+import { findDaemon } from "./replicated.ts";
+import { createNodes, endDaemon, findDaemonPid, KEYS, LEASE_MS, type Node } from "./standby-nodes.ts";
 import { readEmails } from "./stored.ts";
-import { bugsOf, call, createWorld, emailTo, hasLogged, HOSTNAME } from "./world.ts";
+import { bugsOf, call, emailTo, hasLogged, HOSTNAME } from "./world.ts";
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
 const LIMIT_MS = 60_000;
-const LEASE_MS = 3_000;
-const KEYS = { POMBO_REPLICATION_ACCESS_KEY_ID: "AKIDPOMBO", POMBO_REPLICATION_SECRET_ACCESS_KEY: "s3cr3t" };
 setDefaultTimeout((ROUNDS + 3) * LIMIT_MS);
 
 const moto = bringMoto();
 if (moto === null) console.warn("SKIPPED: a standby needs python3 with venv and pip, which bring moto.");
 const hasDaemon = await findDaemon();
-
-interface Node {
-  name: string;
-  url: string;
-  config: string;
-  dataDir: string;
-  child: Child | null;
-}
-
-/** A port that is free now. */
-async function findPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function createNodes() {
-  const service = await startMoto(moto ?? "");
-  const mx = await startCountingMx();
-  const world = await createWorld({ mxPort: mx.port });
-  const nodes: Node[] = [];
-  for (const name of ["a", "b"]) {
-    const dataDir = name === "a" ? world.dataDir : join(world.folder, "data-b");
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    if (name === "b") copyFileSync(join(world.dataDir, "instance.key"), join(dataDir, "instance.key"));
-    const port = await findPort();
-    const config = world.writeConfig(`${name}.toml`, {
-      "": { data_dir: dataDir },
-      http: { listen: `127.0.0.1:${port}` },
-      replication: { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1", acknowledge: "replica" },
-      standby: { lease: `${LEASE_MS}ms` },
-    });
-    nodes.push({ name, url: `http://127.0.0.1:${port}`, config, dataDir, child: null });
-  }
-  const ask = async (url: string) => {
-    const answer = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
-    return answer === null ? null : { status: answer.status, text: await answer.text() };
-  };
-  const findWorking = async () => {
-    for (const node of nodes) if ((await ask(node.url))?.status === 200) return node;
-    return null;
-  };
-  return {
-    service,
-    mx,
-    world,
-    nodes,
-    ask,
-    findWorking,
-    start(node: Node) {
-      node.child = spawnPombo(["serve", "--config", node.config], { env: KEYS });
-    },
-    async awaitWorking(of: readonly Node[] = nodes): Promise<Node> {
-      let found: Node | null = null;
-      try {
-        await waitUntil("a machine works", LIMIT_MS, async () => {
-          found = await findWorking();
-          return found !== null && of.includes(found);
-        });
-      } catch (error) {
-        const said = nodes.map(({ name, child }) => `${name}:\n${child?.stdout().slice(-3_000)}\n${child?.stderr()}`);
-        throw new Error(said.join("\n"), { cause: error });
-      }
-      return found ?? (nodes[0] as Node);
-    },
-    load: (): Load =>
-      startLoad({
-        key: world.key,
-        customers: 8,
-        url: async () => {
-          for (;;) {
-            const working = await findWorking();
-            if (working !== null) return working.url;
-            await Bun.sleep(50);
-          }
-        },
-        delivered: { count: () => mx.distinct, until: (isTrue) => mx.until(isTrue) },
-      }),
-    async [Symbol.asyncDispose]() {
-      for (const { child, dataDir } of nodes) {
-        await child?.[Symbol.asyncDispose]();
-        endDaemon(dataDir);
-      }
-      await world[Symbol.asyncDispose]();
-      await mx[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
-}
-
-function findDaemonPid(dataDir: string): number | null {
-  try {
-    const pid = Number(readFileSync(join(dataDir, "litestream/pid"), "utf8"));
-    return isDaemon(pid) ? pid : null;
-  } catch {
-    return null;
-  }
-}
-
-function endDaemon(dataDir: string): void {
-  const pid = findDaemonPid(dataDir);
-  if (pid !== null) process.kill(pid, "SIGKILL");
-}
 
 /** Of an email whose answer never came. */
 async function findId(url: string, key: string, subject: string): Promise<string> {
@@ -285,5 +185,43 @@ test.skipIf(moto === null || !hasDaemon)(
       1,
       expect.stringContaining("The instance key here is not that of"),
     ]);
+  },
+);
+
+test.skipIf(moto === null || !hasDaemon)(
+  "texts: what was answered outlives the machine, and what may have come twice is marked",
+  async () => {
+    const kills = Math.ceil(ROUNDS / 2);
+    await using smsc = await startKilledSmsc();
+    await using of = await createNodes(buildSmsSettings(smsc.port));
+    const { nodes, world } = of;
+    await furnishSms(world);
+    const accepted = new Map<string, string>();
+    for (const node of nodes) {
+      of.start(node);
+      await of.awaitWorking(nodes.slice(0, 1));
+    }
+    let working = await of.awaitWorking();
+    for (let round = 0; round < kills; round += 1) {
+      const { url } = working;
+      const isOver = { value: false };
+      const senders = [0, 1, 2].map((index) => sendTexts({ url, world, isOver, index, round, accepted }));
+      const { submits } = (await smsc.state()).counters;
+      await smsc.deliver("loja", ...textsOf(round));
+      await within(LIMIT_MS, "submits", smsc.until({ submits: submits + 30 + Math.floor(Math.random() * 200) }));
+      const struck = working;
+      await strike("kill both", struck);
+      isOver.value = true;
+      await Promise.all(senders);
+      expect(bugsOf(struck.child as Child)).toEqual([]);
+      working = await of.awaitWorking(nodes.filter((node) => node !== struck));
+      of.start(struck);
+    }
+    const { dataDir, child } = working;
+    await waitUntil("all texts have an end", 2 * LIMIT_MS, () => openTexts(dataDir) === 0);
+    await smsc.untilAtMost({ waiting: 0, unacknowledged: 0 });
+    child?.signal("SIGTERM");
+    expect(await child?.ended).toEqual({ code: 0, signal: null });
+    await judgeAll({ smsc, dataDir, accepted }, kills);
   },
 );

@@ -1,0 +1,122 @@
+/** The machines of the scenarios of the standby. */
+import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { bringMoto, startMoto } from "../../support/peers/moto.ts";
+import { waitUntil } from "../../support/peers/process.ts";
+import { type Child, spawnPombo } from "./child.ts";
+import { startCountingMx } from "./counting-mx.ts";
+import { type Load, startLoad } from "./load.ts";
+import { isDaemon } from "./replicated.ts";
+import { createWorld, type WorldOptions } from "./world.ts";
+
+const LIMIT_MS = 60_000;
+export const LEASE_MS = 3_000;
+export const KEYS = { POMBO_REPLICATION_ACCESS_KEY_ID: "AKIDPOMBO", POMBO_REPLICATION_SECRET_ACCESS_KEY: "s3cr3t" };
+
+/** A machine: its configuration, its data directory, and the process on it. */
+export interface Node {
+  name: string;
+  url: string;
+  config: string;
+  dataDir: string;
+  child: Child | null;
+}
+
+/** A port that is free now. */
+async function findPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Two machines with one lease, over moto; the first has the data. Nothing of them runs yet. `settings`: as in createWorld. */
+export async function createNodes(settings: WorldOptions["settings"] = {}) {
+  const service = await startMoto(bringMoto() ?? "");
+  const mx = await startCountingMx();
+  const world = await createWorld({ mxPort: mx.port, settings });
+  const nodes: Node[] = [];
+  for (const name of ["a", "b"]) {
+    const dataDir = name === "a" ? world.dataDir : join(world.folder, "data-b");
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (name === "b") copyFileSync(join(world.dataDir, "instance.key"), join(dataDir, "instance.key"));
+    const port = await findPort();
+    const config = world.writeConfig(`${name}.toml`, {
+      "": { data_dir: dataDir },
+      http: { listen: `127.0.0.1:${port}` },
+      replication: { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1", acknowledge: "replica" },
+      standby: { lease: `${LEASE_MS}ms` },
+    });
+    nodes.push({ name, url: `http://127.0.0.1:${port}`, config, dataDir, child: null });
+  }
+  const ask = async (url: string) => {
+    const answer = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
+    return answer === null ? null : { status: answer.status, text: await answer.text() };
+  };
+  const findWorking = async () => {
+    for (const node of nodes) if ((await ask(node.url))?.status === 200) return node;
+    return null;
+  };
+  return {
+    service,
+    mx,
+    world,
+    nodes,
+    ask,
+    findWorking,
+    start(node: Node) {
+      node.child = spawnPombo(["serve", "--config", node.config], { env: KEYS });
+    },
+    async awaitWorking(of: readonly Node[] = nodes): Promise<Node> {
+      let found: Node | null = null;
+      try {
+        await waitUntil("a machine works", LIMIT_MS, async () => {
+          found = await findWorking();
+          return found !== null && of.includes(found);
+        });
+      } catch (error) {
+        const said = nodes.map(({ name, child }) => `${name}:\n${child?.stdout().slice(-3_000)}\n${child?.stderr()}`);
+        throw new Error(said.join("\n"), { cause: error });
+      }
+      return found ?? (nodes[0] as Node);
+    },
+    load: (): Load =>
+      startLoad({
+        key: world.key,
+        customers: 8,
+        url: async () => {
+          for (;;) {
+            const working = await findWorking();
+            if (working !== null) return working.url;
+            await Bun.sleep(50);
+          }
+        },
+        delivered: { count: () => mx.distinct, until: (isTrue) => mx.until(isTrue) },
+      }),
+    async [Symbol.asyncDispose]() {
+      for (const { child, dataDir } of nodes) {
+        await child?.[Symbol.asyncDispose]();
+        endDaemon(dataDir);
+      }
+      await world[Symbol.asyncDispose]();
+      await mx[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function findDaemonPid(dataDir: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(dataDir, "litestream/pid"), "utf8"));
+    return isDaemon(pid) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+export function endDaemon(dataDir: string): void {
+  const pid = findDaemonPid(dataDir);
+  if (pid !== null) process.kill(pid, "SIGKILL");
+}
