@@ -12,7 +12,7 @@ const CREDITS = 1_000_000;
 /** So that kills find segments without their answers. */
 const ANSWER_MS = 15;
 /** Each round, beside the receipts. */
-export const TEXTS_IN = 150;
+const TEXTS_IN = 150;
 
 export function startKilledSmsc(): Promise<SmscHandle & AsyncDisposable> {
   return startSmsc({
