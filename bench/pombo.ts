@@ -121,12 +121,20 @@ export async function measureDelivery(
   messages: number,
   parts: LoadOrder["parts"],
   attachmentBytes?: number,
+  connections = CONNECTIONS,
 ): Promise<DeliveryResult> {
   const { app, sink } = bench;
   const sinkBefore = sink.count();
   const readCpu = startCpuMeter({ pombo: app.cpuSeconds, sink: sink.cpuSeconds });
   const attached = attachmentBytes === undefined ? {} : { attachmentBytes };
-  const order = { batch: 1, parts, recipientDomain: RECIPIENT_DOMAIN, ...attached, until: { emails: messages } };
+  const order = {
+    batch: 1,
+    parts,
+    recipientDomain: RECIPIENT_DOMAIN,
+    connections,
+    ...attached,
+    until: { emails: messages },
+  };
   const load = await runLoad(bench, order);
   if (load.accepted !== messages)
     throw new Error(`accepted ${load.accepted} of ${messages}: ${JSON.stringify(load.refused)}`);
@@ -195,7 +203,7 @@ export async function readDeliveries(api: Api, count: number): Promise<Deliverie
 
 async function runLoad(
   bench: Bench,
-  rest: Omit<LoadOrder, "port" | "apiKey" | "connections" | "firstNumber">,
+  rest: Omit<LoadOrder, "port" | "apiKey" | "connections" | "firstNumber"> & Partial<Pick<LoadOrder, "connections">>,
 ): Promise<LoadResult> {
   const order: LoadOrder = {
     port: bench.app.port,
