@@ -129,7 +129,9 @@ async function measure(folder: string, order: Order, cleanup: Cleanup): Promise<
   const bench = await preparePombo(common);
   if (order.phases.has("delivery")) {
     say(`pombo: ${order.messages} messages with a PDF …`);
-    const { deliveredPerSecond, cpu } = await measureDelivery(bench, order.messages, "html+text", PDF_BYTES);
+    const { deliveredPerSecond, cpu } = await measureDelivery(bench, order.messages, "html+text", {
+      attachmentBytes: PDF_BYTES,
+    });
     Object.assign(figures, { perSecond: deliveredPerSecond, cpu });
   }
   // Nothing that goes out slowly is in the way any more.

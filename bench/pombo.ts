@@ -120,8 +120,7 @@ export async function measureDelivery(
   bench: Bench,
   messages: number,
   parts: LoadOrder["parts"],
-  attachmentBytes?: number,
-  connections = CONNECTIONS,
+  { attachmentBytes, connections = CONNECTIONS }: { attachmentBytes?: number; connections?: number } = {},
 ): Promise<DeliveryResult> {
   const { app, sink } = bench;
   const sinkBefore = sink.count();

@@ -91,7 +91,7 @@ async function measure(command: string, { messages, rounds, rttMs, lease }: Opti
   const delivered: DeliveryResult[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     console.error(`pombo: ${messages} messages, each kept by the replica, round ${round} of ${rounds} …`);
-    delivered.push(await measureDelivery(bench, messages, "html+text", undefined, CONNECTIONS));
+    delivered.push(await measureDelivery(bench, messages, "html+text", { connections: CONNECTIONS }));
   }
   console.error(`pombo: ${RATE} emails a second for ${RATE_SECONDS} s …`);
   const answers = await measureAnswers(bench);
