@@ -1,4 +1,4 @@
-// Waits until the replica has what was committed ([replication] acknowledge = "replica"): a promise that outlives the machine.
+// Delays answers until the replica has what was committed ([replication] acknowledge = "replica").
 //
 // One sync of the daemon at a time serves all that were committed before it began; the next takes what came meanwhile.
 // While the first of those that wait has waited for long, the disk guard is closed: nothing new is accepted, claimed or
@@ -10,9 +10,9 @@ import { NotReplicatedError } from "../platform/db/storage-error.ts";
 
 /** Nothing new is accepted or sent while the replica is further behind. */
 const BEHIND_MS = 5_000;
-/** Whoever asked for a commit hears that it is not known whether it will last. */
+/** After this the caller of a commit gets NotReplicatedError: it may last or not. */
 const ANSWER_MS = 30_000;
-/** What one sync may take. */
+/** Of one sync. */
 const SYNC_LIMIT_MS = 10_000;
 const AGAIN_MS = 200;
 
@@ -20,7 +20,7 @@ const AGAIN_MS = 200;
 export type SyncReplica = (limitMs: number) => Promise<boolean>;
 
 export interface ReplicaBarrierDeps {
-  /** Never set. */
+  /** Monotonic: never adjusted. */
   steady: Clock;
   /** Called when the replica comes to be behind, with the reason, and when it has caught up: null. */
   behind: (reason: string | null) => void;
@@ -80,7 +80,7 @@ export class ReplicaBarrier {
     };
   }
 
-  /** Whoever waits hears that pombo stops. */
+  /** Rejects all that wait: pombo stops. */
   close(): void {
     this.#isClosed = true;
     for (const { reject } of [...this.#syncing.splice(0), ...this.#waiting.splice(0)]) reject(stopped());

@@ -1,8 +1,8 @@
-// Whether the replica has come on: the daemon's word alone is not enough.
+// Checks that the replica has advanced: the daemon's own answer is not enough.
 //
-// A daemon that sees no change of the database says that all is copied. So where rows were changed since the last time, its
-// number must have grown. Rows whose transaction was rolled back count as changed too: then one is changed on purpose, and
-// the daemon has to see that one.
+// A daemon that sees no change of the database answers that all is copied. So after rows were changed its number must have
+// grown. Rows of a transaction that was rolled back count as changed too, and no number grows for them: then one is changed
+// on purpose.
 
 import type { Log } from "../platform/log.ts";
 
@@ -18,8 +18,12 @@ export interface ReplicaProgressDeps {
   log: Pick<Log, "event">;
 }
 
+const BLIND =
+  "Litestream says that all is copied, and does not see the last changes. Nothing is answered until it does: restart pombo";
+
 export class ReplicaProgress {
   readonly #deps: ReplicaProgressDeps;
+  #isBlind = false;
   #seen: { lineage: string; transaction: number; changes: number } | null = null;
 
   constructor(deps: ReplicaProgressDeps) {
@@ -32,8 +36,13 @@ export class ReplicaProgress {
     if (first === null || !first.isDoubtful) return first?.lineage ?? null;
     await this.#deps.change();
     const second = await this.#advance(limitMs);
-    if (second === null || !second.isDoubtful) return second?.lineage ?? null;
-    this.#deps.log.event("replication.blind", { words: "the daemon does not see what is written" }, "warn");
+    if (second === null) return null;
+    if (!second.isDoubtful) {
+      this.#isBlind = false;
+      return second.lineage;
+    }
+    if (!this.#isBlind) this.#deps.log.event("replication.blind", { words: BLIND }, "warn");
+    this.#isBlind = true;
     return null;
   }
 

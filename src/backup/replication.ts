@@ -308,5 +308,7 @@ function startSupervisor(deps: ReplicatorDeps, tools: DaemonTools, owner: Owner)
     const lineage = await replica.advance(limitMs);
     return lineage !== null && (deps.lease === null || (await deps.lease.confirm(lineage)));
   });
+  // Nobody waits yet; but only what the replica has can be taken over.
+  deps.barrier?.kept().catch(() => undefined);
   return supervisor;
 }

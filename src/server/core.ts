@@ -114,11 +114,8 @@ function openBarrier(
     steady,
     synced: createReplicaWaits(registry),
     behind(reason) {
-      log.event(
-        reason === null ? "replication.caught_up" : "replication.behind",
-        {},
-        reason === null ? "info" : "warn",
-      );
+      if (reason === null) log.event("replication.caught_up");
+      else log.event("replication.behind", { reason }, "warn");
       guard.setBehind(reason);
     },
   });

@@ -8,25 +8,23 @@ import { hostname } from "node:os";
 import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
 import { openTools } from "../backup/litestream/tools.ts";
 import type { LeaseRecord } from "../backup/standby/lease.ts";
-import { LeaseHolder } from "../backup/standby/lease-holder.ts";
+import { LeaseHolder, LOOKS_PER_LEASE } from "../backup/standby/lease-holder.ts";
 import { openLeaseBucket, openLeaseObject, requireConditionalWrites } from "../backup/standby/lease-object.ts";
 import { type NodeState, readNodeState, writeNodeState } from "../backup/standby/node-file.ts";
 import { bringDatabase } from "../backup/standby/takeover.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { bind } from "../platform/http/listen.ts";
+import { getSocketFile, listenOnSocket, STANDING_BY_HEADER } from "../platform/http/unix-socket.ts";
 import { lockHeld, takeInstanceLock } from "../platform/instance-lock.ts";
 import { openKeyring } from "../platform/keyring/keyring.ts";
 import { newId } from "../platform/uuid.ts";
 import type { App, AppOptions } from "./app.ts";
 import { start } from "./server.ts";
 
-/** Of a request for the lease's object: so much of the lease. */
-const REQUEST_SHARE = 1 / 6;
-
 export interface Node {
   app: App;
-  /** Stops the app. `isHandOver`: the lease is given up behind it, and another machine takes over at once. */
+  /** Stops the app. `isHandOver`: then gives the lease up, so that another machine takes over at once. */
   stop(isHandOver: boolean): Promise<void>;
 }
 
@@ -54,7 +52,7 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
         },
       };
     } catch (error) {
-      // Another machine may do better.
+      // Another machine may be able to start.
       await lease.release().catch(() => undefined);
       throw error;
     }
@@ -72,7 +70,7 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
   const tools = await openTools(replication, { dataDir, database: file });
   await endOrphanDaemon(dataDir, file, clock);
   const newNonce = () => newId(clock.now(), random);
-  const bucket = await openLeaseBucket(tools, standby.leaseMs * REQUEST_SHARE);
+  const bucket = await openLeaseBucket(tools, standby.leaseMs / LOOKS_PER_LEASE);
   await requireConditionalWrites(bucket, newNonce(), replication.url ?? "");
   let state: NodeState = readNodeState(dataDir) ?? { node: newNonce(), term: null, nonces: [] };
   const remember = (change: Partial<NodeState>) => writeNodeState(dataDir, (state = { ...state, ...change }));
@@ -93,7 +91,7 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
   if (before === "stopped") return null;
   holder.keep((reason) =>
     environment.fatal?.(
-      `This machine may not go on: ${reason}. What was promised is in the replica; it starts again as one that stands by.`,
+      `pombo ends here: ${reason}. Everything that was answered is in the replica. The service starts pombo again, and it stands by.`,
     ),
   );
   log.event("standby.took_over", {
@@ -131,22 +129,26 @@ async function awaitLease(holder: LeaseHolder, { options, keyCheck, mayBegin, st
     isStopped = true;
     wake();
   });
-  let reason = "This machine has just been started, and looks who has the lease.";
-  const server = bind({ ...config.http.listen, key: "[http] listen", portHint }, (request) =>
-    answerMeanwhile(request, reason, since),
-  );
+  let reason = "This machine has just started, and reads the lease.";
+  const answer = (request: Request) => answerStandingBy(request, reason, since);
+  const server = bind({ ...config.http.listen, key: "[http] listen", portHint }, answer);
+  const socket = listenOnSocket(getSocketFile(config.dataDir), (request) => Promise.resolve(answer(request)));
   log.event("standby.waits", { url: server.url });
   try {
     while (!isStopped) {
-      let waitMs = config.standby.leaseMs * REQUEST_SHARE;
+      let waitMs = config.standby.leaseMs / LOOKS_PER_LEASE;
       try {
-        const looked = await holder.tryToTake(mayBegin, (seen) => requireSameKey(seen, keyCheck));
+        const looked = await holder.tryToTake((seen, isOwn) => {
+          if (seen === null) return mayBegin;
+          requireSameKey(seen, keyCheck);
+          return isOwn || seen.lineage !== "";
+        });
         if ("taken" in looked) return looked.taken;
         waitMs = looked.waitMs;
         reason = describeSeen(holder);
       } catch (error) {
         if (error instanceof StartError) throw error;
-        reason = `The lease cannot be read: ${getErrorMessage(error)}. It is tried again.`;
+        reason = `The lease cannot be read: ${getErrorMessage(error)}. pombo tries again every few seconds.`;
         log.event("standby.unreadable", { reason: getErrorMessage(error) }, "warn");
       }
       await new Promise<void>((resolve) => {
@@ -159,24 +161,26 @@ async function awaitLease(holder: LeaseHolder, { options, keyCheck, mayBegin, st
     }
     return "stopped" as const;
   } finally {
-    await server.stop(0);
+    await Promise.all([server.stop(0), socket.stop(0)]);
   }
 }
 
 function requireSameKey(seen: LeaseRecord, keyCheck: string): void {
   if (seen.keyCheck === keyCheck) return;
   throw new StartError(
-    `The instance key here is not that of ${seen.host}, which has the lease: what it has sealed could not be read. Copy the file [secrets] instance_key_file from there.`,
+    `The instance key here is not that of ${seen.host}, which has the lease: pombo could not read its secrets here. Copy the file [secrets] instance_key_file from ${seen.host}.`,
   );
 }
 
 function describeSeen({ seen }: LeaseHolder): string {
   if (seen === null)
     return "There is no lease yet, and no database here: start pombo first on the machine that has the data.";
-  return `This machine stands by: ${seen.host} has the lease (term ${seen.term}). It takes over by itself when that one is not heard of any more.`;
+  if (seen.lineage === "")
+    return `${seen.host} has the lease, and nothing of it is in the replica yet: only that machine can go on. If it is lost, stop pombo here, delete lease.json in the replica, and bring a backup back: pombo restore.`;
+  return `This machine stands by: ${seen.host} has the lease (term ${seen.term}). It takes over by itself when ${seen.host} does not renew it any more.`;
 }
 
-function answerMeanwhile(request: Request, reason: string, since: string): Response {
+function answerStandingBy(request: Request, reason: string, since: string): Response {
   const { pathname } = new URL(request.url, "http://localhost");
   if (pathname === "/health") return Response.json({ status: "alive" });
   if (pathname === "/ready")
@@ -184,9 +188,10 @@ function answerMeanwhile(request: Request, reason: string, since: string): Respo
       { status: "not ready", reason, issues: [{ component: "standby", reason, since }] },
       { status: 503 },
     );
-  const hint = "Send the same request again in a few seconds.";
+  const message = `Nothing was accepted. ${reason}`;
+  const hint = "Send the same request to the machine that works.";
   return Response.json(
-    { errors: [{ code: "UNAVAILABLE", message: "This machine stands by; nothing was accepted", hint }] },
-    { status: 503, headers: { "retry-after": "5" } },
+    { errors: [{ code: "UNAVAILABLE", message, hint }] },
+    { status: 503, headers: { "retry-after": "5", [STANDING_BY_HEADER]: "1" } },
   );
 }

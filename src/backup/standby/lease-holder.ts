@@ -1,4 +1,4 @@
-// Takes the lease when it may be had, renews it, and says when it is lost.
+// Takes the lease when it may be had, renews it, and reports its loss.
 
 import type { Clock } from "../../platform/clock.ts";
 import { getErrorMessage } from "../../platform/errors.ts";
@@ -11,12 +11,12 @@ export interface LeaseHolderDeps {
   object: LeaseObject;
   /** Who writes it. */
   self: Pick<LeaseRecord, "node" | "host" | "keyCheck">;
-  /** Those of this node's last writes, of an earlier process too: what it finds there again is its own. */
+  /** Of this node's last writes, also by an earlier process: it recognizes its own record by them. */
   nonces: readonly string[];
   /** Called before each write, with the nonces that a next process has to know. */
   remember: (nonces: readonly string[]) => void;
   newNonce: () => string;
-  /** Never set. */
+  /** Monotonic: never adjusted. */
   steady: Clock;
   clock: Pick<Clock, "now">;
   log: Pick<Log, "event">;
@@ -24,15 +24,16 @@ export interface LeaseHolderDeps {
 
 type Change = Pick<LeaseRecord, "term" | "lineage" | "isReleased">;
 
-/** In a lease: how often it is renewed, looked at by a candidate, and tried again. */
-const RENEWALS = 3;
-const LOOKS = 6;
-const TRIES = 12;
+/** How often it is looked at by a candidate; a request takes no longer than from one look to the next. */
+export const LOOKS_PER_LEASE = 6;
+const RENEWALS_PER_LEASE = 3;
+/** After a renewal that failed. */
+const RETRIES_PER_LEASE = 12;
 
 export class LeaseHolder {
   readonly #deps: LeaseHolderDeps;
   readonly #watch: LeaseWatch;
-  /** The last one that is known to have been written, and those after it of which that is not known. */
+  /** Of the last confirmed write, then of those that were not confirmed. */
   #nonces: readonly string[];
   /** When the writes of this process were sent, by their nonces. */
   readonly #sent = new Map<string, { startedAt: number; wallAt: number }>();
@@ -66,21 +67,20 @@ export class LeaseHolder {
 
   /**
    * Looks once, and takes it when that may be. Returns the record before (null: there was none), or for how long to wait, ms.
-   * `mayBegin`: there is a database here with which the first term can begin. `check` is given the record that is there, and
-   * throws where it may not be taken. Rejects when nothing is known.
+   * `mayTake`: whether this node can go on from the record that is there; `isOwn`: it has written it. Rejects when nothing
+   * is known.
    */
   async tryToTake(
-    mayBegin: boolean,
-    check: (seen: LeaseRecord) => void = () => undefined,
+    mayTake: (seen: LeaseRecord | null, isOwn: boolean) => boolean,
   ): Promise<{ taken: LeaseRecord | null } | { waitMs: number }> {
     const { object, steady, leaseMs } = this.#deps;
-    const lookMs = leaseMs / LOOKS;
+    const lookMs = leaseMs / LOOKS_PER_LEASE;
     this.#watch.observe(await object.read(), steady.now());
     const { found } = this.#watch;
-    if (found !== null) check(found.record);
-    const waitMs = this.#watch.waitMs(this.#nonces, steady.now());
-    if (waitMs > 0 || (found === null && !mayBegin)) return { waitMs: Math.min(waitMs || lookMs, lookMs) };
     const before = found?.record ?? null;
+    const mayBe = mayTake(before, before !== null && this.#nonces.includes(before.nonce));
+    const waitMs = this.#watch.waitMs(this.#nonces, steady.now());
+    if (waitMs > 0 || !mayBe) return { waitMs: Math.min(waitMs || lookMs, lookMs) };
     const isTaken = await this.#write(
       { term: (before?.term ?? 0) + 1, lineage: before?.lineage ?? "", isReleased: false },
       found,
@@ -92,7 +92,7 @@ export class LeaseHolder {
   keep(lost: (reason: string) => void): void {
     this.#lost = lost;
     this.#watchEnd();
-    this.#renewIn(this.#deps.leaseMs / RENEWALS);
+    this.#renewIn(this.#deps.leaseMs / RENEWALS_PER_LEASE);
   }
 
   /** Whether what this lineage holds may be promised: the record names it, and the lease is held still. */
@@ -121,12 +121,12 @@ export class LeaseHolder {
     this.#cancelRenewal = steady.after(ms, () => {
       this.#renew({}).then(
         (isOurs) => {
-          if (isOurs) this.#renewIn(leaseMs / RENEWALS);
+          if (isOurs) this.#renewIn(leaseMs / RENEWALS_PER_LEASE);
           else this.#lose("another machine has taken the lease");
         },
         (error: unknown) => {
           log.event("standby.not_renewed", { reason: getErrorMessage(error) }, "warn");
-          if (this.#lost !== null) this.#renewIn(leaseMs / TRIES);
+          if (this.#lost !== null) this.#renewIn(leaseMs / RETRIES_PER_LEASE);
         },
       );
     });
@@ -137,7 +137,7 @@ export class LeaseHolder {
     const { steady, leaseMs } = this.#deps;
     this.#cancelEnd();
     this.#cancelEnd = steady.after(Math.max(0, this.#held.until - steady.now()), () => {
-      if (!this.isHeld) this.#lose(`the lease could not be renewed for ${leaseMs / 1_000} s`);
+      if (!this.isHeld) this.#lose(`the lease of ${leaseMs / 1_000} s could not be renewed in time`);
     });
   }
 

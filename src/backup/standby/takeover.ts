@@ -1,5 +1,5 @@
-// What a node does that has just taken the lease: it goes on with the database here where that has all that was promised,
-// and else sets it aside and brings the one of the lineage that the lease names.
+// Brings the database after the lease was taken: the one here goes on if it has all that was answered; otherwise it is set
+// aside, and the lineage that the lease names is restored.
 
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -49,24 +49,21 @@ export async function bringDatabase(
 ): Promise<"here" | "replica"> {
   const { dataDir } = config;
   if (before === null || (await hasAll(before, state, { dataDir, tools }))) return "here";
-  if (before.lineage === "")
-    throw new StartError(
-      `${before.host} had the lease and ended before anything of it was in the replica. Start pombo there again; or, if that machine is lost with what was only there, delete lease.json at ${config.replication.url} and bring a backup back: pombo restore.`,
-    );
   setAside(dataDir);
   await restoreForTerm({ config, environment, tools, lineage: before.lineage });
   return "replica";
 }
 
-/** Whether nothing was promised by anybody that is not in the database here. */
+/** Whether the database here has everything that any machine has answered. */
 async function hasAll(
   before: LeaseRecord,
   { term, nonces }: NodeState,
   { dataDir, tools }: { dataDir: string; tools: DaemonTools },
 ): Promise<boolean> {
+  // Nothing was answered yet: only the node that has written the record takes it then.
+  if (before.lineage === "") return true;
   const isOwn = nonces.includes(before.nonce) && term === before.term;
   if (!isOwn || !existsSync(databaseFile(dataDir))) return false;
-  if (before.lineage === "") return true;
   if (findLocalLineage(tools.places) !== before.lineage) return false;
   // The image of this machine may have been put back.
   const replica = await inspectLineage(tools, before.lineage, { limitMs: INSPECT_LIMIT_MS });
@@ -75,12 +72,12 @@ async function hasAll(
   return replica.kind === "backup" && replica.transaction <= last;
 }
 
-/** Only the last one is kept. A move that was cut off is brought to its end. */
+/** Keeps only the last one, and completes a move that was cut off. */
 function setAside(dataDir: string): void {
   const aside = join(dataDir, SET_ASIDE);
   if (existsSync(databaseFile(dataDir))) rmSync(aside, { recursive: true, force: true });
   mkdirSync(join(aside, "litestream"), { recursive: true, mode: 0o700 });
-  // The database comes last: while it is here the move is not over.
+  // The database moves last: while it is here the move is not complete.
   for (const file of FILES.toReversed())
     if (existsSync(join(dataDir, file))) renameSync(join(dataDir, file), join(aside, file));
 }

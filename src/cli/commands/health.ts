@@ -1,4 +1,4 @@
-import { getSocketFile } from "../../platform/http/unix-socket.ts";
+import { getSocketFile, STANDING_BY_HEADER } from "../../platform/http/unix-socket.ts";
 import { type Command, CommandError } from "../framework/definition.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { findInstance } from "../client/settings.ts";
@@ -23,8 +23,13 @@ export const health: Command = {
   },
 };
 
-/** Whether an instance takes the operator's commands there. */
+/** Whether an instance takes the operator's commands there, or is well and stands by. */
 export async function isAnswering(dataDir: string, patienceMs: number): Promise<boolean> {
+  return (await findState(dataDir, patienceMs)) !== null;
+}
+
+/** Null: nothing answers there. */
+export async function findState(dataDir: string, patienceMs: number): Promise<"works" | "stands by" | null> {
   try {
     const response = await fetch("http://localhost/api/v1/operator/workspaces?limit=1", {
       unix: getSocketFile(dataDir),
@@ -32,8 +37,9 @@ export async function isAnswering(dataDir: string, patienceMs: number): Promise<
       signal: AbortSignal.timeout(patienceMs),
     });
     await response.text();
-    return response.ok;
+    if (response.headers.has(STANDING_BY_HEADER)) return "stands by";
+    return response.ok ? "works" : null;
   } catch {
-    return false;
+    return null;
   }
 }

@@ -3,7 +3,7 @@ import { takeLock } from "../../platform/instance-lock.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { readConfig } from "../client/settings.ts";
 import { type Command, CommandError } from "../framework/definition.ts";
-import { isAnswering } from "./health.ts";
+import { findState } from "./health.ts";
 import { HAND_OVER_SIGNAL } from "./serve.ts";
 
 const ASK_MS = 5_000;
@@ -17,7 +17,7 @@ export const STANDBY_COMMANDS: readonly Command[] = [
     arguments: [],
     options: { config: { value: "FILE", about: "the configuration, as for serve" } },
     about:
-      "Stop pombo on this machine, which has the lease, so that another takes over at once and without a doubt. The service then starts again and stands by.",
+      "Stop pombo on this machine, which has the lease, and give the lease up, so that another machine takes over at once. The service then starts again and stands by.",
     async run(args, terminal) {
       const config = readConfig(args.text("config"), terminal.env);
       becomeOwner(config.dataDir);
@@ -25,10 +25,9 @@ export const STANDBY_COMMANDS: readonly Command[] = [
         throw new CommandError(
           'This is the only machine: [standby] lease is "0s". To stop it: sudo systemctl stop pombo.',
         );
-      if (!(await isAnswering(config.dataDir, ASK_MS)))
-        throw new CommandError(
-          "pombo does not have the lease on this machine, or does not run. Its /ready says which.",
-        );
+      const state = await findState(config.dataDir, ASK_MS);
+      if (state === "stands by") throw new CommandError("This machine stands by: run this on the one that works.");
+      if (state === null) throw new CommandError("pombo does not run on this machine.");
       const lock = takeLock(config.dataDir, "command");
       if (lock.kind === "locked") lock.release();
       if (lock.kind === "locked" || lock.pid === null || lock.byCommand === true)
@@ -38,7 +37,10 @@ export const STANDBY_COMMANDS: readonly Command[] = [
         throw new CommandError(
           `Process ${lock.pid} has not ended within ${PATIENCE_MS / 1_000} s. It goes on with that; its log says what it waits for.`,
         );
-      terminal.say("Handed over: all is in the replica, the lease is given up, and another machine takes over.");
+      terminal.say(
+        "pombo has ended here. A machine that stands by takes over within seconds; if there is none, this one goes on. " +
+          "/ready of the other machine says so, and journalctl -u pombo how it ended here.",
+      );
     },
   },
 ];

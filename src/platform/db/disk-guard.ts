@@ -1,4 +1,5 @@
-// The disk guard: stops accepting and sending while the storage fails or the disk runs low.
+// The disk guard: stops accepting and sending while the storage fails, the disk runs low, or the replica is behind that must
+// have what is answered.
 
 import { statfsSync } from "node:fs";
 import { BackgroundTask } from "../background-task.ts";
@@ -89,7 +90,7 @@ export class DiskGuard {
     return this.failure ?? this.#shortage;
   }
 
-  /** Why outcomes cannot be recorded now, or null. A low disk still records: it only takes nothing new. */
+  /** Why nothing may be sent now, or null: the storage fails, or the replica is behind. A low disk only takes nothing new. */
   get failure(): string | null {
     return this.#failure ?? this.#behind?.reason ?? null;
   }
@@ -107,7 +108,7 @@ export class DiskGuard {
       issues.push({ component: "database", reason, since: this.#failedAt });
     }
     if (this.#behind !== null) {
-      const reason = `${this.#behind.reason}. Nothing is accepted or sent until the replica has what was committed; it is tried again all the time. See the log for why, and pombo status.`;
+      const reason = `${this.#behind.reason}. Nothing is accepted or sent until it has caught up; pombo tries all the time. pombo status and the log (replication.*) say why.`;
       issues.push({ component: "replication", kind: "behind", reason, since: this.#behind.since });
     }
     if (this.#shortage !== null) {
@@ -128,11 +129,10 @@ export class DiskGuard {
     this.#tell();
   }
 
-  /** The replica, which must have what is promised to others, is behind for this reason; null: it is not any more. */
+  /** The replica, which must have what is answered, is behind for this reason; null: it has caught up. */
   setBehind(reason: string | null): void {
     const { clock } = this.#options;
     this.#behind = reason === null ? null : { reason, since: this.#behind?.since ?? clock.now() };
-    this.#tell();
     if (reason === null) this.#open();
   }
 
@@ -196,7 +196,8 @@ export class DiskGuard {
   }
 
   #tell(): void {
-    const now = this.blockedReason;
+    // The replica has events of its own.
+    const now = this.#failure ?? this.#shortage;
     if ((now === null) === (this.#told === null)) return;
     this.#told = now;
     this.#options.changed(now);

@@ -68,7 +68,7 @@ function toAppError(code: unknown, error: unknown, report: (error: unknown) => v
   if (error instanceof StorageError && error.isUnknown) {
     const why =
       error instanceof NotReplicatedError
-        ? "The replica did not take this in time"
+        ? "The replica did not confirm this in time"
         : "The disk failed while this was stored";
     return new AppError("UNAVAILABLE", `${why}; it may or may not have been accepted`, {
       hint: "Send the same request again in a few seconds with the same Idempotency-Key, which never does anything twice. Without a key, first check whether it exists.",

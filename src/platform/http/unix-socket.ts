@@ -11,6 +11,9 @@ import { endWithin, forRouter, IDLE_TIMEOUT_S, type Listener } from "./listen.ts
 // It is bound under another name and then renamed: at a stop Bun removes the path that it has bound, whatever is there
 // by then, and this way nothing is.
 
+/** Of the answers of a machine that stands by: it has no database open, and knows no command. */
+export const STANDING_BY_HEADER = "x-pombo-standing-by";
+
 /** Shorter than the socket's own name, whose length the configuration has made room for. */
 const DRAFT = "sock.new";
 /** Only for the owner from its first moment, in a directory that others may enter too. */

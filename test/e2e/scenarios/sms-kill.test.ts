@@ -6,15 +6,15 @@ import { waitUntil } from "../../support/peers/process.ts";
 import { within } from "./child.ts";
 import {
   buildSmsSettings,
-  furnishSms,
-  judgeAll,
+  grantSmsRights,
+  checkSmsInvariants,
   OPEN_SEGMENTS,
-  openTexts,
+  countUnfinishedSms,
   readRows,
-  sendTexts,
-  startKilledSmsc,
-  textsOf,
-} from "./killed-texts.ts";
+  sendSms,
+  startSlowSmsc,
+  buildInboundSms,
+} from "./sms-crash.ts";
 import { bugsOf, createWorld } from "./world.ts";
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 4);
@@ -27,19 +27,19 @@ const MAX_OPEN = 500;
 setDefaultTimeout((ROUNDS + 4) * ROUND_LIMIT_MS);
 
 test("after kill -9 at any moment no text is lost, and what may have come twice is marked", async () => {
-  await using smsc = await startKilledSmsc();
+  await using smsc = await startSlowSmsc();
   await using world = await createWorld({ mxPort: 9, settings: buildSmsSettings(smsc.port) });
-  await furnishSms(world);
+  await grantSmsRights(world);
   const accepted = new Map<string, string>();
   for (let round = 0; round < ROUNDS; round += 1) {
     await using served = await world.serve();
     const isOver = { value: false };
-    const customers = openTexts(world.dataDir) > MAX_OPEN ? 1 : CUSTOMERS;
+    const customers = countUnfinishedSms(world.dataDir) > MAX_OPEN ? 1 : CUSTOMERS;
     const senders = Array.from({ length: customers }, (_, index) =>
-      sendTexts({ url: served.url, world, isOver, index, round, accepted }),
+      sendSms({ url: served.url, world, isOver, index, round, accepted }),
     );
     const { submits } = (await smsc.state()).counters;
-    await smsc.deliver("loja", ...textsOf(round));
+    await smsc.deliver("loja", ...buildInboundSms(round));
     await within(ROUND_LIMIT_MS, "submits", smsc.until({ submits: submits + 30 + Math.floor(Math.random() * 300) }));
     served.signal("SIGKILL");
     isOver.value = true;
@@ -49,7 +49,7 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
   }
   await using last = await world.serve();
   try {
-    await waitUntil("all texts have an end", DRAIN_LIMIT_MS, () => openTexts(world.dataDir) === 0);
+    await waitUntil("all texts have an end", DRAIN_LIMIT_MS, () => countUnfinishedSms(world.dataDir) === 0);
   } catch (error) {
     const open = JSON.stringify(readRows(world.dataDir, OPEN_SEGMENTS));
     throw new Error(`${open} of ${accepted.size} texts\n${last.stdout().slice(-2_000)}`, { cause: error });
@@ -58,5 +58,5 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
   last.signal("SIGTERM");
   expect(await last.ended).toEqual({ code: 0, signal: null });
   expect(bugsOf(last)).toEqual([]);
-  await judgeAll({ smsc, dataDir: world.dataDir, accepted }, ROUNDS);
+  await checkSmsInvariants({ smsc, dataDir: world.dataDir, accepted }, ROUNDS);
 });

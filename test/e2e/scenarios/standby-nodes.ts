@@ -12,7 +12,10 @@ import { createWorld, type WorldOptions } from "./world.ts";
 
 const LIMIT_MS = 60_000;
 export const LEASE_MS = 3_000;
-export const KEYS = { POMBO_REPLICATION_ACCESS_KEY_ID: "AKIDPOMBO", POMBO_REPLICATION_SECRET_ACCESS_KEY: "s3cr3t" };
+export const S3_CREDENTIALS = {
+  POMBO_REPLICATION_ACCESS_KEY_ID: "AKIDPOMBO",
+  POMBO_REPLICATION_SECRET_ACCESS_KEY: "s3cr3t",
+};
 
 /** A machine: its configuration, its data directory, and the process on it. */
 export interface Node {
@@ -67,7 +70,7 @@ export async function createNodes(settings: WorldOptions["settings"] = {}) {
     ask,
     findWorking,
     start(node: Node) {
-      node.child = spawnPombo(["serve", "--config", node.config], { env: KEYS });
+      node.child = spawnPombo(["serve", "--config", node.config], { env: S3_CREDENTIALS });
     },
     async awaitWorking(of: readonly Node[] = nodes): Promise<Node> {
       let found: Node | null = null;

@@ -8,15 +8,15 @@ import { waitUntil } from "../../support/peers/process.ts";
 import { type Child, runPombo, within } from "./child.ts";
 import {
   buildSmsSettings,
-  furnishSms,
-  judgeAll,
-  openTexts,
-  sendTexts,
-  startKilledSmsc,
-  textsOf,
-} from "./killed-texts.ts";
+  grantSmsRights,
+  checkSmsInvariants,
+  countUnfinishedSms,
+  sendSms,
+  startSlowSmsc,
+  buildInboundSms,
+} from "./sms-crash.ts";
 import { findDaemon } from "./replicated.ts";
-import { createNodes, endDaemon, findDaemonPid, KEYS, LEASE_MS, type Node } from "./standby-nodes.ts";
+import { createNodes, endDaemon, findDaemonPid, S3_CREDENTIALS, LEASE_MS, type Node } from "./standby-nodes.ts";
 import { readEmails } from "./stored.ts";
 import { bugsOf, call, emailTo, hasLogged, HOSTNAME } from "./world.ts";
 
@@ -43,7 +43,7 @@ async function strike(fault: Fault, node: Node): Promise<void> {
   if (child === null) throw new Error("it does not run");
   const daemon = findDaemonPid(dataDir);
   if (fault === "hand over") {
-    const ran = await runPombo(["standby", "hand-over", "--config", node.config], { env: KEYS });
+    const ran = await runPombo(["standby", "hand-over", "--config", node.config], { env: S3_CREDENTIALS });
     expect({ code: ran.code, err: ran.stderr }).toEqual({ code: 0, err: "" });
     expect(await child.ended).toEqual({ code: 0, signal: null });
     return;
@@ -54,7 +54,7 @@ async function strike(fault: Fault, node: Node): Promise<void> {
     for (const pid of [daemon, child.pid]) if (pid !== null) process.kill(pid, "SIGCONT");
     // It has found that it may not go on, and ends.
     expect((await within(LIMIT_MS, "its end", child.ended)).code).toBe(1);
-    expect(child.stderr()).toContain("This machine may not go on");
+    expect(child.stderr()).toContain("pombo ends here");
     return;
   }
   if (fault === "kill both" && daemon !== null) process.kill(daemon, "SIGKILL");
@@ -180,7 +180,7 @@ test.skipIf(moto === null || !hasDaemon)(
     ]);
     expect(key.code).toBe(0);
     copyFileSync(join(of.world.folder, "x/instance.key"), join(other.dataDir, "instance.key"));
-    const refused = await runPombo(["serve", "--config", other.config], { env: KEYS });
+    const refused = await runPombo(["serve", "--config", other.config], { env: S3_CREDENTIALS });
     expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringContaining("The instance key here is not that of"),
@@ -192,10 +192,10 @@ test.skipIf(moto === null || !hasDaemon)(
   "texts: what was answered outlives the machine, and what may have come twice is marked",
   async () => {
     const kills = Math.ceil(ROUNDS / 2);
-    await using smsc = await startKilledSmsc();
+    await using smsc = await startSlowSmsc();
     await using of = await createNodes(buildSmsSettings(smsc.port));
     const { nodes, world } = of;
-    await furnishSms(world);
+    await grantSmsRights(world);
     const accepted = new Map<string, string>();
     for (const node of nodes) {
       of.start(node);
@@ -205,9 +205,9 @@ test.skipIf(moto === null || !hasDaemon)(
     for (let round = 0; round < kills; round += 1) {
       const { url } = working;
       const isOver = { value: false };
-      const senders = [0, 1, 2].map((index) => sendTexts({ url, world, isOver, index, round, accepted }));
+      const senders = [0, 1, 2].map((index) => sendSms({ url, world, isOver, index, round, accepted }));
       const { submits } = (await smsc.state()).counters;
-      await smsc.deliver("loja", ...textsOf(round));
+      await smsc.deliver("loja", ...buildInboundSms(round));
       await within(LIMIT_MS, "submits", smsc.until({ submits: submits + 30 + Math.floor(Math.random() * 200) }));
       const struck = working;
       await strike("kill both", struck);
@@ -218,10 +218,10 @@ test.skipIf(moto === null || !hasDaemon)(
       of.start(struck);
     }
     const { dataDir, child } = working;
-    await waitUntil("all texts have an end", 2 * LIMIT_MS, () => openTexts(dataDir) === 0);
+    await waitUntil("all texts have an end", 2 * LIMIT_MS, () => countUnfinishedSms(dataDir) === 0);
     await smsc.untilAtMost({ waiting: 0, unacknowledged: 0 });
     child?.signal("SIGTERM");
     expect(await child?.ended).toEqual({ code: 0, signal: null });
-    await judgeAll({ smsc, dataDir, accepted }, kills);
+    await checkSmsInvariants({ smsc, dataDir, accepted }, kills);
   },
 );

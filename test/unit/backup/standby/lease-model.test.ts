@@ -134,7 +134,7 @@ class Machine {
     const look = async () => {
       let waitMs = LEASE_MS / 6;
       try {
-        const found = await holder.tryToTake(true);
+        const found = await holder.tryToTake(() => true);
         if ("taken" in found) {
           holder.keep(() => {
             this.lost += 1;

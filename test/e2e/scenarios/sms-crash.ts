@@ -1,4 +1,4 @@
-/** Texts under kills: what is sent, what comes in, and the judgement over the SMSC's journal and the database. */
+/** SMS under kills: sending, receiving, and the invariants over the SMSC's journal and the database. */
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { join } from "node:path";
@@ -12,9 +12,9 @@ const CREDITS = 1_000_000;
 /** So that kills find segments without their answers. */
 const ANSWER_MS = 15;
 /** Each round, beside the receipts. */
-const TEXTS_IN = 150;
+const INBOUND_PER_ROUND = 150;
 
-export function startKilledSmsc(): Promise<SmscHandle & AsyncDisposable> {
+export function startSlowSmsc(): Promise<SmscHandle & AsyncDisposable> {
   return startSmsc({
     script: {
       answerDelayMs: ANSWER_MS,
@@ -42,8 +42,8 @@ export function buildSmsSettings(port: number) {
 }
 
 /** What subscribers write: what is taken and not acknowledged at the kill comes again. */
-export function textsOf(round: number): Delivery[] {
-  return Array.from({ length: TEXTS_IN }, (_, nth) => ({
+export function buildInboundSms(round: number): Delivery[] {
+  return Array.from({ length: INBOUND_PER_ROUND }, (_, nth) => ({
     command: "deliver_sm",
     from: `25886${String(round * 10_000 + nth).padStart(7, "0")}`,
     to: "84000",
@@ -65,7 +65,7 @@ interface Sending {
   accepted: Map<string, string>;
 }
 
-export async function sendTexts({ url, world, isOver, index, round, accepted }: Sending): Promise<void> {
+export async function sendSms({ url, world, isOver, index, round, accepted }: Sending): Promise<void> {
   for (let count = 0; !isOver.value; count += 1) {
     const isLong = count % 7 === 6;
     const body = `T${round}-${index}-${count} ${isLong ? "parte ".repeat(40) : "fim"}`;
@@ -80,7 +80,7 @@ export async function sendTexts({ url, world, isOver, index, round, accepted }: 
 }
 
 /** A sender id and credits. */
-export async function furnishSms(world: World): Promise<void> {
+export async function grantSmsRights(world: World): Promise<void> {
   await using served = await world.serve();
   const { url } = served;
   const list = await call(url, world.operatorKey, { path: "/api/v1/operator/workspaces" });
@@ -101,7 +101,7 @@ export function readRows<T>(dataDir: string, query: string): T[] {
   return database.query<T, []>(query).all();
 }
 
-export function openTexts(dataDir: string): number {
+export function countUnfinishedSms(dataDir: string): number {
   const [row] = readRows<{ n: number }>(
     dataDir,
     "SELECT COUNT(*) AS n FROM sms_message WHERE status IN ('queued', 'sending', 'sent')",
@@ -121,7 +121,7 @@ export const OPEN_SEGMENTS = `SELECT message.status, segment.state, segment.rece
   WHERE message.status IN ('queued', 'sending', 'sent') GROUP BY 1, 2, 3, 4`;
 
 /** `kills`: so many times was a window lost. */
-export async function judgeAll(
+export async function checkSmsInvariants(
   { smsc, dataDir, accepted }: { smsc: SmscHandle; dataDir: string; accepted: Map<string, string> },
   kills: number,
 ): Promise<void> {
@@ -137,7 +137,7 @@ export async function judgeAll(
   expect(verdict.marked).toBeLessThanOrEqual(WINDOW * kills);
   const texts = readRows<Ended>(dataDir, "SELECT segments, status, failure_category AS category FROM sms_message");
   const received = readRows<{ body: string }>(dataDir, "SELECT body FROM sms_inbound").map(({ body }) => body);
-  expect([received.length, new Set(received).size]).toEqual([kills * TEXTS_IN, kills * TEXTS_IN]);
+  expect([received.length, new Set(received).size]).toEqual([kills * INBOUND_PER_ROUND, kills * INBOUND_PER_ROUND]);
   const others = texts.filter(({ status }) => status !== "delivered");
   // A text of one part is delivered, whatever happened to it; one of several is given up where nobody knew of a part.
   expect(others.filter(({ segments, category }) => segments === 1 || category !== "outcome_unknown")).toEqual([]);
