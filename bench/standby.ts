@@ -86,7 +86,12 @@ async function measure(command: string, { messages, rounds, rttMs, lease }: Opti
   };
   const place = join(folder, "kept");
   mkdirSync(place);
-  const settings = { replication, standby: { lease } };
+  // Each session waits for the replica before its dot: as many as clients, as with many destinations.
+  const email = {
+    ...{ destination_port: sink.port, allow_private_ranges: ["127.0.0.0/8"] },
+    sessions_per_destination: CONNECTIONS,
+  };
+  const settings = { replication, standby: { lease }, email };
   const bench = await preparePombo({ folder: place, dnsPort: dns.port, zone, sink, proof, settings, cleanup });
   const delivered: DeliveryResult[] = [];
   for (let round = 1; round <= rounds; round += 1) {

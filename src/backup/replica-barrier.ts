@@ -88,22 +88,35 @@ export class ReplicaBarrier {
   }
 
   async #run(): Promise<void> {
-    const { steady, behind } = this.#deps;
     this.#isRunning = true;
     while (this.#waiting.length > 0) {
       this.#syncing = this.#waiting;
       this.#waiting = [];
-      let isBehind = false;
-      const cancel = steady.after(BEHIND_MS, () => {
+      const endWatch = this.#watchDelay();
+      while (!this.#isClosed && !(await this.#syncOnce())) await this.#pause();
+      for (const { resolve } of this.#syncing.splice(0)) resolve();
+      endWatch();
+    }
+    this.#isRunning = false;
+  }
+
+  /** Before replication runs nobody is told: what would start it waits for the guard itself. */
+  #watchDelay(): () => void {
+    const { steady, behind } = this.#deps;
+    let isBehind = false;
+    let cancel = () => {};
+    const watch = () => {
+      cancel = steady.after(BEHIND_MS, () => {
+        if (this.#sync === null) return watch();
         isBehind = true;
         behind(`the replica is more than ${BEHIND_MS / 1_000} s behind, and [replication] acknowledge is "replica"`);
       });
-      while (!this.#isClosed && !(await this.#syncOnce())) await this.#pause();
+    };
+    watch();
+    return () => {
       cancel();
       if (isBehind) behind(null);
-      for (const { resolve } of this.#syncing.splice(0)) resolve();
-    }
-    this.#isRunning = false;
+    };
   }
 
   async #syncOnce(): Promise<boolean> {

@@ -35,7 +35,7 @@ import { settleEarlierTime } from "../platform/db/file/earlier-time.ts";
 import { registerReplication } from "./metrics.ts";
 import type { ReplicaBarrier } from "./replica-barrier.ts";
 import { ReplicaProgress } from "./replica-progress.ts";
-import type { LeaseHolder } from "./standby/lease-holder.ts";
+import type { HeldTerm } from "./standby/takeover.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
@@ -64,7 +64,7 @@ export interface ReplicatorDeps {
   /** Null: nothing waits for the replica. */
   barrier: ReplicaBarrier | null;
   /** Null: this is the only machine. */
-  lease: Pick<LeaseHolder, "confirm" | "term"> | null;
+  lease: HeldTerm | null;
   openThread: OpenThread;
   choice: ReplicaChoice;
 }
@@ -201,16 +201,12 @@ async function findPast(
   deps: ReplicatorDeps,
   { tools, database, marker }: { tools: DaemonTools | null; database: Mark | null; marker: Mark | null },
 ): Promise<string | null> {
-  // Who has the lease has the newest database, whatever a machine that lost it may still write to the replica.
-  if (isLaterTerm(deps.lease)) return null;
-  const behind = tools === null ? null : await compareWithReplica(deps, tools, database);
+  const from = deps.lease?.database ?? "first";
+  if (from === "replica") return null;
+  // A later term has the newest database, whatever a machine that lost the lease may still write to the replica.
+  const behind = tools === null || from === "here" ? null : await compareWithReplica(deps, tools, database);
   // An update that went back: behind, and nothing was sent.
   return isRolledBack(deps.config.dataDir) ? null : (explainStaleDatabase(database, marker) ?? behind);
-}
-
-/** The first term begins with a database that may be of an earlier time, as without a lease. */
-function isLaterTerm(lease: ReplicatorDeps["lease"]): boolean {
-  return lease !== null && lease.term !== 1;
 }
 
 /** It goes back only when all that waits has followed a clock that was set back: platform/clock-step-watch.ts. */
@@ -306,7 +302,7 @@ function startSupervisor(deps: ReplicatorDeps, tools: DaemonTools, owner: Owner)
   });
   deps.barrier?.attach(async (limitMs) => {
     const lineage = await replica.advance(limitMs);
-    return lineage !== null && (deps.lease === null || (await deps.lease.confirm(lineage)));
+    return lineage !== null && (deps.lease === null || (await deps.lease.holder.confirm(lineage)));
   });
   // Nobody waits yet; but only what the replica has can be taken over.
   deps.barrier?.kept().catch(() => undefined);

@@ -111,7 +111,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
 }
 
 /**
- * Brings the database of a lineage into `config.dataDir`, which has none, for the node that has just taken the lease: all
+ * Brings the database of a lineage into `config.dataDir` for the node that has just taken the lease: all
  * that was promised is in it, so it goes on as after a crash, without a pause. Throws StartError; then nothing was put in place.
  *
  * Nothing here opens the draft. A connection that is closed while a statement of it is left lives on, and its file has the
@@ -122,8 +122,10 @@ export async function restoreForTerm(given: {
   environment: Environment;
   tools: DaemonTools;
   lineage: string;
+  /** Called when the new one is there, before it is put in place. */
+  makeRoom: () => void;
 }): Promise<void> {
-  const { config, environment, tools, lineage } = given;
+  const { config, environment, tools, lineage, makeRoom } = given;
   const { dataDir } = config;
   removeDrafts(dataDir);
   const folder = join(dataDir, `${DRAFTS}${newId(environment.clock.now(), environment.random)}`);
@@ -133,6 +135,7 @@ export async function restoreForTerm(given: {
     const reason = await restoreLineage(tools, lineage, { to: draft, how: "quick" });
     if (reason !== null) throw new StartError(`The replica could not be restored: ${reason}. It is tried again.`);
     chmodSync(draft, 0o600);
+    makeRoom();
     clearRollbackMark(dataDir);
     putDatabaseBack(databaseFile(dataDir), draft);
   } finally {

@@ -30,7 +30,7 @@ export const ReplicationSchema = Type.Object({
   ),
   acknowledge: choice(
     ["disk", "replica"],
-    '"replica": an answer of 202 or 250, and the end of a message to another server, wait until the replica has what was stored, so that a lost machine loses nothing of it. "disk": they wait for this machine\'s disk only.',
+    '"replica" = answers (202, 250), the end of each email, parts of SMS and webhook calls wait until the replica has what was stored, so that nothing answered is lost with the machine. "disk" = they wait for this machine\'s disk only.',
     { default: "disk" },
   ),
   snapshotIntervalMs: duration(["10m", "7d"], "How often a whole copy is made, from which a restore starts.", "6h"),

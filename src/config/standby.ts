@@ -11,7 +11,7 @@ const MIN_LEASE_MS = 3_000;
 export const StandbySchema = Type.Object({
   leaseMs: duration(
     ["0s", "10m"],
-    "For how long a machine that is not heard of any more keeps its place; then another takes over by itself. 0s = this is the only machine. Needs a replica in S3 and acknowledge.",
+    'How long a machine that has fallen silent keeps the lease; then another takes over. 0s = this is the only machine; otherwise at least 3s. Needs a replica in S3 with a key, and acknowledge = "replica".',
     "0s",
   ),
 });

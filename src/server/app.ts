@@ -1,7 +1,7 @@
 // A running instance, and what it is started with.
 
 import type { AnyElysia } from "elysia";
-import type { LeaseHolder } from "../backup/standby/lease-holder.ts";
+import type { HeldTerm } from "../backup/standby/takeover.ts";
 import type { Replicator } from "../backup/replication.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
@@ -16,7 +16,7 @@ import type { Stores } from "./stores.ts";
 
 export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions {
   /** The lease that this machine has; absent: it is the only one. */
-  lease?: LeaseHolder;
+  lease?: HeldTerm;
   /** Each COMMIT syncs the log while the event loop waits: for tests that count its turns. */
   isSyncInline?: boolean;
   /** Routes beside the API: the sandbox's. */

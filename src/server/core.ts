@@ -58,8 +58,12 @@ export function openBodies({ http }: Config, { clock, steady = clock, memory = u
   return { bodyLimits, bodies: { clock: steady, budget } };
 }
 
-/** `logSync` null: each COMMIT syncs the log. Throws StartError when the key is another one than that of the database, or there is none in it yet. */
-export function openCore({ config, instanceKey, environment }: CoreOptions, db: Db, logSync: LogSync | null): Core {
+/** `logSync` null: each COMMIT syncs the log. `isReplicating`: commits can wait for a replica. Throws StartError when the key is another one than that of the database, or there is none in it yet. */
+export function openCore(
+  { config, instanceKey, environment }: CoreOptions,
+  db: Db,
+  { logSync, isReplicating }: { logSync: LogSync | null; isReplicating: boolean },
+): Core {
   const { clock, random, log } = environment;
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);
@@ -93,7 +97,8 @@ export function openCore({ config, instanceKey, environment }: CoreOptions, db: 
     changed: (reason) => (reason === null ? log.event("disk.recovered") : log.event("disk.failed", { reason }, "warn")),
   });
   guard.start();
-  const barrier = config.replication.acknowledge === "replica" ? openBarrier(environment, registry, guard) : null;
+  const isKept = isReplicating && config.replication.acknowledge === "replica";
+  const barrier = isKept ? openBarrier(environment, registry, guard) : null;
   const commit = barrier === null ? committer.commit : barrier.wrap(committer.commit);
   const pause = new DeliveryPause({
     read: () => stores.settings.get("delivery_paused"),

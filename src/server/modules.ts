@@ -106,7 +106,7 @@ export function createModules(
   const members = createMembers(context, stores, config, { ...audit, findPlace });
   const plans = createPlans(context, stores, config);
   const { findPlan } = plans;
-  const events = createEvents(local, stores, { db, keyring });
+  const events = createEvents(context, stores, { db, keyring });
   const { record } = events;
   emitStoreEvents(stores, events, clock);
   const webhooks = createWebhooks(context, stores, config, { ...shared, events, resolver: resolvers.callResolver });

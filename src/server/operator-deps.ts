@@ -27,7 +27,7 @@ interface OperatorSources extends ModuleOptions {
 
 export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
   const { config, environment, core, modules, pages, issues, replicator } = sources;
-  const { db, stores, guard, pause, counters, committer } = core;
+  const { db, stores, guard, pause, counters } = core;
   const { clock, random, log } = environment;
   const { worker, sites } = modules.emails;
   const { sms, webhooks } = modules;
@@ -69,7 +69,7 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
     pause,
     pages,
     settings: stores.settings,
-    commit: committer.commit,
+    commit: core.commit,
     clock,
     log,
     instance: {

@@ -85,7 +85,7 @@ async function unsealAndWrite(options: AppOptions): Promise<void> {
   const replicated = { isReplicated: isReplicated(options.config) };
   const db = openDatabase(databaseFile(options.config.dataDir), replicated);
   try {
-    const { stores, keyring, committer, guard } = openCore(options, db, null);
+    const { stores, keyring, committer, guard } = openCore(options, db, { logSync: null, isReplicating: false });
     void guard.stop();
     const [domain] = stores.domains.listEverywhere(null, null, 1);
     if (domain !== undefined) openKeychain(stores.domains, keyring).keysFor(domain);

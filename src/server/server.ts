@@ -90,7 +90,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
   try {
     const logSync = purpose === "instance" && options.isSyncInline !== true ? takeOverSync(db.sqlite) : null;
     closers.push(() => logSync?.close());
-    const core = { ...openCore(options, db, logSync), db };
+    const core = { ...openCore(options, db, { logSync, isReplicating: purpose === "instance" }), db };
     const { stores, committer, barrier, guard, pause } = core;
     // Litestream checkpoints the log of a database that it replicates.
     if (purpose === "instance" && !isReplicated(config)) {

@@ -11,7 +11,7 @@ import type { LeaseRecord } from "../backup/standby/lease.ts";
 import { LeaseHolder, LOOKS_PER_LEASE } from "../backup/standby/lease-holder.ts";
 import { openLeaseBucket, openLeaseObject, requireConditionalWrites } from "../backup/standby/lease-object.ts";
 import { type NodeState, readNodeState, writeNodeState } from "../backup/standby/node-file.ts";
-import { bringDatabase } from "../backup/standby/takeover.ts";
+import { bringDatabase, type HeldTerm } from "../backup/standby/takeover.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { bind } from "../platform/http/listen.ts";
@@ -47,13 +47,13 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
         app,
         async stop(isHandOver) {
           await app.stop();
-          if (isHandOver) await lease.release();
-          else lease.end();
+          if (isHandOver) await lease.holder.release();
+          else lease.holder.end();
         },
       };
     } catch (error) {
       // Another machine may be able to start.
-      await lease.release().catch(() => undefined);
+      await lease.holder.release().catch(() => undefined);
       throw error;
     }
   } catch (error) {
@@ -62,7 +62,9 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
   }
 }
 
-async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise<LeaseHolder | null> {
+type Term = HeldTerm & { holder: LeaseHolder };
+
+async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise<Term | null> {
   const { config, environment } = options;
   const { clock, random, log, steady = clock } = environment;
   const { dataDir, replication, standby } = config;
@@ -101,10 +103,10 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
   });
   try {
     const startedAt = steady.now();
-    const from = await bringDatabase(before, known, { config, environment, tools });
+    const database = await bringDatabase(before, known, { config, environment, tools });
     remember({ term: holder.term });
-    log.event("standby.database", { from, ms: Math.round(steady.now() - startedAt) });
-    return holder;
+    log.event("standby.database", { from: database, ms: Math.round(steady.now() - startedAt) });
+    return { holder, database };
   } catch (error) {
     await holder.release().catch(() => undefined);
     throw error;

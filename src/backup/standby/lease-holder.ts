@@ -26,9 +26,12 @@ type Change = Pick<LeaseRecord, "term" | "lineage" | "isReleased">;
 
 /** How often it is looked at by a candidate; a request takes no longer than from one look to the next. */
 export const LOOKS_PER_LEASE = 6;
+/** A released lease is taken before the service manager has started its last holder again. */
+const MAX_LOOK_MS = 2_000;
 const RENEWALS_PER_LEASE = 3;
 /** After a renewal that failed. */
 const RETRIES_PER_LEASE = 12;
+const MAX_NONCES = 50;
 
 export class LeaseHolder {
   readonly #deps: LeaseHolderDeps;
@@ -74,7 +77,7 @@ export class LeaseHolder {
     mayTake: (seen: LeaseRecord | null, isOwn: boolean) => boolean,
   ): Promise<{ taken: LeaseRecord | null } | { waitMs: number }> {
     const { object, steady, leaseMs } = this.#deps;
-    const lookMs = leaseMs / LOOKS_PER_LEASE;
+    const lookMs = Math.min(leaseMs / LOOKS_PER_LEASE, MAX_LOOK_MS);
     this.#watch.observe(await object.read(), steady.now());
     const { found } = this.#watch;
     const before = found?.record ?? null;
@@ -136,14 +139,17 @@ export class LeaseHolder {
     if (this.#lost === null || this.#held === null) return;
     const { steady, leaseMs } = this.#deps;
     this.#cancelEnd();
-    this.#cancelEnd = steady.after(Math.max(0, this.#held.until - steady.now()), () => {
-      if (!this.isHeld) this.#lose(`the lease of ${leaseMs / 1_000} s could not be renewed in time`);
+    this.#cancelEnd = steady.after(Math.max(1, Math.ceil(this.#held.until - steady.now())), () => {
+      // A timer may be early by less than a millisecond.
+      if (this.isHeld) this.#watchEnd();
+      else this.#lose(`the lease of ${leaseMs / 1_000} s could not be renewed in time`);
     });
   }
 
   #lose(reason: string): void {
     const lost = this.#lost;
     this.end();
+    this.#held = null;
     lost?.(reason);
   }
 
@@ -155,8 +161,11 @@ export class LeaseHolder {
         const { found } = this.#held;
         const { term, lineage, isReleased } = found.record;
         if (await this.#write({ term, lineage, isReleased, ...change }, found)) return true;
+        const now = await this.#deps.object.read();
+        // Two writes at the same moment, of which the service took none.
+        if (now?.etag === found.etag) throw new Error("the service has not decided between two writes");
         // A write before this one may have arrived, though its answer did not.
-        if (!this.#adopt(await this.#deps.object.read())) return false;
+        if (!this.#adopt(now)) return false;
       }
     });
     this.#turn = done.catch(() => undefined);
@@ -165,10 +174,15 @@ export class LeaseHolder {
 
   /** False: there is another version than the one that is replaced. */
   async #write(change: Change, over: FoundLease | null): Promise<boolean> {
-    const { object, self, newNonce, remember, steady, clock } = this.#deps;
+    const { object, self, newNonce, remember, steady, clock, log } = this.#deps;
     const record: LeaseRecord = { ...self, ...change, nonce: newNonce() };
-    this.#nonces = [...this.#nonces, record.nonce];
-    remember(this.#nonces);
+    this.#nonces = [...this.#nonces, record.nonce].slice(-MAX_NONCES);
+    try {
+      remember(this.#nonces);
+    } catch (error) {
+      // A full disk, for example: a next process then waits for the lease to end, as another machine does.
+      log.event("standby.unwritten", { reason: getErrorMessage(error) }, "warn");
+    }
     const sent = { startedAt: steady.now(), wallAt: clock.now() };
     this.#sent.set(record.nonce, sent);
     const written = await object.write(record, over?.etag ?? null);

@@ -2,7 +2,7 @@
 //
 // Clocks of two machines are never compared. The holder counts from the moment before its last write that succeeded; a
 // candidate from the moment after it saw the record change last, and waits longer than the holder may go on. So it is
-// enough that their steady clocks run at the same pace, to an eighth.
+// enough that each steady clock runs at most an eighth too fast or too slow.
 
 export interface LeaseRecord {
   /** One more at each takeover. */

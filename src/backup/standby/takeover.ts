@@ -12,6 +12,7 @@ import { MARKER } from "../litestream/marker.ts";
 import { inspectLineage, listLocalSteps } from "../litestream/replica.ts";
 import type { DaemonTools } from "../litestream/tools.ts";
 import { restoreForTerm } from "../restore.ts";
+import type { LeaseHolder } from "./lease-holder.ts";
 import type { LeaseRecord } from "./lease.ts";
 import type { NodeState } from "./node-file.ts";
 
@@ -32,6 +33,12 @@ const FILES = [
   "litestream/owner.db-shm",
 ];
 
+/** The lease that this machine has, and where its database is from: "first": nothing was answered under a lease yet. */
+export interface HeldTerm {
+  holder: Pick<LeaseHolder, "confirm">;
+  database: "first" | "here" | "replica";
+}
+
 export interface TakeoverDeps {
   config: Config;
   environment: Environment;
@@ -46,11 +53,11 @@ export async function bringDatabase(
   before: LeaseRecord | null,
   state: NodeState,
   { config, environment, tools }: TakeoverDeps,
-): Promise<"here" | "replica"> {
+): Promise<HeldTerm["database"]> {
   const { dataDir } = config;
-  if (before === null || (await hasAll(before, state, { dataDir, tools }))) return "here";
-  setAside(dataDir);
-  await restoreForTerm({ config, environment, tools, lineage: before.lineage });
+  if (before === null || before.lineage === "") return "first";
+  if (await hasAll(before, state, { dataDir, tools })) return "here";
+  await restoreForTerm({ config, environment, tools, lineage: before.lineage, makeRoom: () => setAside(dataDir) });
   return "replica";
 }
 
@@ -60,8 +67,6 @@ async function hasAll(
   { term, nonces }: NodeState,
   { dataDir, tools }: { dataDir: string; tools: DaemonTools },
 ): Promise<boolean> {
-  // Nothing was answered yet: only the node that has written the record takes it then.
-  if (before.lineage === "") return true;
   const isOwn = nonces.includes(before.nonce) && term === before.term;
   if (!isOwn || !existsSync(databaseFile(dataDir))) return false;
   if (findLocalLineage(tools.places) !== before.lineage) return false;
@@ -69,7 +74,8 @@ async function hasAll(
   const replica = await inspectLineage(tools, before.lineage, { limitMs: INSPECT_LIMIT_MS });
   if (replica.kind === "unreachable") throw new StartError(`The replica cannot be read: ${replica.reason}.`);
   const last = listLocalSteps(tools.places, before.lineage, "database").at(-1) ?? 0;
-  return replica.kind === "backup" && replica.transaction <= last;
+  // Where its files are gone or damaged, the one here is all there is.
+  return replica.kind === "empty" || replica.transaction <= last;
 }
 
 /** Keeps only the last one, and completes a move that was cut off. */

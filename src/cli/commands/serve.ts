@@ -43,9 +43,11 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
   if (args.isSet("probe")) return probe({ config, instanceKey, environment }, terminal);
   const replica = { startEmpty: args.isSet("ignore-existing-backup"), takeOver: args.isSet("take-over") };
   const options = { config, instanceKey, environment, replica };
-  const stopping = terminal.stopSignal();
-  const node = config.standby.leaseMs === 0 ? null : await startNode(options, stopping);
-  if (config.standby.leaseMs > 0 && node === null) return log.event("pombo.stopped");
+  const isOneOfSeveral = config.standby.leaseMs > 0;
+  // Without a lease a signal ends a start at once, as it ends any program.
+  const stoppingEarly = isOneOfSeveral ? terminal.stopSignal() : null;
+  const node = stoppingEarly === null ? null : await startNode(options, stoppingEarly);
+  if (isOneOfSeveral && node === null) return log.event("pombo.stopped");
   const app = node?.app ?? (await startApp(options));
   log.event("pombo.started", {
     url: app.url,
@@ -56,7 +58,7 @@ async function serveInstance(args: Arguments, terminal: Terminal): Promise<void>
     hostname: config.hostname,
     pid: process.pid,
   });
-  const signal = await stopping;
+  const signal = await (stoppingEarly ?? terminal.stopSignal());
   log.event("pombo.stopping", { signal });
   await (node === null ? app.stop() : node.stop(signal === HAND_OVER_SIGNAL));
   log.event("pombo.stopped");

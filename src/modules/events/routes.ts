@@ -1,6 +1,7 @@
 // GET /events: the events of a workspace, with long polling.
 
 import { Type } from "@sinclair/typebox";
+import { NotReplicatedError } from "../../platform/db/storage-error.ts";
 import { Elysia } from "elysia";
 import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { answers, describe, namedObject } from "../../platform/http/openapi.ts";
@@ -68,7 +69,10 @@ export function eventRoutes(deps: EventDeps) {
       // A cursor must never stand on an event that a power cut can take back: what a transaction reads is synced with it.
       const read = (after: number, limit: number) => {
         const readNow = () => events.after(workspaceId, after, limit);
-        return deps.commit(readNow).catch(readNow);
+        return deps.commit(readNow).catch((error: unknown) => {
+          if (error instanceof NotReplicatedError) throw error;
+          return readNow();
+        });
       };
       listeners.note(workspaceId);
       const last = events.getLastId(workspaceId);

@@ -22,7 +22,7 @@ import { smsRoutes } from "./api/routes.ts";
 import { createRouting } from "./api/routing.ts";
 import { NumberingPlan } from "./encoding/phone-number.ts";
 import { CircuitBreaker } from "./gateway/circuit-breaker.ts";
-import { Dispatcher } from "./gateway/dispatch.ts";
+import { Dispatcher, type DispatcherDeps } from "./gateway/dispatch.ts";
 import { Backlog, findUnboundRoutes, WaitingCount } from "./gateway/route-health.ts";
 import type { LinkListener } from "./gateway/link-event.ts";
 import { LinkEventQueue, type LinkEventQueueDeps } from "./gateway/link-event-queue.ts";
@@ -176,7 +176,9 @@ function createEngine(
   // Nothing of a deleted workspace may go, nor what was held of it.
   const isHeld = (workspaceId: number) =>
     workspaceId !== SYSTEM_WORKSPACE_ID && (workspaces.byId(workspaceId)?.isHeld ?? true);
-  const sending = { sms, suppressions, links, breaker, isHeld, commit, kept };
+  const giveBack: DispatcherDeps["giveBack"] = (link, submission) =>
+    eventQueue.push({ kind: "unsent", link, submission, reason: null });
+  const sending = { sms, suppressions, links, breaker, isHeld, commit, kept, giveBack };
   const dispatcher = new Dispatcher({ ...sending, guard, pause, clock, log });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
   const failedWrites = new FailedSmsWrites({ messages: sms.messages, commit, clock: context.clock, log, nudge });

@@ -59,8 +59,8 @@ export function unsubscribeRoutes(deps: UnsubscribeRouteDeps) {
       const opened = open(request, params.token);
       if (opened instanceof Response) return opened;
       const { uid, subscription } = opened;
-      // A second POST writes nothing.
-      const isDone = isUnsubscribed(subscription, deps) || (await deps.commit(() => unsubscribe(uid, deps)));
+      // A second POST writes nothing; but what the first one wrote is as durable as its answer says.
+      const isDone = await deps.commit(() => isUnsubscribed(subscription, deps) || unsubscribe(uid, deps));
       if (!isDone) return answerUnknown(request);
       log.event("email.unsubscribed", { id: uid });
       return answer(request, { kind: "done", about: subscription });

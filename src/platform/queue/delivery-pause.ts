@@ -79,17 +79,28 @@ export class DeliveryPause implements PauseView {
   /** The operator pauses delivery: what is under way ends, nothing else begins. A pause after a restore stays one, with the new reason. */
   async hold(reason: string): Promise<void> {
     const now = this.#deps.clock.now();
-    await this.#deps.commit(() => {
-      const { since = now, restorePoint = null } = parsePause(this.#deps.read()) ?? {};
-      this.#deps.write(formatPause({ reason, since, restorePoint }));
-    });
-    this.#pause = parsePause(this.#deps.read());
+    try {
+      await this.#deps.commit(() => {
+        const { since = now, restorePoint = null } = parsePause(this.#deps.read()) ?? {};
+        this.#deps.write(formatPause({ reason, since, restorePoint }));
+      });
+    } finally {
+      this.#readAgain();
+    }
   }
 
   async resume(): Promise<void> {
-    await this.#deps.commit(() => this.#deps.write(""));
-    this.#pause = null;
+    try {
+      await this.#deps.commit(() => this.#deps.write(""));
+    } finally {
+      this.#readAgain();
+    }
     for (const run of this.#waiters) run();
+  }
+
+  /** What is written holds, also where the caller was told that nobody knows. */
+  #readAgain(): void {
+    this.#pause = parsePause(this.#deps.read());
   }
 
   whenResumed(run: () => void): () => void {

@@ -189,6 +189,10 @@ export class Worker<State = unknown> {
         if (isStorageError(error)) return; // the guard calls again
         throw error;
       }
+    } else if (this.#recovery === "done") {
+      // Rows that were committed while it was closed, and whose callers were told that nobody knows: nobody has nudged for them.
+      const heads = await this.#options.commit(() => this.#options.queue.listHeads()).catch(() => []);
+      for (const { laneId, dueAt } of heads) this.#lanes.wake(laneId, dueAt);
     }
     this.#tickSoon();
   }

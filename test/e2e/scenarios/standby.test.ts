@@ -151,7 +151,7 @@ test.skipIf(moto === null || !hasDaemon)(
       await node.child?.ended;
       endDaemon(node.dataDir);
     };
-    expect(await comeBack()).toEqual(["here"]);
+    expect(await comeBack()).toEqual(["first"]);
     expect((await post("first")).status).toBe(202);
     await kill();
     const image = join(of.world.folder, "image");

@@ -78,6 +78,19 @@ describe("what waits for the replica", () => {
     expect(told).toHaveLength(2);
   });
 
+  test("before replication has begun nobody is told that it is behind: what begins it may wait for that", async () => {
+    const { wait, advance, attach, told, end } = start({ isAttached: false });
+    wait("a");
+    await advance(12_000);
+    expect(told).toEqual([]);
+    attach();
+    await turn(3);
+    await advance(5_000);
+    expect(told).toEqual([expect.stringContaining("behind")]);
+    await end(true);
+    expect(told).toHaveLength(2);
+  });
+
   test("all that waits hears that pombo stops, and what comes later too", async () => {
     const { barrier, wait, settled } = start();
     wait("a");

@@ -17,6 +17,8 @@ export interface DispatcherDeps extends SubmissionDeps, Pick<Context, "commit" |
   /** Whether nothing of a workspace may be sent: the operator holds its queue, or it is deleted. */
   isHeld: (workspaceId: number) => boolean;
   pause?: PauseView;
+  /** Takes a claimed submission that is not sent; needed where claims wait for `kept`. */
+  giveBack?: (link: DispatchTarget, submission: Submission) => void;
 }
 
 /** Work after a claim of it: when the database says that more is due; null: none is. */
@@ -36,6 +38,8 @@ interface Claimed {
 const LATER_MS = 1_000;
 /** A message that cannot be claimed is tried again after so much. */
 const PUT_OFF_MS = 60_000;
+/** A claim that waited longer for the replica is made anew. */
+const MAX_KEEPING_MS = 5_000;
 /** The longest timer there is. */
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -58,7 +62,11 @@ export class Dispatcher {
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
     this.#ready = new ReadyQueue(deps.isHeld);
-    const forgetGuard = deps.guard.whenOpen(() => this.offerAll());
+    // With what was committed while it was closed, and whose callers were told that nobody knows.
+    const forgetGuard = deps.guard.whenOpen(() => {
+      for (const work of deps.sms.segments.readyWork()) this.nudge(work);
+      this.offerAll();
+    });
     const forgetPause = deps.pause?.whenResumed(() => this.offerAll());
     this.#forget = () => {
       forgetGuard();
@@ -183,7 +191,7 @@ export class Dispatcher {
         const free = this.#countAllowed(link, link.free);
         return this.#claimNow(link, careful === undefined ? free : Math.min(1, free), tried);
       });
-      await this.#deps.kept?.();
+      if (!(await this.#areKept(link, claimed))) return false;
       this.#handOver(link, claimed);
       if (careful === 1) this.#careful.delete(link);
       else if (careful !== undefined) this.#careful.set(link, careful - 1);
@@ -193,6 +201,20 @@ export class Dispatcher {
       if (!isStorageError(error)) await this.#narrow(link, tried, error);
       return false;
     }
+  }
+
+  /** False: they were given back. A claim that is old is not sent: its message may have expired, or be suppressed by now. */
+  async #areKept(link: DispatchTarget, { submissions }: Claimed): Promise<boolean> {
+    const { kept, clock, giveBack } = this.#deps;
+    if (kept === undefined) return true;
+    const startedAt = clock.now();
+    const isKept = await kept().then(
+      () => true,
+      () => false,
+    );
+    if (isKept && clock.now() - startedAt < MAX_KEEPING_MS) return true;
+    for (const submission of submissions) giveBack?.(link, submission);
+    return false;
   }
 
   /** One of these messages cannot be claimed: the next claims are of one each, until the failing one is found. It waits, and the others go on. */

@@ -1,5 +1,5 @@
 // Several machines and one record, with virtual clocks: no two of them hold the lease at the same time, whatever the
-// network and the machines do. Steady clocks run up to a fifth apart; machines stop for a while and go on; requests are late,
+// network and the machines do. Steady clocks run up to a tenth too fast or too slow; machines stop for a while and go on; requests are late,
 // lost on the way there or on the way back, and may arrive after their sender has given them up.
 import { expect, test } from "bun:test";
 import type { FoundLease, LeaseRecord } from "../../../../src/backup/standby/lease.ts";

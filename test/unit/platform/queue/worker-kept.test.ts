@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { getErrorMessage } from "../../../../src/platform/errors.ts";
 import type { WorkerQueue } from "../../../../src/platform/queue/job.ts";
 import type { EmailState } from "../../../../src/modules/emails/queue/store.ts";
-import { COMPLETE, until, workshop, type Workshop } from "../../../support/queue/kit.ts";
+import { COMPLETE, MINUTE, SOMEBODYS, until, workshop, type Workshop } from "../../../support/queue/kit.ts";
 import { turn } from "../../../support/db/temporary.ts";
 
 /** A worker whose commits are kept when the test says so. */
@@ -90,4 +90,19 @@ test("the late result of an attempt whose row was freed changes nothing, though 
   ]);
   expect(taken).toEqual([false, false]);
   expect(of.row(1)).toMatchObject({ inFlight: false, dotAt: null });
+});
+
+test("a row that nobody has nudged for is found when the guard opens: its caller was told that nobody knows", async () => {
+  using of = workshop();
+  await of.worker.start();
+  of.guard.setBehind("the replica is behind");
+  const now = of.clock.now();
+  await of.of.committer.commit(() => {
+    const laneId = of.queue.laneFor(1, "example.com");
+    of.queue.add({ ...SOMEBODYS, id: 1, laneId, nextAt: now, expiresAt: now + MINUTE });
+  });
+  await turn(5);
+  expect(of.attempts).toHaveLength(0);
+  of.guard.setBehind(null);
+  await until(() => of.attempts.length === 1);
 });
