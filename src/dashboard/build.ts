@@ -34,7 +34,8 @@ export async function buildAssets(): Promise<Assets> {
   const main = await build(join(WEB_FOLDER, "main.tsx"), takeLater(later));
   const files = [toFile("main.js", main)];
   const exported = new Set(new Bun.Transpiler({ loader: "js" }).scan(main).exports);
-  for (const path of later) {
+  // The bundler resolves on several threads, in another order each time; a release is made twice and compared.
+  for (const path of [...later].toSorted()) {
     const name = toFileName(path);
     const text = await build(path, takeKit);
     for (const missing of findImports(text).filter((each) => !exported.has(each)))

@@ -18,4 +18,10 @@ describe("assets of the dashboard", () => {
       built.files.map(({ name, type, raw }) => ({ name, type, text: text(raw) })),
     );
   });
+
+  test("come out the same each time, so that two builds of a commit are", async () => {
+    const versions = new Set<string>();
+    for (let time = 0; time < 4; time += 1) versions.add((await buildAssets()).version);
+    expect(versions.size).toBe(1);
+  });
 });
