@@ -160,7 +160,15 @@ export class DiskGuard {
   }
 
   #open(): void {
-    if (this.failure === null) for (const run of this.#waiters) run();
+    if (this.failure !== null) return;
+    for (const run of this.#waiters) {
+      try {
+        run();
+      } catch (error) {
+        // The others are waiting too.
+        this.#options.log.error("storage", error);
+      }
+    }
   }
 
   #look(): number {

@@ -211,6 +211,26 @@ test("when writing works again on a disk that is still low, those that wait for 
   expect(on.told).toHaveLength(1);
 });
 
+test("while the replica is behind nothing is accepted or sent; who waits is called when it has caught up, also beside one that throws", async () => {
+  using on = world();
+  let calls = 0;
+  on.guard.whenOpen(() => {
+    throw new Error("planted");
+  });
+  on.guard.whenOpen(() => void (calls += 1));
+  on.guard.setBehind("the replica is behind");
+  expect([on.guard.failure, on.guard.blockedReason]).toEqual(["the replica is behind", "the replica is behind"]);
+  expect(on.guard.issues).toMatchObject([{ component: "replication", kind: "behind" }]);
+  // A disk that fails meanwhile keeps it closed.
+  on.setWritable(false);
+  await on.write();
+  on.guard.setBehind(null);
+  expect([on.guard.failure === null, calls]).toEqual([false, 0]);
+  on.setWritable(true);
+  await on.advance(1_000);
+  expect([on.guard.failure, calls]).toEqual([null, 1]);
+});
+
 test("a file system that does not answer is trouble, not the end of the process", async () => {
   using on = world();
   on.setFree(() => {
