@@ -37,20 +37,20 @@ const CHANGES: [string, string, string][] = [
   ],
   [
     "src/cli/commands/serve.ts",
-    "const app = await startApp({",
+    "const app = node?.app ?? (await startApp(options));",
     `if (process.env["POMBO_TEST_FAULT"] === "start") throw new Error("the next pombo fails at its start");
   if (process.env["POMBO_TEST_FAULT"] === "silent") await terminal.stopSignal().then(() => process.exit(0));
-  const app = await startApp({`,
+  const app = node?.app ?? (await startApp(options));`,
   ],
   [
     "src/cli/commands/serve.ts",
-    "const signal = await terminal.stopSignal();",
+    "const signal = await (stoppingEarly ?? terminal.stopSignal());",
     `if (process.env["POMBO_TEST_FAULT"] === "late") setTimeout(() => process.kill(process.pid, "SIGKILL"), 1_500);
   if (process.env["POMBO_TEST_FAULT"] === "accepted") {
     const emails = app.db.sqlite.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM email WHERE subject = 'accepted'");
     setInterval(() => emails.get()?.n !== 0 && setTimeout(() => process.kill(process.pid, "SIGKILL"), 100), 10);
   }
-  const signal = await terminal.stopSignal();`,
+  const signal = await (stoppingEarly ?? terminal.stopSignal());`,
   ],
 ];
 
