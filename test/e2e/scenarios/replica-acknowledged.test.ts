@@ -11,7 +11,7 @@ import { type Load, startLoad } from "./load.ts";
 import { daemonPid, emailsInReplica, expectAllInReplica, findDaemon, isDaemon, stopInOrder } from "./replicated.ts";
 import { bugsOf, call, createWorld, emailTo, type Served } from "./world.ts";
 
-const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
+const ROUNDS = Math.ceil((3 * Number(process.env["ROUNDS"] ?? 5)) / 5);
 const LIMIT_MS = 60_000;
 setDefaultTimeout((ROUNDS + 3) * LIMIT_MS);
 
