@@ -1,6 +1,5 @@
 /** The machines of the scenarios of the standby. */
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { bringMoto, startMoto } from "../../support/peers/moto.ts";
 import { waitUntil } from "../../support/peers/process.ts";
@@ -26,13 +25,9 @@ export interface Node {
   child: Child | null;
 }
 
-/** A port that is free now. */
-async function findPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/** An address of this process only: on that of everybody a connection of another test may have the port, while nothing listens there. */
+function buildAddress(name: string): string {
+  return `127.${name === "a" ? 101 : 102}.${(process.pid >> 8) & 255}.${process.pid & 255}:8080`;
 }
 
 /** Two machines with one lease, over moto; the first has the data. Nothing of them runs yet. `settings`: as in createWorld. */
@@ -45,14 +40,14 @@ export async function createNodes(settings: WorldOptions["settings"] = {}) {
     const dataDir = name === "a" ? world.dataDir : join(world.folder, "data-b");
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     if (name === "b") copyFileSync(join(world.dataDir, "instance.key"), join(dataDir, "instance.key"));
-    const port = await findPort();
+    const address = buildAddress(name);
     const config = world.writeConfig(`${name}.toml`, {
       "": { data_dir: dataDir },
-      http: { listen: `127.0.0.1:${port}` },
+      http: { listen: address },
       replication: { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1", acknowledge: "replica" },
       standby: { lease: `${LEASE_MS}ms` },
     });
-    nodes.push({ name, url: `http://127.0.0.1:${port}`, config, dataDir, child: null });
+    nodes.push({ name, url: `http://${address}`, config, dataDir, child: null });
   }
   const ask = async (url: string) => {
     const answer = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);

@@ -190,8 +190,8 @@ test.skipIf(moto === null || !hasDaemon)(
   },
 );
 
-test.skipIf(moto === null || !hasDaemon)(
-  "texts: what was answered outlives the machine, and what may have come twice is marked",
+test.skipIf(moto === null || !hasDaemon || (ROUNDS <= 5 && process.env["TAKEOVERS"] === undefined))(
+  "texts (the long run): what was answered outlives the machine, and what may have come twice is marked",
   async () => {
     const kills = Math.ceil(TAKEOVERS / 2);
     await using smsc = await startSlowSmsc();
