@@ -15,9 +15,9 @@ const isAll = process.env["LOOKS"] === "all";
 /** LOOKS=all: the second Portuguese too. */
 export const LANGUAGES = ["en-GB", "pt-PT", ...(isAll ? ["pt-BR"] : [])];
 
-/** The first language in both themes, the others on the narrow screen. LOOKS=all: everything in everything. */
+/** The first language on the wide screen in the dark, the others on the narrow one in the light. LOOKS=all: everything in everything. */
 export const looksIn = (language: string) =>
   LOOKS.filter(({ scheme, width }) => {
     const isNarrow = width === 320;
-    return isAll || (language === LANGUAGES[0] ? !isNarrow : isNarrow && scheme === "light");
+    return isAll || (language === LANGUAGES[0] ? !isNarrow && scheme === "dark" : isNarrow && scheme === "light");
   });
