@@ -1,12 +1,11 @@
 // The marker: a file beside the database that says how far the database has come. A backup that was put back is
 // behind it, or has none. Its number grows in the database first, so that the file is never ahead of its database.
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { getErrorMessage } from "../../platform/errors.ts";
 import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { readPlainFile } from "../../platform/data-files.ts";
+import { readPlainFile, replaceFile } from "../../platform/data-files.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import type { Log } from "../../platform/log.ts";
@@ -50,18 +49,8 @@ export function readMarker(dataDir: string): Mark | null {
   }
 }
 
-/** Synced and renamed into place: after a power cut it is the new one or the one before, and never half a one. */
 export function writeMarker(dataDir: string, mark: Mark): void {
-  const file = markerFile(dataDir);
-  rmSync(`${file}.new`, { force: true });
-  const descriptor = openSync(`${file}.new`, "wx", 0o600);
-  try {
-    writeSync(descriptor, JSON.stringify(mark));
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  renameSync(`${file}.new`, file);
+  replaceFile(markerFile(dataDir), JSON.stringify(mark));
 }
 
 /** The mark of a start that follows both. */

@@ -9,7 +9,7 @@ import type { LeaseObject } from "./lease-object.ts";
 export interface LeaseHolderDeps {
   leaseMs: number;
   object: LeaseObject;
-  /** Who writes it. */
+  /** This node, as its records name it. */
   self: Pick<LeaseRecord, "node" | "host" | "keyCheck">;
   /** Of this node's last writes, also by an earlier process: it recognizes its own record by them. */
   nonces: readonly string[];
@@ -36,7 +36,7 @@ const MAX_NONCES = 50;
 export class LeaseHolder {
   readonly #deps: LeaseHolderDeps;
   readonly #watch: LeaseWatch;
-  /** Of the last confirmed write, then of those that were not confirmed. */
+  /** The nonce of the last confirmed write, then those of unconfirmed writes. */
   #nonces: readonly string[];
   /** When the writes of this process were sent, by their nonces. */
   readonly #sent = new Map<string, { startedAt: number; wallAt: number }>();

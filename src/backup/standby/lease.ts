@@ -10,7 +10,7 @@ export interface LeaseRecord {
   /** The node that holds it, and the name of its machine. */
   node: string;
   host: string;
-  /** What says that another node has the same instance key. */
+  /** Equal for nodes with the same instance key. */
   keyCheck: string;
   /** The lineage that has all that was promised; empty: none was begun yet. */
   lineage: string;
@@ -26,10 +26,10 @@ export interface FoundLease {
   record: LeaseRecord;
 }
 
-/** Of the lease: so much sooner a holder stops, and so much later a candidate begins. */
+/** A share of the lease: the holder stops this much before its end, a candidate begins this much after it. */
 const MARGIN = 1 / 8;
 
-/** What a candidate knows. */
+/** The lease as a candidate sees it. */
 export class LeaseWatch {
   readonly #leaseMs: number;
   #found: FoundLease | null = null;
@@ -57,7 +57,7 @@ export class LeaseWatch {
   }
 }
 
-/** What a holder knows. */
+/** The lease as its holder sees it. */
 export class HeldLease {
   readonly #leaseMs: number;
   #found: FoundLease;

@@ -1,8 +1,7 @@
 // The file standby.json in the data directory: which node this is, of which term its database is, and what it wrote last.
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { readPlainFile } from "../../platform/data-files.ts";
+import { readPlainFile, replaceFile } from "../../platform/data-files.ts";
 
 export interface NodeState {
   /** A UUID, made at the first start. */
@@ -28,16 +27,6 @@ export function readNodeState(dataDir: string): NodeState | null {
   }
 }
 
-/** After a power cut it is the new one or the one before. */
 export function writeNodeState(dataDir: string, state: NodeState): void {
-  const file = getFile(dataDir);
-  rmSync(`${file}.new`, { force: true });
-  const descriptor = openSync(`${file}.new`, "wx", 0o600);
-  try {
-    writeSync(descriptor, JSON.stringify(state));
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  renameSync(`${file}.new`, file);
+  replaceFile(getFile(dataDir), JSON.stringify(state));
 }

@@ -119,7 +119,7 @@ export function createEmails(
     composer: createComposer(threads.composing),
     health: new DeliveryHealth(clock),
   };
-  // What a crash may undo: it is found again at the next start.
+  // A crash may undo these commits: the next start finds the work again.
   const local = { ...deps, commit: context.commitHere };
   const delivery = createEmailDelivery(config, local);
   const { worker, findTransport } = delivery;
