@@ -257,6 +257,7 @@ CREATE TABLE attempt (
   category      TEXT,
   tries         TEXT,                           -- JSON, see src/modules/emails/delivery/connection-attempts.ts; null: one connection at the most
   dialogue      TEXT,                           -- what was said, see src/protocols/smtp/session/transcript.ts; null: the first connection delivered
+  egress        TEXT,                           -- the name of the [[egress]] that it left by; null: by a relay or from this machine's own addresses
   PRIMARY KEY (email_id, number)
 ) STRICT, WITHOUT ROWID;
 

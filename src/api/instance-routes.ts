@@ -14,7 +14,7 @@ const Readiness = namedObject("Readiness", {
   issues: Type.Array(
     Type.Object({
       component: Type.String({
-        examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms", "clock"],
+        examples: ["database", "disk", "worker", "dns", "egress", "relay", "replication", "delivery", "sms", "clock"],
       }),
       reason: Type.String({ description: "The problem, and what to do or what happens automatically." }),
       since: dateTime(),

@@ -4,9 +4,11 @@
 // the keys against each other.
 
 import { checkStandby, StandbySchema } from "./standby.ts";
+import { SITES_MAX, SiteSchema } from "./sites.ts";
 import { type Static, Type } from "@sinclair/typebox";
 import { AlertSchema, ALERTS_MAX, checkAlerts, HeartbeatSchema } from "./alerts.ts";
 import { readTable } from "./reader.ts";
+import { checkEgresses, EgressSchema, EGRESSES_MAX } from "./egress.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.ts";
 import { checkSms, completeSms } from "./sms-rules.ts";
 import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./replication.ts";
@@ -56,19 +58,6 @@ const DEFAULT_PLANS = {
   growth: plan(500, [250_000, 25_000, 50, 20, 20], { storage: "10GiB", sms: true }),
   scale: plan(1000, [-1, -1, -1, -1, -1], { storage: "none", sms: true }),
 };
-
-const SITES_MAX = 200;
-
-/** `[[site]]`: limits of a destination's servers, before the built-in table of providers. */
-const SiteSchema = Type.Object({
-  mx: list(text("hostname", "One name."), [1, 50], "Names of its mail servers, or their endings.", []),
-  maxSessions: integer([0, 1000], "Open connections; 0 = as for others.", 0),
-  messagesPerSession: integer([0, 100_000], "Messages over one connection; 0 = no limit.", 0),
-  tlsRequired: flag("Whether mail to it requires TLS.", false),
-});
-
-/** One `[[site]]` as the file has it. */
-export type SiteConfig = Static<typeof SiteSchema>;
 
 const DEFAULT_RETRY = ["1m", "5m", "10m", "15m", "30m", "1h", "2h", "4h", "6h"];
 
@@ -246,6 +235,7 @@ export const ConfigSchema = Type.Object({
   alerts: tables(AlertSchema, ALERTS_MAX, "Who is told of what is wrong.", "each begins with [[alerts]]"),
   site: tables(SiteSchema, SITES_MAX, "Limits of single destinations.", "each begins with [[site]]"),
   relay: tables(RelaySchema, RELAYS_MAX, "Servers that deliver mail from this one.", "each begins with [[relay]]"),
+  egress: tables(EgressSchema, EGRESSES_MAX, "Further addresses that mail leaves from.", "each begins with [[egress]]"),
 });
 
 /** The limits of one plan; -1 = unlimited, except `batch`. */
@@ -278,6 +268,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
 
 export type { AlertConfig } from "./alerts.ts";
 export type { RelayConfig } from "./relays.ts";
+export type { SiteConfig } from "./sites.ts";
 export type { ReplicationConfig } from "./replication.ts";
 export type { SmsRouteConfig } from "./sms.ts";
 export { parseHostPort, readReplicaUrl } from "./formats.ts";
@@ -336,6 +327,7 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   completeTls(config.tls, { ...config, urls: [config.dashboard.url, config.http.publicUrl] }, errors);
   checkTogether(config, errors);
   checkRelays(config.relay, config.email.transport, errors);
+  checkEgresses(config.egress, { relay: config.relay, transport: config.email.transport }, errors);
   checkSms(config.sms, errors);
   checkAlerts(config, errors);
   return errors.length > 0 ? { kind: "errors", errors } : { kind: "config", config };

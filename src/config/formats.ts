@@ -106,6 +106,19 @@ export const TEXT_FORMATS = {
     expected: 'an IPv4 address of this machine such as "203.0.113.7", or "" to let the system choose',
     read: readSourceIpv4,
   },
+  ipv4: {
+    expected: 'an IPv4 address such as "203.0.113.7"',
+    read: (text) => readSourceIpv4(text) ?? undefined,
+  },
+  egress_name: matching(
+    /^[a-z0-9][a-z0-9_-]{0,39}$/,
+    'a name of 1 to 40 lower-case letters, digits, - and _, such as "lisbon"',
+  ),
+  socks5_proxy: {
+    expected:
+      '"socks5://192.0.2.9:1080", or "socks5://user@192.0.2.9:1080" with the password in a key of its own; an IP address and no name, as mail must not wait for one; "" for none',
+    read: readProxy,
+  },
   range: {
     expected: 'an address range such as "10.0.0.0/8" or "fd00::/8"',
     read: readRange,
@@ -300,6 +313,16 @@ function readDnsServer(text: string): string | undefined {
 function readSourceIpv4(text: string): string | null | undefined {
   if (text === "") return null;
   return isIPv4(text) && text !== "0.0.0.0" ? text : undefined;
+}
+
+/** Null: none. */
+function readProxy(text: string): { address: string; port: number; username: string | null } | null | undefined {
+  if (text === "") return null;
+  const [, username = null, rest = ""] = /^socks5:\/\/(?:([^@:/\s\p{Cc}]{1,255})@)?([^@/]+)\/?$/u.exec(text) ?? [];
+  const place = parseHostPort(rest);
+  // RFC 1929: its length is one octet.
+  if (place === null || place.port === 0 || Buffer.byteLength(username ?? "") > ACCOUNT_MAX_BYTES) return undefined;
+  return { ...place, username };
 }
 
 /** Always with its prefix length: a bare address is the range of itself. */

@@ -5,6 +5,7 @@ export interface HealthIssue {
     | "disk"
     | "worker"
     | "dns"
+    | "egress"
     | "relay"
     | "replication"
     | "delivery"

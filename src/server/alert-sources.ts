@@ -32,7 +32,7 @@ export function buildAlertSources({ issues, stores, modules, clock }: SourceDeps
 }
 
 /** With these messages do not reach their recipients, although requests are accepted. */
-const STOPS_MESSAGES = new Set<HealthIssue["component"]>(["delivery", "relay", "sms"]);
+const STOPS_MESSAGES = new Set<HealthIssue["component"]>(["delivery", "egress", "relay", "sms"]);
 
 /** No alert goes by what is wrong itself. */
 const WAYS: Partial<Record<HealthIssue["component"], Way | Way[]>> = {
@@ -40,6 +40,7 @@ const WAYS: Partial<Record<HealthIssue["component"], Way | Way[]>> = {
   database: ["mail", "sms"],
   worker: "mail",
   dns: "mail",
+  egress: "mail",
   relay: "mail",
   delivery: "mail",
   sms: "sms",

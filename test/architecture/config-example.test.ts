@@ -18,6 +18,7 @@ function configOf(text: string): Config {
 const ALERTS = "#[[alerts]]";
 const SITE = "#[[site]]";
 const RELAY = "#[[relay]]";
+const EGRESS = "#[[egress]]";
 const ROUTE = "#[[sms.routes]]";
 
 function spellOut(text: string): string {
@@ -109,9 +110,15 @@ test("config.example.toml shows the defaults: with its comments removed it means
 
 test("its relay, with the comments removed, is one with the defaults", () => {
   const transport = '[email]\ntransport = "relay"\n';
-  const spelledOut = REQUIRED + transport + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY), EXAMPLE.indexOf(ROUTE)));
+  const spelledOut = REQUIRED + transport + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY), EXAMPLE.indexOf(EGRESS)));
   const shortest = `${REQUIRED}${transport}[[relay]]\nhost = "smtp.example.net"\n`;
   expect(configOf(spelledOut)).toEqual(configOf(shortest));
+});
+
+test("its egress, with the comments removed, is one with the defaults", () => {
+  const spelledOut = REQUIRED + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(EGRESS), EXAMPLE.indexOf(ROUTE)));
+  const shortest = `name = "lisbon"\naddress = "203.0.113.9"\nhostname = "mail2.example.net"\n`;
+  expect(configOf(spelledOut)).toEqual(configOf(`${REQUIRED}[[egress]]\n${shortest}`));
 });
 
 test("its alert, with the comments removed, is one with the defaults", () => {

@@ -123,6 +123,7 @@ function entryLines(entry: Entry): string[] {
   const what = [
     entry.attempt === undefined ? null : `attempt ${entry.attempt}`,
     formatServer(entry),
+    typeof entry.egress === "string" ? `by ${entry.egress}` : null,
     entry.tls ?? null,
     entry.stage === undefined || entry.stage === null ? null : `at ${entry.stage}`,
     formatReply(entry) ?? entry.reason,

@@ -22,6 +22,7 @@ const CATALOG = {
   resolver_txt: "resolver",
   address: "address",
   port25_out: "address",
+  egress: "address",
   ports_in: "address",
   ptr: "name",
   ptr_generic: "name",

@@ -41,8 +41,8 @@ export async function openWorld(config: DoctorConfig, outside: Outside, wish: Ru
     dns,
     firstAnswers,
     ask,
-    talk: ({ address, port }, commands, localAddress) =>
-      talkSmtp({ address, port, commands, localAddress, clock: steady, timeoutMs: SMTP_MS, signal }),
+    talk: ({ address, port }, commands, from) =>
+      talkSmtp({ address, port, commands, ...from, clock: steady, timeoutMs: SMTP_MS, signal }),
     isPublic: (address) => isRefusedAddress(address, allowed) === null,
     probed: once(() => findProbed(world)),
     sending: once(() => findSending(world)),

@@ -10,13 +10,36 @@ import type { Probed, Sending, SendingAddress, World } from "./world.ts";
 const FAR_IPV4 = "198.41.0.4";
 const FAR_IPV6 = "2001:503:ba3e::2:30";
 
-export function isRelayed({ config }: Pick<World, "config">): boolean {
+function isRelayed({ config }: Pick<World, "config">): boolean {
   return config.email.transport === "relay";
 }
 
+/** Whether some mail leaves from this machine's own addresses, and not all by relays and egresses. */
+export function leavesFromHere({ config }: Pick<World, "config">): boolean {
+  return config.email.transport === "direct" && config.egress.every(({ domains }) => domains.length > 0);
+}
+
 export async function findSending(world: World): Promise<Sending> {
+  const away: SendingAddress[] = world.config.egress.map(({ name, address, hostname }) => ({
+    family: 4,
+    address,
+    local: address,
+    helo: hostname,
+    egress: name,
+  }));
+  const hiddenAway = away.filter(({ address }) => !world.isPublic(address));
+  const { addresses: own, hidden } = isRelayed(world) ? { addresses: [], hidden: [] } : await findOwn(world);
+  const isHere = leavesFromHere(world);
+  return {
+    addresses: [...(isHere ? own : []), ...away.filter((each) => !hiddenAway.includes(each))],
+    own,
+    hidden: [...(isHere ? hidden : []), ...hiddenAway.map(({ address }) => address)],
+    isRelayed: isRelayed(world),
+  };
+}
+
+async function findOwn(world: World): Promise<{ addresses: SendingAddress[]; hidden: string[] }> {
   const { config, findRoute, isPublic } = world;
-  if (isRelayed(world)) return { addresses: [], hidden: [], isRelayed: true };
   const { sourceIpv4, sourceIpv6 } = config.email;
   const ipv4 = sourceIpv4 ?? (await findRoute(FAR_IPV4));
   // Without source_ipv6, IPv6 is taken only to servers that have nothing else.
@@ -27,9 +50,9 @@ export async function findSending(world: World): Promise<Sending> {
     if (local === null) continue;
     const address = isPublic(local) ? local : await findSeen(local, world);
     if (address === null) hidden.push(local);
-    else addresses.push({ family: isIPv6(address) ? 6 : 4, address, local });
+    else addresses.push({ family: isIPv6(address) ? 6 : 4, address, local, helo: config.hostname, egress: null });
   }
-  return { addresses, hidden, isRelayed: false };
+  return { addresses, hidden };
 }
 
 /** These checks need the address that mail leaves from. Where that is not known, each of them is unknown. */
@@ -71,10 +94,8 @@ async function probeDomain(domain: string, world: World): Promise<Probed> {
   const address = found.kind === "found" ? found.records.find((each) => world.isPublic(each)) : undefined;
   if (address === undefined) return { domain, kind: "not_found", reason: `${host} has no address that can be reached` };
   const source = isIPv6(address) ? config.email.sourceIpv6 : config.email.sourceIpv4;
-  const talk = await world.talk(
-    { address, port: config.email.destinationPort },
-    [`EHLO ${config.hostname}`],
-    source ?? undefined,
-  );
+  const talk = await world.talk({ address, port: config.email.destinationPort }, [`EHLO ${config.hostname}`], {
+    localAddress: source,
+  });
   return { domain, kind: "talked", host, address, talk };
 }

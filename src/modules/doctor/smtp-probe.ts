@@ -1,8 +1,8 @@
 // A short conversation with a mail server, to see whether it answers: nothing is sent through it.
 
-import net from "node:net";
 import type { Clock } from "../../platform/clock.ts";
 import { getErrorCode } from "../../platform/errors.ts";
+import { type Dial, dialDirectly, type DialFault } from "../../protocols/socks5/dial.ts";
 
 /** A reply and no more: whoever answers may be anybody. */
 const MAX_REPLY_CHARACTERS = 8_192;
@@ -16,14 +16,16 @@ export interface SmtpReply {
 export type SmtpTalk =
   | { kind: "replied"; replies: SmtpReply[] }
   /** No connection at all; one on which the talk ended early; or the time of the run was over, which says nothing. */
-  | { kind: "unreached" | "broken" | "given_up"; reason: string; replies: SmtpReply[] };
+  | { kind: "unreached" | "broken" | "given_up"; reason: string; replies: SmtpReply[]; isProxyAtFault?: true };
 
 export interface SmtpTalkOptions {
   address: string;
   port: number;
   /** Said one after the other, each when the reply before it came; the talk ends at a reply that refuses. */
   commands: readonly string[];
-  localAddress?: string | undefined;
+  localAddress?: string | null | undefined;
+  /** Absent: directly. */
+  dial?: Dial | undefined;
   clock: Pick<Clock, "after">;
   timeoutMs: number;
   signal: AbortSignal;
@@ -31,7 +33,7 @@ export interface SmtpTalkOptions {
 
 /** Never rejects. The first reply is the greeting. */
 export function talkSmtp(options: SmtpTalkOptions): Promise<SmtpTalk> {
-  const { address, port, commands, localAddress, clock, timeoutMs, signal } = options;
+  const { address, port, commands, localAddress, dial, clock, timeoutMs, signal } = options;
   const { promise, resolve } = Promise.withResolvers<SmtpTalk>();
   if (signal.aborted)
     return Promise.resolve({ kind: "given_up", reason: "was not asked: the time was over", replies: [] });
@@ -39,12 +41,28 @@ export function talkSmtp(options: SmtpTalkOptions): Promise<SmtpTalk> {
   let isConnected = false;
   let buffered = "";
   let lines: string[] = [];
-  const fail = (reason: string) => resolve({ kind: isConnected ? "broken" : "unreached", reason, replies });
-  const socket = net.connect({ host: address, port, ...(localAddress === undefined ? {} : { localAddress }) });
-  socket.on("connect", () => (isConnected = true));
-  socket.on("error", (error) => fail(describeError(error)));
-  socket.on("close", () => fail("closed the connection"));
-  socket.on("data", (chunk: Buffer) => {
+  const fail = (reason: string, fault: DialFault = dialing.waitsFor) =>
+    resolve({
+      kind: isConnected ? "broken" : "unreached",
+      reason,
+      replies,
+      ...(fault === "target" || isConnected ? {} : { isProxyAtFault: true }),
+    });
+  const dialing = (dial ?? dialDirectly(localAddress ?? null))(
+    { address, port },
+    {
+      connected(early) {
+        isConnected = true;
+        socket.on("error", (error) => fail(describeError(error)));
+        socket.on("close", () => fail("closed the connection"));
+        socket.on("data", hear);
+        if (early !== null) hear(early);
+      },
+      failed: (reason, fault, error) => fail(error === undefined ? reason : describeError(error), fault),
+    },
+  );
+  const { socket } = dialing;
+  function hear(chunk: Buffer): void {
     buffered += chunk.toString("latin1");
     if (buffered.length > MAX_REPLY_CHARACTERS) return fail("said more than a reply");
     for (let end = buffered.indexOf("\n"); end >= 0; end = buffered.indexOf("\n")) {
@@ -63,7 +81,7 @@ export function talkSmtp(options: SmtpTalkOptions): Promise<SmtpTalk> {
       }
       socket.write(`${next}\r\n`);
     }
-  });
+  }
   const cancel = clock.after(timeoutMs, () =>
     fail(
       isConnected ? `did not answer within ${timeoutMs / 1_000} s` : `did not connect within ${timeoutMs / 1_000} s`,

@@ -14,11 +14,11 @@ import type { DeliveryStore } from "./lately/delivery-store.ts";
 import type { DomainView } from "./domain-view.ts";
 import type { RunResolver } from "./run-resolver.ts";
 import type { SmsLookStore } from "./lately/sms-store.ts";
-import type { SmtpTalk } from "./smtp-probe.ts";
+import type { SmtpTalk, SmtpTalkOptions } from "./smtp-probe.ts";
 
 export type DoctorConfig = Pick<
   Config,
-  "hostname" | "email" | "inbound" | "submission" | "tls" | "relay" | "doctor" | "dns" | "dashboard" | "sms"
+  "hostname" | "email" | "inbound" | "submission" | "tls" | "relay" | "egress" | "doctor" | "dns" | "dashboard" | "sms"
 >;
 
 /** Of this machine, and of the way out. */
@@ -90,13 +90,19 @@ export interface SendingAddress {
   family: 4 | 6;
   /** As the world sees it. */
   address: string;
-  /** Of this machine; another one behind NAT. */
+  /** Of this machine; another one behind NAT, and the same at an egress. */
   local: string;
+  /** The name in EHLO. */
+  helo: string;
+  /** The name of the [[egress]]; null: this machine's own way. */
+  egress: string | null;
 }
 
 export interface Sending {
   /** Empty: mail goes through relays, or no address was found. */
   addresses: SendingAddress[];
+  /** The machine's own, whether mail leaves from them or by egresses alone. */
+  own: SendingAddress[];
   /** Of this machine, behind NAT, and what the world sees is not known. */
   hidden: string[];
   /** All mail goes through [[relay]]. */
@@ -112,7 +118,7 @@ export interface World extends Omit<Outside, "fresh">, RunWish {
   talk(
     target: { address: string; port: number },
     commands: readonly string[],
-    localAddress?: string,
+    from?: Pick<SmtpTalkOptions, "localAddress" | "dial">,
   ): Promise<SmtpTalk>;
   /** Whether the world can reach it, or a test says so ([email] allow_private_ranges). */
   isPublic: (address: string) => boolean;

@@ -152,7 +152,7 @@ export function createEmails(
     },
     domainDeleted: () => domainSweep.trigger(),
     retryDomain: (domain) => makeMailDueNow(domain, { ...local, nudge }),
-    issues: () => [...[worker.issue, skipped.issue].filter((issue) => issue !== null), ...deps.health.issues],
+    issues: () => [...delivery.issues(), skipped.issue].filter((issue) => issue !== null),
     async start() {
       heldExpiry.start();
       await worker.start();

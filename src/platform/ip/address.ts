@@ -212,3 +212,8 @@ export interface HostPort {
   address: string;
   port: number;
 }
+
+/** 192.0.2.9:1080, [2001:db8::9]:1080. */
+export function formatHostPort({ address, port }: HostPort): string {
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+}

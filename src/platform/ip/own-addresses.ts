@@ -15,15 +15,20 @@ export function ownAddresses(): string[] {
 
 /** Throws StartError when mail is to be sent from an address that the machine does not have: every connection would fail. */
 export function requireSources({ sourceIpv4, sourceIpv6 }: Record<"sourceIpv4" | "sourceIpv6", string | null>): void {
-  const known = [...addresses(false), ...addresses(true)];
   for (const [key, address] of [
     ["source_ipv4", sourceIpv4],
     ["source_ipv6", sourceIpv6],
   ] as const) {
-    if (address === null || known.includes(address)) continue;
-    throw new StartError(
-      `[email] ${key} is ${address}, which is no address of this machine; it has ${known.join(", ")}. ` +
-        `Correct it, or leave ${key} empty for the system's choice.`,
-    );
+    const cure = `Correct it, or leave ${key} empty for the system's choice.`;
+    if (address !== null) requireSource(`[email] ${key}`, address, cure);
   }
+}
+
+/** The same for one address; `key`: where the configuration has it. */
+export function requireSource(key: string, address: string, cure: string): void {
+  const known = [...addresses(false), ...addresses(true)];
+  if (known.includes(address)) return;
+  throw new StartError(
+    `${key} is ${address}, which is no address of this machine; it has ${known.join(", ")}. ${cure}`,
+  );
 }

@@ -93,8 +93,8 @@ export function findReaction(words: string, site: string, isPassing: boolean): R
   return REACTIONS.find(isSaid)?.reaction ?? null;
 }
 
-/** By the first host of a site's name, which is enough to know the provider by. */
+/** By the first host of a site's name, which is enough to know the provider by; an egress may follow (`name via egress`). */
 export function findSiteRules(site: string, rules: readonly SiteRules[]): SiteRules | null {
-  const comma = site.indexOf(",");
-  return findRules(comma < 0 ? site : site.slice(0, comma), rules);
+  const end = site.search(/[, ]/);
+  return findRules(end < 0 ? site : site.slice(0, end), rules);
 }

@@ -8,6 +8,7 @@
 import { isIPv6 } from "node:net";
 import type { Clock } from "../../platform/clock.ts";
 import { ExpiringNames } from "./expiring-names.ts";
+import type { Dial } from "../socks5/dial.ts";
 import { openSession, type OpenResult, type SmtpSession } from "./session/session.ts";
 import type { Submission, TlsMode } from "./session/greeting.ts";
 import type { SessionTimeouts } from "./session/timeouts.ts";
@@ -43,6 +44,15 @@ export interface Access extends Submission {
   id: string;
   port: number;
   policy: TlsPolicy;
+}
+
+/** Where sessions leave from, other than by the pool's own addresses. */
+export interface WayOut {
+  name: string;
+  heloName: string;
+  /** The source IPv4 address; null: `dial` decides. */
+  localAddress: string | null;
+  dial?: Dial;
 }
 
 interface Idle {
@@ -98,19 +108,23 @@ export class SessionPool {
     tls: TlsMode;
     isLast: boolean;
     access?: Access | undefined;
+    egress?: WayOut | undefined;
     begun?: ((dialogue: Dialogue) => void) | undefined;
     signal?: AbortSignal;
   }): Promise<OpenResult> {
-    const { isLast, access, ...host } = target;
+    const { isLast, access, egress, ...host } = target;
     const { timeouts, clock, heloName, localAddress, localIpv6 = null } = this.#options;
     const greetingMs = isLast ? Math.max(LAST_GREETING_MS, timeouts.greetingMs) : timeouts.greetingMs;
+    const own = { localAddress: isIPv6(host.address) ? localIpv6 : localAddress, heloName, dial: undefined };
+    const from = egress ?? own;
     return openSession({
       ...host,
       ...(access === undefined ? {} : { submission: access }),
       port: access?.port ?? this.#options.port,
-      localAddress: isIPv6(host.address) ? localIpv6 : localAddress,
+      localAddress: from.localAddress,
+      heloName: from.heloName,
+      dial: from.dial,
       clock,
-      heloName,
       timeouts: { ...timeouts, greetingMs },
     });
   }

@@ -12,7 +12,7 @@ import type { Stage } from "./replies/stage.ts";
 import { removeEcho, type OwnReply, type SentMessage } from "./replies/remove-echo.ts";
 import { formatReply, type Reply, shorten } from "./replies/reply.ts";
 import type { ExpiringNames } from "./expiring-names.ts";
-import type { Access, SessionPool } from "./session-pool.ts";
+import type { Access, SessionPool, WayOut } from "./session-pool.ts";
 import type { PreparedContent } from "./session/content.ts";
 import type { Envelope, SendResult, SmtpSession } from "./session/session.ts";
 import type { Dialogue } from "./session/transcript.ts";
@@ -28,9 +28,12 @@ export const UNREACHABLE_MS = 10 * 60_000;
 /** Where to: hosts in the order to try, each with its addresses in the order to try. */
 export interface Destination {
   hosts: { name: string; addresses: string[] }[];
+  /** With an egress its name is part of it: what a site thinks of us is about an address. */
   site: string;
   /** Of a relay; absent: as any MX is reached. */
   access?: Access;
+  /** Absent: by the pool's own addresses. */
+  egress?: WayOut;
   /** How many messages its site bears over one session; absent or null: any number (R31). */
   messagesPerSession?: number | null;
 }
@@ -140,8 +143,9 @@ async function walkHosts(attempt: Attempt): Promise<void> {
       if (hasAnswered(result)) {
         sessions += 1;
         attempt.pool.unreachable.delete(address);
-      } else if (attempt.mail.signal?.aborted !== true) attempt.pool.unreachable.add(address, UNREACHABLE_MS);
-      if (isFinal(result) || attempt.mail.signal?.aborted) return;
+      } else if (attempt.mail.signal?.aborted !== true && !isEgressFault(result))
+        attempt.pool.unreachable.add(address, UNREACHABLE_MS);
+      if (isFinal(result) || isEgressFault(result) || attempt.mail.signal?.aborted) return;
       if (addresses === MAX_ADDRESSES || sessions === MAX_SESSIONS) return;
       if (result.kind !== "broken") break;
     }
@@ -168,12 +172,12 @@ async function tryAddress(
 ): Promise<SendResult> {
   const { pool, destination, mail } = attempt;
   const policy = findPolicy(attempt, target.host);
-  const { access } = destination;
+  const { access, egress } = destination;
   const { host, address } = target;
   const { follower } = mail;
   const begun = follower && ((dialogue: Dialogue) => follower.connecting({ host, address, isReused: false }, dialogue));
   const open = (tls: TlsMode) =>
-    pool.open({ ...target, tls, access, begun, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
+    pool.open({ ...target, tls, access, egress, begun, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
   const note = (result: SendResult, tls: SmtpSession["tls"], said: Dialogue | null) => {
     const dialogue = writeDialogue(attempt, result, said);
     attempt.tries.push({ host, address, isReused: false, tls, policy, result, dialogue, endedAt: pool.now() });
@@ -240,8 +244,10 @@ function findTlsFailure(opened: Unopened): TlsFailure | null {
 function failure(opened: Unopened): SendResult {
   const { stage } = opened;
   switch (opened.kind) {
-    case "broken":
-      return { kind: "broken", stage, reason: opened.reason, isDotSent: false };
+    case "broken": {
+      const { reason, egressFault } = opened;
+      return { kind: "broken", stage, reason, isDotSent: false, ...(egressFault === undefined ? {} : { egressFault }) };
+    }
     case "refused":
       return { kind: "refused", stage, reply: opened.reply, isReusable: false, envelopeReached: false };
     case "unfit":
@@ -262,6 +268,11 @@ function isFinal(result: SendResult): boolean {
     case "refused":
       return result.envelopeReached || result.reply.code === 421;
   }
+}
+
+/** Every other host would be missed in the same way. */
+function isEgressFault(result: SendResult): boolean {
+  return result.kind === "broken" && result.egressFault !== undefined;
 }
 
 const UNANSWERED = new Set<Stage>(["connect", "greeting"]);

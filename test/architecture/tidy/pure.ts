@@ -30,6 +30,8 @@ export const PURE = [
   "config/fields.ts",
   "config/config.ts",
   "config/doctor.ts",
+  "config/egress.ts",
+  "config/sites.ts",
   "config/sms-rules.ts",
   "config/standby.ts",
   "config/sms.ts",

@@ -2,8 +2,8 @@
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
 // read back and compared, those with copies, files and all other members (member-checks.ts) too. Texts go to SMSCs of others (sms.ts), programs of others hand in mail
-// (submission/), the peers are checked by themselves, and the sandbox's mail server by swaks. One line per check; the last line is the sum. Exit code 1: a check failed; 2: programs to
-// check against are missing. `--smoke` leaves out the long tail of samples, sinks and programs, `--sms` all but the texts, `--submission` all but what is handed in.
+// (submission/), mail leaves through proxies of others (egress.ts), the peers are checked by themselves, and the sandbox's mail server by swaks. One line per check; the last line is the sum. Exit code 1: a check failed; 2: programs to
+// check against are missing. `--smoke` leaves out the long tail of samples, sinks and programs, `--sms` all but the texts, `--submission` all but what is handed in, `--egress` all but the proxies.
 
 import { join } from "node:path";
 import type { Zone } from "../../support/fakes/zone.ts";
@@ -13,6 +13,7 @@ import { freePort, makeFolder, runProgram, type Cleanup } from "../../support/pe
 import { serveZone, withKeyFile } from "../../support/peers/zone.ts";
 import { Checks } from "./checks.ts";
 import { checkDoctor, DOCTOR_TOOLS } from "./doctor/doctor.ts";
+import { checkEgress, EGRESS_TOOLS } from "./egress.ts";
 import { checkDelivery } from "./delivery.ts";
 import { checkInbound } from "./inbound-checks.ts";
 import { GREYLISTED_USER, LATE_DOMAIN, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
@@ -37,12 +38,16 @@ const COMPLAINING_USER = "complains";
 await runProgram(async (cleanup) => {
   const args = process.argv.slice(2);
   const parts = args.filter((arg) => arg !== "--smoke");
-  if (parts.length > 1 || parts.some((part) => !["--peers", "--sms", "--submission", "--doctor"].includes(part))) {
-    console.error("usage: script/interop [--smoke] [--peers | --sms | --submission | --doctor]");
+  if (
+    parts.length > 1 ||
+    parts.some((part) => !["--peers", "--sms", "--submission", "--egress", "--doctor"].includes(part))
+  ) {
+    console.error("usage: script/interop [--smoke] [--peers | --sms | --submission | --egress | --doctor]");
     return 2;
   }
   const has = (...names: string[]): boolean => parts.length === 0 || parts.some((part) => names.includes(part));
   const [isSms, isSubmission, isMail, isDoctor] = [has("--sms"), has("--submission"), has("--peers"), has("--doctor")];
+  const isEgress = has("--egress");
   const isPombo = parts.length === 0;
   const mailTools = [POSTFIX, OPENDKIM, SWAKS, SASL];
   const trouble = await ensureTools([
@@ -50,6 +55,7 @@ await runProgram(async (cleanup) => {
     ...(isSms ? SMS_TOOLS : []),
     ...(isSubmission ? SUBMISSION_TOOLS : []),
     ...(isDoctor ? DOCTOR_TOOLS : []),
+    ...(isEgress ? EGRESS_TOOLS : []),
   ]);
   if (trouble !== null) {
     console.error(trouble);
@@ -62,6 +68,7 @@ await runProgram(async (cleanup) => {
   const shared = { folder, checks, cleanup, isSmoke };
   if (isSms) await checks.group("sms", () => checkSms(shared));
   if (isSubmission) await checks.group("submission", () => checkSubmission(shared));
+  if (isEgress) await checks.group("egress", () => checkEgress(shared));
   if (isDoctor) await checks.group("doctor", () => checkDoctor(shared));
   if (isMail) await runChecks({ ...shared, samples, isPombo });
   return checks.finish();

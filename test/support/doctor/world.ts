@@ -114,6 +114,8 @@ export interface DoctorWorld extends AsyncDisposable {
   /** Questions of a run. */
   questions: number;
   signal: AbortSignal;
+  /** Run when the world ends. */
+  endings: (() => Promise<void>)[];
   run(only?: FindingId[]): Promise<Finding[]>;
   /** Runs for one finding; the worst of those with this id. */
   find(id: FindingId): Promise<Finding>;
@@ -190,6 +192,7 @@ export async function startWorld(): Promise<DoctorWorld> {
     now: NOW,
     questions: 20_000,
     signal: new AbortController().signal,
+    endings: [],
     async run(only) {
       const clock = { now: () => world.now, after: systemClock.after };
       const opened = await openWorld(
@@ -236,6 +239,7 @@ export async function startWorld(): Promise<DoctorWorld> {
       return first;
     },
     async [Symbol.asyncDispose]() {
+      for (const end of world.endings) await end();
       ntp.close();
       await smtp.close();
       await server.close();

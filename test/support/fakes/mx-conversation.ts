@@ -17,6 +17,7 @@ export class MxConversation implements MxConnection {
   isTls = false;
   serverName: string | null = null;
   isClosed = false;
+  readonly remoteAddress: string;
   readonly #around: Surroundings;
   #socket: Socket;
   #received: Buffer[] = [];
@@ -33,6 +34,7 @@ export class MxConversation implements MxConnection {
   #isInAuth = false;
 
   constructor(socket: Socket, around: Surroundings) {
+    this.remoteAddress = socket.remoteAddress ?? "";
     this.#socket = socket;
     this.#around = around;
   }

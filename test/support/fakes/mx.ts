@@ -76,6 +76,8 @@ export interface MxConnection {
   /** Who signed in, or null. */
   readonly user: string | null;
   readonly isClosed: boolean;
+  /** Of the client. */
+  readonly remoteAddress: string;
   /** Sends bytes that nobody asked for. */
   say(bytes: string): void;
   /** Closes at once. */

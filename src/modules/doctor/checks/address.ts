@@ -1,23 +1,31 @@
 // The addresses that mail leaves from, and the way out and in.
 
 import { isIPv6 } from "node:net";
+import { checkEgresses } from "./egress.ts";
 import { bad, type Finding, ok, quote, unknown } from "../finding.ts";
-import { isRelayed } from "../sending.ts";
+import { leavesFromHere } from "../sending.ts";
 import type { Probed, World } from "../world.ts";
 
 export async function checkAddress(world: World): Promise<Finding[]> {
-  const [address, out, own] = await Promise.all([checkOwnAddress(world), checkPort25Out(world), checkPortsIn(world)]);
-  return [...address, ...out, ...own];
+  const found = await Promise.all([
+    checkOwnAddress(world),
+    checkPort25Out(world),
+    checkEgresses(world),
+    checkPortsIn(world),
+  ]);
+  return found.flat();
 }
 
 async function checkOwnAddress(world: World): Promise<Finding[]> {
   const id = "address";
   const { addresses, hidden, isRelayed: isThroughRelay } = await world.sending();
   if (isThroughRelay) return [];
-  const found = addresses.map(({ address, local }) =>
-    address === local
-      ? ok(id, `Mail leaves from ${address}.`, { subject: address })
-      : ok(id, `Mail leaves from ${local}, which the world sees as ${address} (NAT).`, { subject: address }),
+  const found = addresses.map(({ address, local, egress }) =>
+    egress !== null
+      ? ok(id, `Mail leaves from ${address} by the egress ${egress}.`, { subject: address })
+      : address === local
+        ? ok(id, `Mail leaves from ${address}.`, { subject: address })
+        : ok(id, `Mail leaves from ${local}, which the world sees as ${address} (NAT).`, { subject: address }),
   );
   const behind = hidden.map((local) =>
     unknown(id, `Mail leaves from ${local}, a private address, and no mail server said what the world sees (NAT).`, {
@@ -37,7 +45,7 @@ async function checkOwnAddress(world: World): Promise<Finding[]> {
 async function checkPort25Out(world: World): Promise<Finding[]> {
   const id = "port25_out";
   const { config } = world;
-  if (isRelayed(world) || config.doctor.probes.length === 0) return [];
+  if (!leavesFromHere(world) || config.doctor.probes.length === 0) return [];
   const probed = await world.probed();
   const answered = probed.filter((each) => each.kind === "talked" && each.talk.replies[0]?.code === 220);
   const told = probed.map(describe).join("; ");

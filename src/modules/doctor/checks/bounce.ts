@@ -23,9 +23,9 @@ async function checkBounceHost(world: World): Promise<Finding[]> {
   const mx = await dns.mx(bounceHost);
   if (mx.kind === "failed")
     return [unknown(id, `The MX of ${bounceHost} could not be looked up: ${quote(mx.reason)}.`)];
-  const { addresses, hidden } = await world.sending();
-  const own = [...addresses.flatMap(({ address, local }) => [address, local]), ...hidden, ...world.ownAddresses()];
-  const [first] = addresses;
+  const { own: ours, hidden } = await world.sending();
+  const own = [...ours.flatMap(({ address, local }) => [address, local]), ...hidden, ...world.ownAddresses()];
+  const [first] = ours;
   const record =
     mx.kind === "found"
       ? `${bounceHost}. 3600 IN MX 10 ${config.hostname}.`

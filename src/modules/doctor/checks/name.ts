@@ -7,9 +7,9 @@ import type { SendingAddress, World } from "../world.ts";
 
 export async function checkName(world: World): Promise<Finding[]> {
   const sending = await world.sending();
-  const { addresses } = sending;
+  const { addresses, own } = sending;
   const [hostname, ...pointers] = await Promise.all([
-    checkHostname(world, addresses),
+    checkHostname(world, own),
     ...addresses.map((each) => checkPointer(each, world)),
   ]);
   return [hostname, ...pointers.flat(), ...withoutAddress(["ptr", "ptr_generic"], sending)];
@@ -55,9 +55,8 @@ async function checkHostname(world: World, sending: SendingAddress[]): Promise<F
   return ok(id, `${hostname} leads to ${found.join(", ")}.`);
 }
 
-async function checkPointer({ address, family }: SendingAddress, world: World): Promise<Finding[]> {
-  const { dns, config } = world;
-  const { hostname } = config;
+async function checkPointer({ address, family, helo: hostname }: SendingAddress, world: World): Promise<Finding[]> {
+  const { dns } = world;
   const about = { subject: address };
   const lookup = await dns.ptr(reverseName(address) ?? "");
   if (lookup.kind === "failed")

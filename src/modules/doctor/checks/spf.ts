@@ -12,13 +12,13 @@ const NOBODY = "0.0.0.0";
 
 export async function checkSpf(world: World): Promise<Finding[]> {
   const sending = await world.sending();
-  const { addresses, isRelayed } = sending;
+  const { addresses } = sending;
   const { hostname, email } = world.config;
-  const names = [...new Set([hostname, email.bounceHost])];
-  const found = await Promise.all(names.map((name) => checkRecord(name, world, addresses)));
-  const passes = await Promise.all(
-    isRelayed ? [] : names.flatMap((name) => addresses.map((each) => checkPass(name, each, world))),
-  );
+  const { bounceHost } = email;
+  const names = [...new Set([hostname, bounceHost, ...addresses.map(({ helo }) => helo)])];
+  const namedBy = (name: string) => addresses.filter(({ helo }) => helo === name || name === bounceHost);
+  const found = await Promise.all(names.map((name) => checkRecord(name, world, namedBy(name))));
+  const passes = await Promise.all(names.flatMap((name) => namedBy(name).map((each) => checkPass(name, each, world))));
   return [...passes, ...withoutAddress(["spf"], sending), ...found];
 }
 

@@ -299,6 +299,10 @@ const AttemptMembers = Type.Object({
     description: "`unknown`: the whole message was sent, and the reply was lost. Null while it runs.",
   }),
   category: wordOrNull(CATEGORIES, "What the words mean; null: it was taken, or it runs."),
+  egress: orNull(
+    Type.String(),
+    "The name of the operator's `[[egress]]` that it left by; null: it left from the server's own address or by a relay, or it runs.",
+  ),
   ...Connection.properties,
   tries: orNull(
     Type.Array(Try),

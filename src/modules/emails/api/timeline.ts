@@ -50,7 +50,7 @@ export function addDialogues(entries: Entry[], attempts: readonly AttemptRow[]):
 }
 
 function ended(attempt: AttemptRow, email: EmailRow): Entry {
-  const { outcome, category, host, address, tls, stage, code, enhancedCode, reply } = attempt;
+  const { outcome, category, egress, host, address, tls, stage, code, enhancedCode, reply } = attempt;
   const endedAt = toIsoTime(attempt.endedAt);
   return {
     type: `email.${statusAfter(attempt, email)}`,
@@ -61,6 +61,7 @@ function ended(attempt: AttemptRow, email: EmailRow): Entry {
     endedAt,
     outcome,
     category,
+    egress,
     host,
     address,
     tls,

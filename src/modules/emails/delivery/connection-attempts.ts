@@ -11,6 +11,7 @@ export type StoredTry = ReturnType<typeof toStoredTry>;
 
 /** The columns of an attempt without a connection. */
 export const NO_CONNECTION = {
+  egress: null,
   host: null,
   address: null,
   tls: null,

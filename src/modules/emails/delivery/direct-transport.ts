@@ -1,12 +1,19 @@
 // Mail that goes straight to the recipient's mail servers. A negative answer of DNS is believed only when two
 // answers far apart, from different servers where there are two, agree.
 
+import { isIPv4 } from "node:net";
 import type { AddressRanges } from "../../../platform/ip/address.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { findRoute, type Route } from "../../../protocols/smtp/mx-lookup.ts";
 import { classifyResult } from "../../../protocols/smtp/replies/classify.ts";
-import { describeTransmission, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";
+import {
+  describeTransmission,
+  type Destination,
+  isAnswered,
+  type Transmission,
+} from "../../../protocols/smtp/transmit.ts";
+import { type Egress, siteVia } from "./egresses.ts";
 import { DNS_SITE, type RefusalWatch } from "./refusal-watch.ts";
 import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
 import type {
@@ -34,24 +41,35 @@ export interface DirectTransportDeps extends SmtpDeliveryDeps {
   refusals: RefusalWatch;
 }
 
-export function createDirectTransport(deps: DirectTransportDeps): Transport {
+/** `egress` null: from this machine's own addresses. */
+export function createDirectTransport(deps: DirectTransportDeps, egress: Egress | null): Transport {
   return {
     isDirect: true,
-    siteFor: (recipientDomain) => recipientDomain,
+    siteFor: (recipientDomain) => (egress === null ? recipientDomain : siteVia(recipientDomain, egress)),
     async deliver(message: OutgoingMessage, hooks: DeliveryHooks) {
       hooks.running.note(() => `DNS: MX of ${message.recipientDomain}?`);
       const route = await findMxHosts(message, deps);
       if (route.kind !== "hosts") return route;
       hooks.running.note(() => `DNS: ${describeHosts(route)}`);
       deps.refusals.noteReply(DNS_SITE, message.workspaceId, deps.clock.now());
-      return await deliverBySmtp(
-        { destination: route, isDirect: true, classify: classifyDirect },
-        message,
-        hooks,
-        deps,
-      );
+      const destination = egress === null ? route : leaveBy(egress, route);
+      if (destination.hosts.length === 0)
+        return dnsFailure(
+          `${message.recipientDomain} has IPv6 addresses only, and ${egress?.name} none`,
+          "no_answer",
+          null,
+        );
+      if (egress !== null)
+        hooks.running.note(() => `egress ${egress.name}: from ${egress.address} as ${egress.heloName}`);
+      return await deliverBySmtp({ destination, isDirect: true, classify: classifyDirect }, message, hooks, deps);
     },
   };
+}
+
+/** An egress has an IPv4 address, and none of the other kind. */
+function leaveBy(egress: Egress, { hosts, site }: Extract<Route, { kind: "hosts" }>): Destination {
+  const reached = hosts.map(({ name, addresses }) => ({ name, addresses: addresses.filter(isIPv4) }));
+  return { hosts: reached.filter(({ addresses }) => addresses.length > 0), site: siteVia(site, egress), egress };
 }
 
 async function findMxHosts(

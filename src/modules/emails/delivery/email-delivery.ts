@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Config, SiteConfig } from "../../../config/config.ts";
 import type { Context } from "../../../platform/context.ts";
 import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
+import type { HealthIssue } from "../../../platform/health-issue.ts";
 import { parseRanges } from "../../../platform/ip/address.ts";
 import { ownAddresses, requireSources } from "../../../platform/ip/own-addresses.ts";
 import { usableMemory } from "../../../platform/memory-limit.ts";
@@ -23,10 +24,12 @@ import { createEmailHandler, type DeliverDeps } from "./deliver.ts";
 import { createDirectTransport, type DirectTransportDeps } from "./direct-transport.ts";
 import { RefusalWatch } from "./refusal-watch.ts";
 import { MessageBudget, messageBudgetFor } from "./message-budget.ts";
+import { EgressHealth } from "./egress-health.ts";
+import { chooseEgress, type Egress, openEgresses } from "./egresses.ts";
 import { createRelayTransport } from "./relay-transport.ts";
 import { openRelays, type Relay } from "./relays.ts";
 import { RunningAttempts } from "./running-attempts.ts";
-import type { FindTransport } from "./transport.ts";
+import type { FindTransport, Transport } from "./transport.ts";
 
 /** Messages of one lane worked on per session that it may have: one in transmission, one being composed and signed. */
 const LANE_JOBS_PER_SESSION = 2;
@@ -47,6 +50,7 @@ export interface EmailDelivery {
   sites: Sites;
   findTransport: FindTransport;
   attempts: Pick<RunningAttempts, "watch">;
+  issues(): (HealthIssue | null)[];
   /** SMTP sessions: those in use, and those kept for a next message. */
   sessions(): { busy: number; idle: number };
   /** Ends the idle sessions; later ones are not kept. */
@@ -55,7 +59,7 @@ export interface EmailDelivery {
 
 /** Nothing begins to act before the worker is started. Throws StartError. */
 export function createEmailDelivery(
-  { email, hostname, site, relay, dataDir }: Config,
+  { email, hostname, site, relay, egress, dataDir }: Config,
   deps: EmailDeliveryDeps,
 ): EmailDelivery {
   const { clock, steady, log, workspaces } = deps;
@@ -75,8 +79,11 @@ export function createEmailDelivery(
   const sites = new Sites({ clock, steady, maxSessions, rules, tell: logSites(workspaces, log) });
   const slots = new Slots({ perSite: (name) => sites.sessionLimit(name), total: email.maxSessions });
   const refusals = new RefusalWatch();
-  const findTransport = createTransports(openRelays(relay), {
+  const egressHealth = new EgressHealth({ clock, steady, log });
+  const ways = { relays: openRelays(relay), egresses: openEgresses(egress) };
+  const findTransport = createTransports(ways, {
     ...deps,
+    egressHealth,
     pool,
     slots,
     sites,
@@ -99,22 +106,45 @@ export function createEmailDelivery(
     siteLimits: {
       getMaxJobs: (name) => sites.sessionLimit(name) * LANE_JOBS_PER_SESSION,
       getMaxOwnJobs: (name, workspaceId) => sites.ownerSessionLimit(name, workspaceId),
-      getBlockEnd: (name, workspaceId) => sites.findBlock(name, workspaceId)?.until ?? null,
+      getBlockEnd: (name, workspaceId) =>
+        later(sites.findBlock(name, workspaceId)?.until ?? null, egressHealth.findPause(name)),
     },
     isHeld: (id) => isQueueHeld(id, workspaces),
   });
   const sessions = () => ({ busy: slots.openCount, idle: pool.idleCount });
-  return { worker, sites, findTransport, attempts, sessions, closeSessions: () => pool.close() };
+  const issues = () => [worker.issue, ...deps.health.issues, ...egressHealth.issues];
+  return { worker, sites, findTransport, attempts, issues, sessions, closeSessions: () => pool.close() };
 }
 
-/** The one choice of a transport: the relay that has the sending domain, else the relay for all others, else direct. */
-export function createTransports(relays: readonly Relay[], deps: DirectTransportDeps): FindTransport {
+function later(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+/**
+ * The one choice of a transport: the relay or the egress that has the sending domain, else the relay or the egress for
+ * all others, else from this machine's own addresses.
+ */
+export function createTransports(
+  { relays, egresses }: { relays: readonly Relay[]; egresses: readonly Egress[] },
+  deps: DirectTransportDeps,
+): FindTransport {
   const routed = relays.map((relay) => ({ domains: relay.domains, transport: createRelayTransport(relay, deps) }));
-  const byDomain = new Map(
+  const byDomain = new Map<string, Transport>(
     routed.flatMap(({ domains, transport }) => domains.map((name) => [name, transport] as const)),
   );
-  const others = routed.find(({ domains }) => domains.length === 0)?.transport ?? createDirectTransport(deps);
-  return (senderDomain) => byDomain.get(senderDomain) ?? others;
+  const others = routed.find(({ domains }) => domains.length === 0)?.transport ?? createDirectTransport(deps, null);
+  if (egresses.length === 0) return (senderDomain) => byDomain.get(senderDomain) ?? others;
+  const leaving = new Map(egresses.map((egress) => [egress, createDirectTransport(deps, egress)]));
+  return (senderDomain) => {
+    let transport = byDomain.get(senderDomain);
+    if (transport === undefined) {
+      const egress = chooseEgress(senderDomain, egresses);
+      transport = (egress === null ? undefined : leaving.get(egress)) ?? others;
+      // The choice is always the same, and the domains are those that people have registered.
+      byDomain.set(senderDomain, transport);
+    }
+    return transport;
+  };
 }
 
 function toSiteRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfig): SiteRules {

@@ -302,13 +302,14 @@ function createRow({ job, deps }: Attempt, endedAt = deps.clock.now()): Omit<Att
 
 function toRow(
   attempt: Attempt,
-  { transmission, endedAt, isCutOff }: Transmitted,
+  { transmission, endedAt, isCutOff, egress }: Transmitted,
   outcome: AttemptRow["outcome"],
   category: AttemptRow["category"],
 ): AttemptRow {
   const { result, host, address, tls } = transmission;
   return {
     ...createRow(attempt, endedAt),
+    egress,
     // Without a host, as after a crash: countLostAnswers of the store does not count it.
     host: isCutOff && transmission.isOutcomeUnknown ? null : host,
     address,

@@ -4,11 +4,13 @@
 import { freeOctets } from "../../../platform/free-octets.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { RowTaken } from "../../../platform/queue/job.ts";
+import type { EgressFault } from "../../../protocols/smtp/session/connection.ts";
 import type { SessionPool } from "../../../protocols/smtp/session-pool.ts";
 import type { Slots } from "../../../platform/slots.ts";
 import type { Sites } from "../../../protocols/smtp/sites.ts";
 import { deliverVia, type Destination, type Transmission } from "../../../protocols/smtp/transmit.ts";
 import type { Composed } from "../content/compose.ts";
+import type { EgressHealth } from "./egress-health.ts";
 import type { MessageBudget } from "./message-budget.ts";
 import type { DeliveryHooks, DeliveryResult, OutgoingMessage, TransmissionFailure } from "./transport.ts";
 
@@ -21,6 +23,7 @@ export interface SmtpDeliveryDeps {
   pool: SessionPool;
   slots: Slots;
   sites: Sites;
+  egressHealth: EgressHealth;
   budget: MessageBudget;
   clock: Pick<Clock, "now">;
 }
@@ -40,7 +43,7 @@ export async function deliverBySmtp(
 ): Promise<DeliveryResult> {
   const { site } = route.destination;
   hooks.locate(site);
-  if (deps.sites.findBlock(site, message.workspaceId) !== null) return { kind: "not_started" };
+  if (isHeldUp(site, message, deps)) return { kind: "not_started" };
   const waitsFrom = deps.clock.now();
   const freeMemory = await deps.budget.take(message.workspaceId, message.contentBytes, hooks.stopping);
   if (freeMemory === null)
@@ -63,6 +66,11 @@ export async function deliverBySmtp(
   }
 }
 
+/** The worker asks the same before it claims a row: this is for what was under way then. */
+function isHeldUp(site: string, { workspaceId }: OutgoingMessage, { sites, egressHealth }: SmtpDeliveryDeps): boolean {
+  return sites.findBlock(site, workspaceId) !== null || egressHealth.findPause(site) !== null;
+}
+
 type Signed = Extract<Composed, { kind: "signed" }>;
 
 interface ReadyMessage {
@@ -83,15 +91,17 @@ async function sendComposed(
   const releaseSlot = await slots.take(site, hooks.stopping);
   if (releaseSlot === null) return { kind: "not_started" };
   try {
-    if (sites.findBlock(site, message.workspaceId) !== null) return { kind: "not_started" };
+    if (isHeldUp(site, message, deps)) return { kind: "not_started" };
     if (clock.now() - waitsFrom > LONG_WAIT_MS) {
       const refusal = hooks.refuse();
       if (refusal !== null) return refusal;
     }
     sites.begin(site, message.workspaceId);
-    const { transmission, envelopeAcceptedAt, isTaken } = await transmit(ready, hooks, deps);
+    const { transmission, envelopeAcceptedAt, isTaken } = await transmitVia(ready, hooks, deps);
     // A report ended the email before all of it was sent: its server is not to blame that we broke off.
     if (isTaken) return { kind: "not_started" };
+    // Nobody was reached, by no fault of the site's: as if it had never been begun.
+    if (findEgressFault(transmission) !== null) return { kind: "not_started" };
     sites.learn(site, message.workspaceId, transmission);
     return {
       kind: "transmitted",
@@ -100,12 +110,33 @@ async function sendComposed(
       failure: transmission.result.kind === "accepted" ? null : route.classify(transmission),
       isCutOff: hooks.cutOff.aborted,
       site,
+      egress: route.destination.egress?.name ?? null,
       endedAt: clock.now(),
       envelopeAcceptedAt,
     };
   } finally {
     releaseSlot();
   }
+}
+
+/** Transmits, and learns from it whether the egress works. */
+async function transmitVia(ready: ReadyMessage, hooks: DeliveryHooks, deps: SmtpDeliveryDeps) {
+  const { egress, site } = ready.route.destination;
+  if (egress === undefined) return await transmit(ready, hooks, deps);
+  const { egressHealth } = deps;
+  egressHealth.enter(egress.name);
+  try {
+    const transmitted = await transmit(ready, hooks, deps);
+    if (!hooks.cutOff.aborted) egressHealth.learn(egress.name, site, findEgressFault(transmitted.transmission));
+    return transmitted;
+  } finally {
+    egressHealth.leave(egress.name);
+  }
+}
+
+function findEgressFault({ result }: Transmission): { kind: EgressFault; reason: string } | null {
+  if (result.kind !== "broken" || result.egressFault === undefined) return null;
+  return { kind: result.egressFault, reason: result.reason };
 }
 
 /** `isTaken`: broken off before its dot, as the email had come to its end meanwhile. */

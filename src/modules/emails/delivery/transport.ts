@@ -76,6 +76,8 @@ export interface Transmitted {
   /** pombo ended the connection itself, at a stop: a lost answer is then no fault of the server's, and not counted. */
   isCutOff: boolean;
   site: string;
+  /** The name of the [[egress]] that it left by; null: none. */
+  egress: string | null;
   /** Unix ms. */
   endedAt: number;
   envelopeAcceptedAt: number | null;

@@ -230,6 +230,7 @@ export const attempts = sqliteTable("attempt", {
   category: text(),
   tries: text(),
   dialogue: text(),
+  egress: text(),
 });
 
 export const idempotency = sqliteTable("idempotency", {

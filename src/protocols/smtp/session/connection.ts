@@ -11,6 +11,7 @@
 import * as net from "node:net";
 import * as tls from "node:tls";
 import type { Clock } from "../../../platform/clock.ts";
+import { type Dial, dialDirectly, type DialFault, type Dialing } from "../../socks5/dial.ts";
 import { Dialogue } from "./transcript.ts";
 import { cleanReply, formatReply, ReplyError, ReplyReader, type Reply } from "../replies/reply.ts";
 
@@ -19,12 +20,26 @@ export class BrokenWire extends Error {
   override readonly name = "BrokenWire";
 }
 
+/** No session came about, by no fault of the server's: the proxy on the way does not work, or does not lead there. */
+export class BlockedWay extends BrokenWire {
+  readonly fault: EgressFault;
+
+  constructor(reason: string, fault: EgressFault) {
+    super(reason);
+    this.fault = fault;
+  }
+}
+
+export type EgressFault = Exclude<DialFault, "target">;
+
 export interface WireOptions {
   /** The IP address to connect to. */
   address: string;
   port: number;
   /** The source IP address, or null for the system's choice. */
   localAddress: string | null;
+  /** Absent: directly. */
+  dial?: Dial | undefined;
   clock: Clock;
 }
 
@@ -50,6 +65,8 @@ export class Wire {
   /** Replies may repeat a secret. */
   isSecret = false;
   readonly #clock: Clock;
+  /** Until it is connected. */
+  #dialing: Dialing | null = null;
   #socket: net.Socket;
   #reader = new ReplyReader();
   readonly #replies: Reply[] = [];
@@ -67,13 +84,12 @@ export class Wire {
   constructor(options: WireOptions) {
     this.#clock = options.clock;
     this.dialogue = new Dialogue(() => options.clock.now());
-    this.#socket = net.connect({
-      host: options.address,
-      port: options.port,
-      noDelay: true,
-      ...(options.localAddress === null ? {} : { localAddress: options.localAddress }),
+    const dial = options.dial ?? dialDirectly(options.localAddress);
+    this.#dialing = dial(options, {
+      connected: (early) => this.#begin(early),
+      failed: (reason, fault, error) => this.#break(error === undefined ? reason : describeFault(error), fault),
     });
-    this.#listen("connect");
+    this.#socket = this.#dialing.socket;
   }
 
   /** Open, in step, and nothing on its way: the next command may be written. */
@@ -147,7 +163,8 @@ export class Wire {
     });
     this.#socket = secured;
     this.#reader = new ReplyReader();
-    this.#listen("secureConnect");
+    secured.once("secureConnect", () => this.#wake());
+    this.#listen();
     await this.#wait(options.limitMs, "TLS handshake");
     const use = { protocol: secured.getProtocol() ?? "unknown", cipher: secured.getCipher()?.name ?? "unknown" };
     this.dialogue.sent(`(${use.protocol} ${use.cipher}, ${describeCertificate(secured)})`);
@@ -156,12 +173,19 @@ export class Wire {
 
   /** Closes at once, stops the timer, drops the listeners. May be called again. */
   destroy(reason = "closed by us"): void {
-    this.#break(reason);
+    this.#break(reason, "target");
   }
 
-  #listen(readyEvent: "connect" | "secureConnect"): void {
+  /** `early`: what the server has said already. */
+  #begin(early: Buffer | null): void {
+    this.#dialing = null;
+    this.#listen();
+    this.#wake();
+    if (early !== null) this.#receive(early);
+  }
+
+  #listen(): void {
     const socket = this.#socket;
-    socket.once(readyEvent, () => this.#wake());
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));
     socket.on("drain", () => this.#waitsFor === "progress" && this.#wake());
     socket.on("end", () => this.#break("the server closed the connection"));
@@ -236,9 +260,9 @@ export class Wire {
   }
 
   /** The first break counts; it is returned. */
-  #break(reason: string): BrokenWire {
+  #break(reason: string, whose: DialFault = this.#dialing?.waitsFor ?? "target"): BrokenWire {
     if (this.#fault !== null) return this.#fault;
-    const fault = new BrokenWire(reason);
+    const fault = whose === "target" ? new BrokenWire(reason) : new BlockedWay(reason, whose);
     this.#fault = fault;
     this.#deadline = Infinity;
     this.#cancelTimer?.();

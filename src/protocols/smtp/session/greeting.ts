@@ -9,7 +9,8 @@ import { type Capabilities, readCapabilities, type Unfit } from "./capabilities.
 import type { Reply } from "../replies/reply.ts";
 import type { Stage } from "../replies/stage.ts";
 import type { SessionTimeouts } from "./timeouts.ts";
-import { BrokenWire, type TlsUse, type Wire } from "./connection.ts";
+import { BlockedWay, BrokenWire, type EgressFault, type TlsUse, type Wire } from "./connection.ts";
+import type { Dial } from "../../socks5/dial.ts";
 import type { Dialogue } from "./transcript.ts";
 
 /** The requirements of a server that the operator named, beyond those of any MX. */
@@ -31,6 +32,7 @@ export interface SessionOptions {
   address: string;
   port: number;
   localAddress: string | null;
+  dial?: Dial | undefined;
   heloName: string;
   tls: TlsMode;
   submission?: Submission;
@@ -46,7 +48,7 @@ export type Unopened =
   | { kind: "refused"; stage: Stage; reply: Reply }
   | Unfit
   /** `isTlsFailure`: only TLS failed; the same host may answer in clear, if policy allows (R17). */
-  | { kind: "broken"; stage: Stage; reason: string; isTlsFailure: boolean };
+  | { kind: "broken"; stage: Stage; reason: string; isTlsFailure: boolean; egressFault?: EgressFault };
 
 export type Greeted = { kind: "greeted"; capabilities: Capabilities; tls: TlsUse | null } | Unopened;
 
@@ -64,6 +66,14 @@ export async function greet(wire: Wire, options: SessionOptions): Promise<Greete
     return await walk(opening);
   } catch (error) {
     if (!(error instanceof BrokenWire)) throw error;
+    if (error instanceof BlockedWay)
+      return {
+        kind: "broken",
+        stage: "connect",
+        reason: error.message,
+        isTlsFailure: false,
+        egressFault: error.fault,
+      };
     const isTlsFailure = opening.isTlsFailure && options.signal?.aborted !== true;
     return { kind: "broken", stage: opening.stage, reason: error.message, isTlsFailure };
   }

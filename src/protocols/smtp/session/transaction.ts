@@ -10,7 +10,7 @@ import { END_OF_CONTENT, prepareContent, type PreparedContent } from "./content.
 import type { Reply } from "../replies/reply.ts";
 import type { Stage } from "../replies/stage.ts";
 import type { SessionTimeouts } from "./timeouts.ts";
-import { BrokenWire, type Wire } from "./connection.ts";
+import { BrokenWire, type EgressFault, type Wire } from "./connection.ts";
 
 /** The outcome of one message. */
 export type SendResult =
@@ -18,8 +18,18 @@ export type SendResult =
   /** A 4xx or 5xx. `envelopeReached`: the server answered MAIL or a later command. */
   | { kind: "refused"; stage: Stage; reply: Reply; isReusable: boolean; envelopeReached: boolean }
   | Unfit
-  /** No answer to go by. `isDotSent`: the server may have taken the message (R28). `isSlow`: it took a large one too slowly. */
-  | { kind: "broken"; stage: Stage; reason: string; isDotSent: boolean; isSlow?: boolean };
+  /**
+   * No answer to go by. `isDotSent`: the server may have taken the message (R28). `isSlow`: it took a large one too slowly.
+   * `egressFault`: nobody was reached, and it is our own way out that is to blame.
+   */
+  | {
+      kind: "broken";
+      stage: Stage;
+      reason: string;
+      isDotSent: boolean;
+      isSlow?: boolean;
+      egressFault?: EgressFault;
+    };
 
 export interface Envelope {
   from: string;

@@ -1,6 +1,7 @@
 // The world broken for one finding at a time: what is about this server.
 
 import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
+import { addEgress, EGRESS, EGRESS_PTR } from "../egress.ts";
 import { DKIM, DOMAIN, HOST, IPV4, IPV6 } from "../world.ts";
 import { type Case, failing, PTR, sendByIpv6, txt, well, without } from "./kit.ts";
 
@@ -73,6 +74,61 @@ export const HOST_CASES = {
       seen: /Of the TXT record of pombo1\._domainkey\.loja\.example only the beginning arrives/,
     },
     failing("the key", `pombo1._domainkey.${DOMAIN}`),
+  ],
+  egress: [
+    {
+      name: "a proxy that leads out",
+      level: "ok",
+      arrange: (world) => addEgress(world, {}),
+      seen: /The proxy 127\.0\.0\.1:\d+ of the egress lisbon leads to mx\.gmail\.com, which takes us/,
+    },
+    {
+      name: "a proxy that is no SOCKS5",
+      level: "problem",
+      arrange: (world) => addEgress(world, { says: "HTTP/1.1 400 Bad Request\r\n\r\n" }),
+      seen: /does not lead out: it does not speak SOCKS5\. Mail that leaves by it waits/,
+      step: /docs\/egress\.md/,
+    },
+    {
+      name: "a proxy whose rules forbid it",
+      level: "problem",
+      arrange: (world) => addEgress(world, { reply: 2 }),
+      seen: /rules do not allow/,
+      step: /allows CONNECT to port/,
+    },
+    {
+      name: "port 25 is closed behind the proxy",
+      level: "problem",
+      arrange: (world) => addEgress(world, { reply: 6 }),
+      seen: /does not reach mx\.gmail\.com on port \d+: connection timed out, says the proxy/,
+      step: /hoster of 203\.0\.113\.9/,
+    },
+    {
+      name: "a server that refuses this address",
+      level: "warning",
+      arrange: async (world) => {
+        await addEgress(world, {});
+        world.smtp = { greeting: "554 your address is listed" };
+      },
+      seen: /does not take us: 554/,
+    },
+    {
+      name: "an address that this machine does not have",
+      level: "problem",
+      arrange: (world) => {
+        world.config.egress = [EGRESS];
+      },
+      seen: /no address of this machine/,
+    },
+    {
+      name: "no mail server to try it with",
+      level: "unknown",
+      arrange: async (world) => {
+        await addEgress(world, {});
+        world.dns.failures["gmail.com"] = "SERVFAIL";
+      },
+      seen: /No mail server could be found/,
+    },
   ],
   address: [
     well("the machine's own", new RegExp(`leaves from ${IPV4}\\.`)),
@@ -153,6 +209,16 @@ export const HOST_CASES = {
   ],
   ptr: [
     well("to the hostname and back", /leads back/),
+    {
+      name: "none of an egress",
+      level: "problem",
+      async arrange(world) {
+        await addEgress(world, {});
+        delete world.dns.zone[EGRESS_PTR];
+      },
+      seen: /203\.0\.113\.9 has no PTR/,
+      step: /of 203\.0\.113\.9 to mail2\.pombo\.test/,
+    },
     { name: "none", level: "problem", arrange: without(PTR), seen: /no PTR/ },
     {
       name: "to another name that leads back",
@@ -239,6 +305,16 @@ export const HOST_CASES = {
   ],
   spf: [
     well("passes", /passes/),
+    {
+      name: "knows nothing of an egress",
+      level: "problem",
+      async arrange(world) {
+        await addEgress(world, {});
+        txt(HOST, [`v=spf1 ip4:${IPV4} ip6:${IPV6} -all`])(world);
+      },
+      seen: /SPF says fail at mail\.pombo\.test for 203\.0\.113\.9/,
+      isCuredByRecord: true,
+    },
     { name: "none", level: "problem", arrange: txt(HOST, []), seen: /There is no SPF record/, isCuredByRecord: true },
     {
       name: "names another address",

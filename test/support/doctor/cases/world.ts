@@ -2,6 +2,7 @@
 
 import type { InstanceView } from "../../../../src/modules/doctor/world.ts";
 import { HOST } from "../world.ts";
+import { addEgress } from "../egress.ts";
 import { type Case, failing, sendByIpv6, well, without } from "./kit.ts";
 
 const LISTED = "7.113.0.203.zen.spamhaus.org";
@@ -72,6 +73,15 @@ export const WORLD_CASES = {
   ],
   blocklist: [
     well("not listed", /is not on Spamhaus ZEN/),
+    {
+      name: "an egress is listed",
+      level: "problem",
+      async arrange(world) {
+        await addEgress(world, {});
+        world.dns.zone["9.113.0.203.zen.spamhaus.org"] = { A: ["127.0.0.3"] };
+      },
+      seen: /203\.0\.113\.9 is on the blocklist Spamhaus ZEN/,
+    },
     {
       name: "listed",
       level: "problem",

@@ -6,6 +6,7 @@ import { describe, expect, test } from "bun:test";
 import { FINDING_IDS, type FindingId, groupOf } from "../../../../src/modules/doctor/catalog.ts";
 import type { Level } from "../../../../src/modules/doctor/finding.ts";
 import { CASES } from "../../../support/doctor/cases.ts";
+import { addEgress } from "../../../support/doctor/egress.ts";
 import { carryOut, startWorld } from "../../../support/doctor/world.ts";
 
 /** What is looked at without DNS. */
@@ -32,6 +33,7 @@ test("docs/doctor.md has each finding under its group, and no other", () => {
 
 test("a world that is well has nothing but ok", async () => {
   await using world = await startWorld();
+  await addEgress(world, {});
   const findings = await world.run();
   expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
   expect([...new Set(findings.map(({ id }) => id))].toSorted()).toEqual([...FINDING_IDS].toSorted());

@@ -331,6 +331,7 @@ export const event = {
   reportBounce: "A bounce came by mail",
   reportComplaint: "A complaint came by mail",
   reportDelay: "A delay notice came by mail",
+  leftBy: (name: string) => `left by ${name}`,
   took: (seconds: string) => `${seconds} s`,
   reply: "The server said",
   tls: (tls: string) => `encrypted, ${tls}`,

@@ -332,6 +332,7 @@ export const event = {
   reportBounce: "Chegou uma devolução por email",
   reportComplaint: "Chegou uma queixa por email",
   reportDelay: "Chegou um aviso de atraso por email",
+  leftBy: (name: string) => `saiu por ${name}`,
   took: (seconds: string) => `${seconds} s`,
   reply: "O servidor respondeu",
   tls: (tls: string) => `cifrado, ${tls}`,

@@ -42,7 +42,7 @@ const EMAIL: EmailRow = {
 const ATTEMPT: AttemptRow = {
   ...{ emailId: 1, number: 1, startedAt: 2_000, endedAt: 3_000, outcome: "deferred", category: null },
   ...{ host: "mx.example.com", address: "192.0.2.1", tls: null, stage: "rcpt", code: 450 },
-  ...{ enhancedCode: "4.2.0", reply: "4.2.0 Later", tries: null, dialogue: null },
+  ...{ enhancedCode: "4.2.0", reply: "4.2.0 Later", tries: null, dialogue: null, egress: null },
 };
 
 const typesAndTimes = (email: Partial<EmailRow>, attempts: Partial<AttemptRow>[], queue: QueueRow | null = null) =>

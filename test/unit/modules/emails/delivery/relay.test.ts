@@ -49,7 +49,9 @@ test("mail goes by the relay that has its sending domain, else by the one for al
   const named = openRelays([config({ domains: ["loja.test", "outra.test"] }), config({ host: "b.test" })]);
   // Nothing is delivered here.
   const sites = (relays: typeof named, ...domains: string[]) =>
-    domains.map((domain) => createTransports(relays, {} as DirectTransportDeps)(domain).siteFor("example.com"));
+    domains.map((domain) =>
+      createTransports({ relays, egresses: [] }, {} as DirectTransportDeps)(domain).siteFor("example.com"),
+    );
   expect(sites(named, "loja.test", "outra.test", "third.test", "sub.loja.test")).toEqual([
     "relay smtp.example.net:587",
     "relay smtp.example.net:587",

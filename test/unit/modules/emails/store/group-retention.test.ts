@@ -38,7 +38,7 @@ function scene() {
     emails.insertAttempt({
       ...{ emailId: id, number: 1, startedAt: 1, endedAt: 2, host: null, address: null, tls: null, stage: null },
       ...{ code: null, enhancedCode: null, reply: null, outcome: "delivered", category: null, tries: null },
-      dialogue: null,
+      ...{ dialogue: null, egress: null },
     });
     return id;
   };

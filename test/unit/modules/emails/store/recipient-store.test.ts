@@ -27,7 +27,7 @@ function scene() {
     emails.insertAttempt({
       ...{ emailId, number, startedAt: 1, endedAt: 2, host: "mx.test", address: "192.0.2.1", tls: null },
       ...{ stage: "rcpt", code: 550, enhancedCode: "5.1.1", reply: "maria@ is unknown", outcome: "bounced" },
-      ...{ category: null, tries: "[]", dialogue: "RCPT TO:<maria@example.com>" },
+      ...{ category: null, tries: "[]", dialogue: "RCPT TO:<maria@example.com>", egress: null },
     });
   return { db, emails, recipients, removed, add, attempt, [Symbol.dispose]: () => db.close() };
 }

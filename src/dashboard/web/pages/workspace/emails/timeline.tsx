@@ -115,16 +115,17 @@ function tellEvent(entry: Entry): string {
   }
 }
 
-/** Where it went, how long it took, and whether it was encrypted. */
+/** Where it went, by which egress where there are some, how long it took, and whether it was encrypted. */
 function Way({ entry }: { entry: Entry }) {
   const words = t().event;
-  const { address, tls, startedAt, endedAt } = entry;
+  const { address, egress, tls, startedAt, endedAt } = entry;
   if (address === undefined || address === null) return null;
   const seconds =
     startedAt === undefined || endedAt === undefined || endedAt === null
       ? []
       : [words.took(formatNumber((Date.parse(endedAt) - Date.parse(startedAt)) / 1_000, { maximumFractionDigits: 1 }))];
-  const parts = [address, tls === undefined || tls === null ? words.clear : words.tls(tls), ...seconds];
+  const left = egress === undefined || egress === null ? [] : [words.leftBy(egress)];
+  const parts = [address, ...left, tls === undefined || tls === null ? words.clear : words.tls(tls), ...seconds];
   return <p class="small soft">{parts.join(" · ")}</p>;
 }
 
