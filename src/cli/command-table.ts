@@ -18,7 +18,7 @@ import { INBOX_COMMANDS } from "./commands/inbox.ts";
 import { PEOPLE_COMMANDS } from "./commands/people.ts";
 import { MONITORING_COMMANDS } from "./commands/monitoring.ts";
 import { QUEUE_COMMANDS } from "./commands/queue/queue.ts";
-import { STANDBY_COMMANDS } from "./commands/standby.ts";
+import { STANDBY_COMMANDS } from "./commands/standby/standby.ts";
 import { status } from "./commands/status.ts";
 import { init } from "./commands/setup/init.ts";
 import { KEY_COMMANDS } from "./commands/key.ts";

@@ -17,6 +17,8 @@ import type { Stores } from "./stores.ts";
 export interface AppOptions extends CoreOptions, InstanceOptions, ModuleOptions {
   /** The lease that this machine has; absent: it is the only one. */
   lease?: HeldTerm;
+  /** Unix ms: since then it works without the lease of the configuration; absent: it does not. */
+  aloneSince?: number;
   /** Each COMMIT syncs the log while the event loop waits: for tests that count its turns. */
   isSyncInline?: boolean;
   /** Routes beside the API: the sandbox's. */

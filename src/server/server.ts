@@ -2,6 +2,8 @@
 // reverse. Lock → database → modules → replication → API → delivery. On a full disk only the API starts, and refuses sends.
 
 import { createApi, createOperatorApi } from "../api/app.ts";
+import { describeAlone, noteStartWithoutLease } from "../backup/standby/alone.ts";
+import { registerStandby } from "../backup/standby/presence.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
 import { dashboardRoutes } from "../dashboard/index.ts";
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
@@ -56,6 +58,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const lock = await takeInstanceLock(config.dataDir, options.environment.clock);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
   try {
+    noteStartWithoutLease(config.dataDir);
     const started = await start(options, "instance", () => lock.release());
     if (started.kind === "instance") return started.app;
     throw new Error("a start that was to act did not");
@@ -115,7 +118,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => pages.stop());
     const deferred = new DeferredStart({ guard, clock, log });
     closers.push(() => deferred.stop());
-    const watches = [resolvers.watch, pause, clockWatch, pages, deferred];
+    const alone = { issue: options.aloneSince === undefined ? null : describeAlone(options.aloneSince) };
+    const { lease = null } = options;
+    const standbys = lease?.standbys ?? { issue: null };
+    const watches = [resolvers.watch, pause, clockWatch, pages, deferred, alone, standbys];
     const issues = () => [
       ...guard.issues,
       ...emails.issues(),
@@ -173,7 +179,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     await deferred.run(() => clockWatch.start(getLastTime(stores)));
     resolvers.watch.start();
-    const { lease = null } = options;
+    if (lease?.settled !== undefined) void barrier?.kept().then(lease.settled, () => undefined);
     const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings, lease };
     const { commit } = committer;
     const replicated = {
@@ -209,6 +215,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       closers.push(() => each.stop?.());
       await each.start?.();
     };
+    if (lease !== null) {
+      registerStandby(core.registry, lease.standbys, () => lease.holder.term);
+      await begin(lease.standbys);
+    }
     await begin(inboundMail);
     await begin(modules.submission);
     const metrics = serveMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });

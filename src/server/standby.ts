@@ -8,9 +8,11 @@ import { hostname } from "node:os";
 import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
 import { openTools } from "../backup/litestream/tools.ts";
 import type { LeaseRecord } from "../backup/standby/lease.ts";
+import { type AloneWish, bringAloneDatabase, readAloneWish, requireNoSplit } from "../backup/standby/alone.ts";
 import { LeaseHolder, LOOKS_PER_LEASE } from "../backup/standby/lease-holder.ts";
 import { openLeaseBucket, openLeaseObject, requireConditionalWrites } from "../backup/standby/lease-object.ts";
-import { type NodeState, readNodeState, writeNodeState } from "../backup/standby/node-file.ts";
+import { newNode, type NodeState, readNodeState, writeNodeState } from "../backup/standby/node-file.ts";
+import { announce, ANNOUNCE_MS, PresenceWatch } from "../backup/standby/presence.ts";
 import { bringDatabase, type HeldTerm } from "../backup/standby/takeover.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
@@ -34,6 +36,8 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
   const lock = await takeInstanceLock(config.dataDir, environment.clock);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
   try {
+    const wish = readAloneWish(config.dataDir);
+    if (wish !== null) return await startAlone(options, wish, () => lock.release());
     const lease = await standBy(options, stopping);
     if (lease === null) {
       lock.release();
@@ -62,6 +66,35 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
   }
 }
 
+/** Without the lease, as a person has said. */
+async function startAlone(options: AppOptions, wish: AloneWish, releaseLock: () => void): Promise<Node> {
+  const { config, environment } = options;
+  const { clock, random, log } = environment;
+  const { dataDir } = config;
+  const file = databaseFile(dataDir);
+  const tools = await openTools(config.replication, { dataDir, database: file });
+  await endOrphanDaemon(dataDir, file, clock);
+  const state: NodeState = readNodeState(dataDir) ?? newNode(newId(clock.now(), random));
+  const object = openLeaseObject(await openLeaseBucket(tools, config.standby.leaseMs / LOOKS_PER_LEASE));
+  const alone = await bringAloneDatabase(state, wish, { config, environment, tools, object });
+  writeNodeState(dataDir, { ...state, alone });
+  log.event("standby.alone", {}, "warn");
+  const started = await start(
+    {
+      ...options,
+      config: { ...config, standby: { leaseMs: 0 }, replication: { ...config.replication, acknowledge: "disk" } },
+      // The replica is that of the machine that had the lease.
+      replica: { ...options.replica, takeOver: true },
+      aloneSince: clock.now(),
+    },
+    "instance",
+    releaseLock,
+  );
+  if (started.kind !== "instance") throw new Error("a start that was to act did not");
+  const { app } = started;
+  return { app, stop: () => app.stop() };
+}
+
 type Term = HeldTerm & { holder: LeaseHolder };
 
 async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise<Term | null> {
@@ -74,7 +107,7 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
   const newNonce = () => newId(clock.now(), random);
   const bucket = await openLeaseBucket(tools, standby.leaseMs / LOOKS_PER_LEASE);
   await requireConditionalWrites(bucket, newNonce(), replication.url ?? "");
-  let state: NodeState = readNodeState(dataDir) ?? { node: newNonce(), term: null, nonces: [] };
+  let state: NodeState = readNodeState(dataDir) ?? newNode(newNonce());
   const remember = (change: Partial<NodeState>) => writeNodeState(dataDir, (state = { ...state, ...change }));
   const known = state;
   const keyCheck = openKeyring(options.instanceKey, random).checkValue();
@@ -89,7 +122,14 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
     clock,
     log,
   });
-  const before = await awaitLease(holder, { options, keyCheck, mayBegin: existsSync(file), stopping });
+  const before = await awaitLease(holder, {
+    options,
+    keyCheck,
+    known,
+    mayBegin: existsSync(file),
+    stopping,
+    announce: () => announce(bucket, state.node, { host: hostname(), at: clock.now() }),
+  });
   if (before === "stopped") return null;
   holder.keep((reason) =>
     environment.fatal?.(
@@ -106,7 +146,10 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
     const database = await bringDatabase(before, known, { config, environment, tools });
     remember({ term: holder.term });
     log.event("standby.database", { from: database, ms: Math.round(steady.now() - startedAt) });
-    return { holder, database };
+    // Until then the record leads to a lineage without what was done alone, should another machine take over.
+    const settled = () => remember({ alone: null });
+    const standbys = new PresenceWatch(before, { bucket, node: state.node, steady, clock, log });
+    return { holder, standbys, database, ...(known.alone === null ? {} : { settled }) };
   } catch (error) {
     await holder.release().catch(() => undefined);
     throw error;
@@ -116,12 +159,16 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
 interface Waiting {
   options: AppOptions;
   keyCheck: string;
+  known: NodeState;
   mayBegin: boolean;
+  /** Says in the bucket that this machine stands by. */
+  announce: () => Promise<void>;
   stopping: Promise<unknown>;
 }
 
 /** The lease before this term; null: there was none. */
-async function awaitLease(holder: LeaseHolder, { options, keyCheck, mayBegin, stopping }: Waiting) {
+async function awaitLease(holder: LeaseHolder, waiting: Waiting) {
+  const { options, keyCheck, known, mayBegin, stopping } = waiting;
   const { config, environment, portHint = "choose another port ([http] listen)" } = options;
   const { clock, log, steady = clock } = environment;
   const since = new Date(clock.now()).toISOString();
@@ -136,13 +183,20 @@ async function awaitLease(holder: LeaseHolder, { options, keyCheck, mayBegin, st
   const server = bind({ ...config.http.listen, key: "[http] listen", portHint }, answer);
   const socket = listenOnSocket(getSocketFile(config.dataDir), (request) => Promise.resolve(answer(request)));
   log.event("standby.waits", { url: server.url });
+  let announcedAt = -Infinity;
   try {
     while (!isStopped) {
+      if (steady.now() - announcedAt >= ANNOUNCE_MS) {
+        announcedAt = steady.now();
+        // The reading below tells of a bucket that is away.
+        void waiting.announce().catch(() => undefined);
+      }
       let waitMs = config.standby.leaseMs / LOOKS_PER_LEASE;
       try {
         const looked = await holder.tryToTake((seen, isOwn) => {
           if (seen === null) return mayBegin;
           requireSameKey(seen, keyCheck);
+          requireNoSplit(known, seen, isOwn);
           return isOwn || seen.lineage !== "";
         });
         if ("taken" in looked) return looked.taken;

@@ -21,6 +21,8 @@ export interface LeaseObject {
 }
 
 export interface Bucket {
+  /** The names below the replica's url that begin so; 1,000 at most. */
+  list(prefix: string): Promise<string[]>;
   get(name: string): Promise<{ etag: string; text: string } | null>;
   put(name: string, text: string, condition: Record<string, string>): Promise<Written>;
   remove(name: string): Promise<void>;
@@ -43,6 +45,15 @@ export async function openLeaseBucket(tools: ReplicaAccess, limitMs: number): Pr
   const failed = (method: string, { status, text }: { status: number; text: string }) =>
     new Error(`${method} was answered ${status}${/<Code>([^<]+)/.exec(text)?.[1]?.replace(/^/, " ") ?? ""}`);
   return {
+    async list(prefix) {
+      const root = toKey("");
+      // The client itself waits without a limit.
+      const late = Promise.withResolvers<never>();
+      const limit = AbortSignal.timeout(limitMs);
+      limit.addEventListener("abort", () => late.reject(new Error("the list was not answered in time")));
+      const { contents = [] } = await Promise.race([client.list({ prefix: toKey(prefix) }), late.promise]);
+      return contents.map(({ key }) => (root === "." ? key : key.slice(root.length + 1)));
+    },
     async get(name) {
       const answer = await request("GET", name);
       if (answer.status === 404) return null;
@@ -75,6 +86,11 @@ export function openLeaseObject(bucket: Bucket): LeaseObject {
         over === null ? { "if-none-match": "*" } : { "if-match": over },
       ),
   };
+}
+
+/** The record as it is now; null: there is none. Rejects where it cannot be read. `limitMs`: for the answer. */
+export async function readLeaseRecord(tools: ReplicaAccess, limitMs: number): Promise<LeaseRecord | null> {
+  return (await openLeaseObject(await openLeaseBucket(tools, limitMs)).read())?.record ?? null;
 }
 
 /** Throws StartError where the service takes a write whose condition does not hold: then two machines would have the lease. */

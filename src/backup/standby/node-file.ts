@@ -10,6 +10,13 @@ export interface NodeState {
   term: number | null;
   /** See LeaseHolderDeps. */
   nonces: readonly string[];
+  /** The database here went on without the lease, behind the record with this nonce (null: it could not be read); null: it did not. */
+  alone: { after: string | null } | null;
+}
+
+/** Of a machine that was never started. */
+export function newNode(node: string): NodeState {
+  return { node, term: null, nonces: [], alone: null };
 }
 
 const MAX_BYTES = 64 * 1024;
@@ -19,9 +26,16 @@ const getFile = (dataDir: string) => join(dataDir, "standby.json");
 /** Null: there is none, or half a one. */
 export function readNodeState(dataDir: string): NodeState | null {
   try {
-    const { node, term, nonces } = JSON.parse(readPlainFile(getFile(dataDir), MAX_BYTES) ?? "") as Partial<NodeState>;
+    const { node, term, nonces, alone } = JSON.parse(
+      readPlainFile(getFile(dataDir), MAX_BYTES) ?? "",
+    ) as Partial<NodeState>;
     if (typeof node !== "string" || !Array.isArray(nonces)) return null;
-    return { node, term: typeof term === "number" ? term : null, nonces: nonces.map(String) };
+    return {
+      node,
+      term: typeof term === "number" ? term : null,
+      nonces: nonces.map(String),
+      alone: alone instanceof Object ? { after: alone.after ?? null } : null,
+    };
   } catch {
     return null;
   }

@@ -15,6 +15,7 @@ import { restoreForTerm } from "../restore.ts";
 import type { LeaseHolder } from "./lease-holder.ts";
 import type { LeaseRecord } from "./lease.ts";
 import type { NodeState } from "./node-file.ts";
+import type { PresenceWatch } from "./presence.ts";
 
 const INSPECT_LIMIT_MS = 60_000;
 const SET_ASIDE = "set-aside";
@@ -35,8 +36,11 @@ const FILES = [
 
 /** The lease that this machine has, and where its database is from: "first": nothing was answered under a lease yet. */
 export interface HeldTerm {
-  holder: Pick<LeaseHolder, "confirm">;
+  holder: Pick<LeaseHolder, "confirm" | "term">;
+  standbys: PresenceWatch;
   database: "first" | "here" | "replica";
+  /** Called when the replica has all of it, and the lease says where; absent: nobody waits for that. */
+  settled?: () => void;
 }
 
 export interface TakeoverDeps {
@@ -56,6 +60,8 @@ export async function bringDatabase(
 ): Promise<HeldTerm["database"]> {
   const { dataDir } = config;
   if (before === null || before.lineage === "") return "first";
+  // What it did alone is nowhere else, and nobody had the lease since (alone.ts).
+  if (state.alone !== null && existsSync(databaseFile(dataDir))) return "here";
   if (await hasAll(before, state, { dataDir, tools })) return "here";
   await restoreForTerm({ config, environment, tools, lineage: before.lineage, makeRoom: () => setAside(dataDir) });
   return "replica";

@@ -33,6 +33,9 @@ const STEPS = [
   "error",
 ];
 
+/** One client a language: those of openapi-generator take a Java machine each. */
+const IS_SHORT = process.env["CONTRACT_CLIENTS"] === "short";
+
 interface Place {
   /** An empty folder. */
   folder: string;
@@ -150,7 +153,8 @@ export async function checkClients({ folder, checks, cleanup }: Options): Promis
   const sandbox = await startSandbox(join(folder, "sandbox.log"), cleanup);
   const served: Json = await (await fetch(`${sandbox.url}/api/v1/openapi.json`)).json();
   const document = writtenTo(join(folder, "openapi.json"), JSON.stringify(served));
-  const able = KINDS.filter(({ name, needs }) => {
+  const wanted = KINDS.filter(({ name }) => !IS_SHORT || !name.startsWith("openapi-generator"));
+  const able = wanted.filter(({ name, needs }) => {
     const lacking = needs.filter((program) => Bun.which(program) === null);
     if (lacking.length > 0) console.log(`not run: ${name}: this machine lacks ${lacking.join(", ")}`);
     return lacking.length === 0;

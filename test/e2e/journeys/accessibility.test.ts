@@ -4,7 +4,7 @@
 import { expect } from "bun:test";
 import { listFaultsOfLooks } from "../../support/browser/inspect.ts";
 import { journey, useSandbox } from "../../support/browser/journey.ts";
-import { LANGUAGES, looksIn } from "../../support/browser/looks.ts";
+import { LANGUAGES, looksIn, pagesIn } from "../../support/browser/looks.ts";
 import { openPage, PAGES } from "../../support/browser/pages.ts";
 import { type Populated, populate } from "../../support/browser/populated.ts";
 
@@ -26,7 +26,7 @@ for (const language of LANGUAGES)
       };
       visitors.nobody.allow(/^answer: POST \/api\/v1\/auth\/links\/inspect 410$/);
       const faults: string[] = [];
-      for (const page of PAGES) {
+      for (const page of pagesIn(language, PAGES)) {
         const visitor = visitors[page.who];
         await openPage(visitor, page, world);
         faults.push(...(await listFaultsOfLooks(visitor, looksIn(language))).map((fault) => `${page.name} ${fault}`));

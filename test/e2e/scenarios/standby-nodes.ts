@@ -1,7 +1,7 @@
 /** The machines of the scenarios of the standby. */
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bringMoto, startMoto } from "../../support/peers/moto.ts";
+import { bringS3, S3_KEY, S3_REGION } from "../../support/peers/s3.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { type Child, spawnPombo } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
@@ -12,8 +12,8 @@ import { createWorld, type WorldOptions } from "./world.ts";
 const LIMIT_MS = 60_000;
 export const LEASE_MS = 3_000;
 export const S3_CREDENTIALS = {
-  POMBO_REPLICATION_ACCESS_KEY_ID: "AKIDPOMBO",
-  POMBO_REPLICATION_SECRET_ACCESS_KEY: "s3cr3t",
+  POMBO_REPLICATION_ACCESS_KEY_ID: S3_KEY.id,
+  POMBO_REPLICATION_SECRET_ACCESS_KEY: S3_KEY.secret,
 };
 
 /** A machine: its configuration, its data directory, and the process on it. */
@@ -30,9 +30,13 @@ function buildAddress(name: string): string {
   return `127.${name === "a" ? 101 : 102}.${(process.pid >> 8) & 255}.${process.pid & 255}:8080`;
 }
 
-/** Two machines with one lease, over moto; the first has the data. Nothing of them runs yet. `settings`: as in createWorld. */
+/** Null: this machine can bring none. */
+export const startS3 = bringS3();
+
+/** Two machines with one lease, over an S3 service; the first has the data. Nothing of them runs yet. `settings`: as in createWorld. */
 export async function createNodes(settings: WorldOptions["settings"] = {}) {
-  const service = await startMoto(bringMoto() ?? "");
+  if (startS3 === null) throw new Error("there is no S3 service here");
+  const service = await startS3();
   const mx = await startCountingMx();
   const world = await createWorld({ mxPort: mx.port, settings });
   const nodes: Node[] = [];
@@ -44,7 +48,7 @@ export async function createNodes(settings: WorldOptions["settings"] = {}) {
     const config = world.writeConfig(`${name}.toml`, {
       "": { data_dir: dataDir },
       http: { listen: address },
-      replication: { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1", acknowledge: "replica" },
+      replication: { url: "s3://copies/pombo", endpoint: service.url, region: S3_REGION, acknowledge: "replica" },
       standby: { lease: `${LEASE_MS}ms` },
     });
     nodes.push({ name, url: `http://${address}`, config, dataDir, child: null });

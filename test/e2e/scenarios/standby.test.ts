@@ -1,9 +1,8 @@
 // Two machines and one lease: whatever ends the one that works, the other takes over by itself, with all that was
-// promised; nothing is sent twice but what nobody can know, and that is marked. S3 is moto.
+// promised; nothing is sent twice but what nobody can know, and that is marked. S3 is moto, or MinIO (script/standby).
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { bringMoto } from "../../support/peers/moto.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { type Child, runPombo, within } from "./child.ts";
 import {
@@ -16,7 +15,15 @@ import {
   buildInboundSms,
 } from "./sms-crash.ts";
 import { findDaemon } from "./replicated.ts";
-import { createNodes, endDaemon, findDaemonPid, S3_CREDENTIALS, LEASE_MS, type Node } from "./standby-nodes.ts";
+import {
+  createNodes,
+  endDaemon,
+  findDaemonPid,
+  S3_CREDENTIALS,
+  LEASE_MS,
+  type Node,
+  startS3,
+} from "./standby-nodes.ts";
 import { readEmails } from "./stored.ts";
 import { bugsOf, call, emailTo, hasLogged, HOSTNAME } from "./world.ts";
 
@@ -26,8 +33,7 @@ const TAKEOVERS = Number(process.env["TAKEOVERS"] ?? Math.ceil((2 * ROUNDS) / 3)
 const LIMIT_MS = 60_000;
 setDefaultTimeout((TAKEOVERS + 3) * LIMIT_MS);
 
-const moto = bringMoto();
-if (moto === null) console.warn("SKIPPED: a standby needs python3 with venv and pip, which bring moto.");
+if (startS3 === null) console.warn("SKIPPED: a standby needs python3 with venv and pip, which bring moto.");
 const hasDaemon = await findDaemon();
 
 /** Of an email whose answer never came. */
@@ -64,7 +70,7 @@ async function strike(fault: Fault, node: Node): Promise<void> {
   await child.ended;
 }
 
-test.skipIf(moto === null || !hasDaemon)(
+test.skipIf(startS3 === null || !hasDaemon)(
   "whatever ends the machine that works, another takes over, with all that was promised",
   async () => {
     await using of = await createNodes();
@@ -127,7 +133,7 @@ test.skipIf(moto === null || !hasDaemon)(
   },
 );
 
-test.skipIf(moto === null || !hasDaemon)(
+test.skipIf(startS3 === null || !hasDaemon)(
   "a machine that comes back goes on with its own database, unless that is of an earlier time",
   async () => {
     await using of = await createNodes();
@@ -190,7 +196,7 @@ test.skipIf(moto === null || !hasDaemon)(
   },
 );
 
-test.skipIf(moto === null || !hasDaemon || (ROUNDS <= 5 && process.env["TAKEOVERS"] === undefined))(
+test.skipIf(startS3 === null || !hasDaemon || (ROUNDS <= 5 && process.env["TAKEOVERS"] === undefined))(
   "texts (the long run): what was answered outlives the machine, and what may have come twice is marked",
   async () => {
     const kills = Math.ceil(TAKEOVERS / 2);

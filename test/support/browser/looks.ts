@@ -15,6 +15,10 @@ const isAll = process.env["LOOKS"] === "all";
 /** LOOKS=all: the second Portuguese too. */
 export const LANGUAGES = ["en-GB", "pt-PT", ...(isAll ? ["pt-BR"] : [])];
 
+/** Of all pages those that are looked at in a language: each in one, in turns. LOOKS=all: all in each. */
+export const pagesIn = <T>(language: string, pages: readonly T[]): T[] =>
+  pages.filter((_, at) => isAll || LANGUAGES[at % LANGUAGES.length] === language);
+
 /** The first language on the wide screen in the dark, the others on the narrow one in the light. LOOKS=all: everything in everything. */
 export const looksIn = (language: string) =>
   LOOKS.filter(({ scheme, width }) => {
