@@ -26,25 +26,25 @@ export interface Node {
 }
 
 /** An address of this process only: on that of everybody a connection of another test may have the port, while nothing listens there. */
-function buildAddress(name: string): string {
-  return `127.${name === "a" ? 101 : 102}.${(process.pid >> 8) & 255}.${process.pid & 255}:8080`;
+function buildAddress(nth: number): string {
+  return `127.${101 + nth}.${(process.pid >> 8) & 255}.${process.pid & 255}:8080`;
 }
 
 /** Null: this machine can bring none. */
 export const startS3 = bringS3();
 
-/** Two machines with one lease, over an S3 service; the first has the data. Nothing of them runs yet. `settings`: as in createWorld. */
-export async function createNodes(settings: WorldOptions["settings"] = {}) {
+/** Machines with one lease, over an S3 service; the first has the data. Nothing of them runs yet. `settings`: as in createWorld. */
+export async function createNodes(settings: WorldOptions["settings"] = {}, count = 2) {
   if (startS3 === null) throw new Error("there is no S3 service here");
   const service = await startS3();
   const mx = await startCountingMx();
   const world = await createWorld({ mxPort: mx.port, settings });
   const nodes: Node[] = [];
-  for (const name of ["a", "b"]) {
-    const dataDir = name === "a" ? world.dataDir : join(world.folder, "data-b");
+  for (const [nth, name] of ["a", "b", "c"].slice(0, count).entries()) {
+    const dataDir = nth === 0 ? world.dataDir : join(world.folder, `data-${name}`);
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    if (name === "b") copyFileSync(join(world.dataDir, "instance.key"), join(dataDir, "instance.key"));
-    const address = buildAddress(name);
+    if (nth > 0) copyFileSync(join(world.dataDir, "instance.key"), join(dataDir, "instance.key"));
+    const address = buildAddress(nth);
     const config = world.writeConfig(`${name}.toml`, {
       "": { data_dir: dataDir },
       http: { listen: address },

@@ -3,6 +3,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { type Receiver, startReceiver } from "../../support/fakes/receiver.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { type Child, runPombo, within } from "./child.ts";
 import {
@@ -42,6 +43,23 @@ async function findId(url: string, key: string, subject: string): Promise<string
   return body.data.find((email: { subject: string }) => email.subject === subject)?.id;
 }
 
+/** Each accepted email is told of, and each event has one id, by as many calls as it takes. */
+async function checkCalls(receiver: Receiver, ids: readonly string[]): Promise<{ all: number; again: number }> {
+  const told = new Map<string, Set<string>>();
+  let read = 0;
+  const isWhole = () => {
+    for (const { event, headers } of receiver.calls.slice(read)) {
+      const name = `${event.type} ${event.data.id}`;
+      told.set(name, (told.get(name) ?? new Set()).add(headers["webhook-id"] ?? ""));
+    }
+    read = receiver.calls.length;
+    return ids.every((id) => told.has(`email.queued ${id}`) && told.has(`email.delivered ${id}`));
+  };
+  await within(LIMIT_MS, "every event", receiver.until(isWhole));
+  expect([...told].filter(([, each]) => each.size > 1)).toEqual([]);
+  return { all: receiver.calls.length, again: receiver.calls.length - told.size };
+}
+
 type Fault = "kill both" | "kill pombo" | "stop both" | "hand over";
 const FAULTS: readonly Fault[] = ["kill both", "stop both", "hand over", "kill pombo"];
 
@@ -73,16 +91,23 @@ async function strike(fault: Fault, node: Node): Promise<void> {
 test.skipIf(startS3 === null || !hasDaemon)(
   "whatever ends the machine that works, another takes over, with all that was promised",
   async () => {
-    await using of = await createNodes();
+    await using receiver = startReceiver();
+    const webhooks = { allow_http: true, allow_private_ranges: ["127.0.0.0/8"] };
+    await using of = await createNodes({ webhooks }, TAKEOVERS > FAULTS.length ? 3 : 2);
     const { nodes, mx, world } = of;
-    const [first, second] = nodes as [Node, Node];
+    const [first, ...others] = nodes as [Node, Node];
     of.start(first);
     expect(await of.awaitWorking()).toBe(first);
-    of.start(second);
-    await waitUntil("the other stands by", LIMIT_MS, async () => {
-      const answer = await of.ask(second.url);
-      return answer?.status === 503 && answer.text.includes("stands by");
-    });
+    const hook = { url: receiver.url, events: ["email.queued", "email.delivered"] };
+    const made = await call(first.url, world.key, { method: "POST", path: "/api/v1/webhooks", body: hook });
+    expect(made.status).toBe(201);
+    for (const node of others) {
+      of.start(node);
+      await waitUntil("the other stands by", LIMIT_MS, async () => {
+        const answer = await of.ask(node.url);
+        return answer?.status === 503 && answer.text.includes("stands by");
+      });
+    }
     const load = of.load();
     const absences: number[] = [];
     let [working, before] = [first, 0];
@@ -124,10 +149,11 @@ test.skipIf(startS3 === null || !hasDaemon)(
       const { body } = await call(working.url, world.key, { path: `/api/v1/emails/${id}` });
       expect({ subject, isMarked: body.data.possibleDuplicate }).toEqual({ subject, isMarked: true });
     }
+    const calls = await checkCalls(receiver, [...load.accepted.values()]);
     for (const node of nodes) if (node.child !== null) expect(bugsOf(node.child)).toEqual([]);
     expect(nodes.every(({ child }) => child !== null && hasLogged(child, "standby.waits"))).toBe(true);
     console.log(
-      `takeovers: ${TAKEOVERS}; ${load.accepted.size} answered 202, none lost; ${twice.length} sent twice, all marked; ` +
+      `takeovers: ${TAKEOVERS}; ${load.accepted.size} answered 202, none lost; ${twice.length} sent twice, all marked; ${calls.all} webhook calls, ${calls.again} again; ` +
         `absent for ${absences.map((ms) => (ms / 1_000).toFixed(1)).join(", ")} s`,
     );
   },
