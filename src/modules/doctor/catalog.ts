@@ -76,6 +76,11 @@ export function groupOf(id: FindingId): Group {
   return CATALOG[id];
 }
 
+/** Its subject is a sending domain, of which a run may look at a part only. */
+export function isAboutDomain(id: FindingId): boolean {
+  return groupOf(id) === "domains" || id === "resolver_txt";
+}
+
 /** The ids that a word of `--only` means: an id, or all of a group; null: neither. */
 export function findIds(word: string): FindingId[] | null {
   if (isFindingId(word)) return [word];

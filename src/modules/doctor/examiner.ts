@@ -1,7 +1,7 @@
 // Runs of the doctor, one at a time: whoever wishes for the same while one is under way gets what that one finds.
 
 import type { Context } from "../../platform/context.ts";
-import { type FindingId, groupOf } from "./catalog.ts";
+import { type FindingId, isAboutDomain } from "./catalog.ts";
 import type { DomainView } from "./domain-view.ts";
 import type { Finding } from "./finding.ts";
 import type { Results } from "./results.ts";
@@ -91,10 +91,10 @@ function record(
   const wanted = wish.only === null ? null : new Set(wish.only);
   results.record(findings, run, ({ id, subject = "" }) => {
     if (wanted !== null && !wanted.has(id)) return false;
-    return groupOf(id) !== "domains" || names.has(subject) || isGone(subject);
+    return !isAboutDomain(id) || names.has(subject) || isGone(subject);
   });
 }
 
 export function findDomains(findings: readonly Finding[]): Set<string> {
-  return new Set(findings.flatMap(({ id, subject }) => (groupOf(id) === "domains" ? (subject ?? []) : [])));
+  return new Set(findings.flatMap(({ id, subject }) => (isAboutDomain(id) ? (subject ?? []) : [])));
 }

@@ -11,7 +11,7 @@ import { ownAddresses } from "../../platform/ip/own-addresses.ts";
 import { findRoute } from "../../platform/ip/route.ts";
 import { usableMemory } from "../../platform/memory-limit.ts";
 import type { DomainStore } from "../domains/store.ts";
-import { groupOf } from "./catalog.ts";
+import { groupOf, isAboutDomain } from "./catalog.ts";
 import type { DeliveryStore } from "./lately/delivery-store.ts";
 import { createDomainPicker, type DomainPicker } from "./domain-view.ts";
 import { createExaminer, type Examination, type ExaminationWish, findDomains } from "./examiner.ts";
@@ -125,5 +125,5 @@ export function createDoctor(
 }
 
 function isOfGone({ id, subject = "" }: Pick<Finding, "id" | "subject">, { isGone }: Pick<DomainPicker, "isGone">) {
-  return groupOf(id) === "domains" && isGone(subject);
+  return isAboutDomain(id) && isGone(subject);
 }

@@ -1,6 +1,6 @@
 // What the last runs found, and what changed with each: alerts listen to that.
 
-import { type FindingId, groupOf } from "./catalog.ts";
+import { type FindingId, isAboutDomain } from "./catalog.ts";
 import { type Finding, keyOf, type Level, worstFirst } from "./finding.ts";
 
 /** `worse`: what began, or got worse. `better`: what ended or eased; of one that ended its level is ok. */
@@ -60,7 +60,7 @@ export function createResults(): Results {
     findings: () => worstFirst([...last.values()]),
     troubles: () => worstFirst([...troubles.values()]),
     isKnown(about) {
-      if (groupOf(about.id) === "domains") return known.has(keyOf(about));
+      if (isAboutDomain(about.id)) return known.has(keyOf(about));
       // A run looks at all subjects of such an id, so that one that it does not name is gone.
       return known.has(about.id) && !hasBlank(about.id) && last.get(keyOf(about))?.level !== "unknown";
     },

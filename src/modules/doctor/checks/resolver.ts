@@ -27,17 +27,22 @@ const STRING_OCTETS = 255;
 /** A key of 2,048 bits does not fit into one string: resolvers in small routers pass on only the first. */
 async function checkLongText({ dns, domains }: World): Promise<Finding[]> {
   const id = "resolver_txt";
-  const long = domains.flatMap(({ dkim }) => dkim.find(({ value }) => value.length > STRING_OCTETS) ?? []);
-  for (const { name, value } of long.slice(0, MAX_LONG)) {
+  const long = domains.flatMap(({ name: subject, dkim }) => {
+    const key = dkim.find(({ value }) => value.length > STRING_OCTETS);
+    return key === undefined ? [] : { subject, ...key };
+  });
+  for (const { subject, name, value } of long.slice(0, MAX_LONG)) {
+    const about = { subject };
     const lookup = await dns.txt(name);
     if (lookup.kind === "failed")
-      return [unknown(id, `A TXT record in several strings could not be asked for: ${lookup.reason}.`)];
+      return [unknown(id, `A TXT record in several strings could not be asked for: ${lookup.reason}.`, about)];
     if (lookup.kind !== "found") continue;
-    if (lookup.records.includes(value)) return [ok(id, "TXT records in several strings arrive whole.")];
+    if (lookup.records.includes(value)) return [ok(id, "TXT records in several strings arrive whole.", about)];
     const isCut = lookup.records.some((record) => record.length >= STRING_OCTETS / 2 && value.startsWith(record));
     if (!isCut) continue;
     return [
       bad(id, "warning", {
+        ...about,
         seen: `Of the TXT record of ${name} only the beginning arrives: either it was published so, or the DNS servers cut it.`,
         step: `dig +short TXT ${name} @9.9.9.9 shows what others see. If that is whole, take a resolver of your own:\n${OWN_RESOLVER}\nElse publish the record anew, in strings of at most 255 characters: pombo doctor --only dkim shows it.`,
       }),

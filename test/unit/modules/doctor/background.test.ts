@@ -14,7 +14,7 @@ import { createFakeResolver } from "../../../support/fakes/resolver.ts";
 const HOUR_MS = 3_600_000;
 const COUNT = 50;
 
-function fakeDomains(count: number): { store: DomainStore; names: Set<string> } {
+function fakeDomains(count: number, publicKey = "AAAA"): { store: DomainStore; names: Set<string> } {
   const rows = Array.from({ length: count }, (_, at) => ({
     id: count - at,
     uid: `d${count - at}`,
@@ -31,14 +31,14 @@ function fakeDomains(count: number): { store: DomainStore; names: Set<string> } 
         .slice(0, limit + 1),
     verified: (name: string) => present().find((row) => row.name === name),
     listKeys: () => [
-      { selector: "pombo1", algorithm: "rsa-sha256", publicKey: "AAAA" },
+      { selector: "pombo1", algorithm: "rsa-sha256", publicKey },
       { selector: "pombo2", algorithm: "ed25519-sha256", publicKey: "BBBB" },
     ],
   };
   return { store: store as unknown as DomainStore, names };
 }
 
-async function startDoctor(everyMs: number) {
+async function startDoctor(everyMs: number, publicKey?: string) {
   const dns = await startFakeDns();
   const resolver = createFakeResolver();
   const clock = fakeClock();
@@ -46,7 +46,7 @@ async function startDoctor(everyMs: number) {
   Object.assign(config.doctor, { everyMs, probes: [], timeServer: null });
   config.email.sourceIpv4 = "127.0.0.1";
   config.inbound.listen = null;
-  const domains = fakeDomains(COUNT);
+  const domains = fakeDomains(COUNT, publicKey);
   const errors: unknown[] = [];
   const doctor = createDoctor(
     {
@@ -122,4 +122,23 @@ test("with every = 0s it runs only when asked, and a domain that nobody sends wi
   const found = await world.doctor.examine({ domain: "d7.example", only: ["dkim"], rdap: false });
   expect(found?.findings.map(({ id, subject }) => `${id} ${subject}`)).toEqual(["dkim d7.example"]);
   expect(world.resolver.lookups.filter((each) => /\bd(?!7\.)\d+\.example/.test(each))).toEqual([]);
+});
+
+test("a look at one domain does not end what another's record has shown", async () => {
+  const key = "MIIBIjANBgkqhkiG9w0BAQEF".repeat(16);
+  await using world = await startDoctor(0, key);
+  const { doctor, resolver } = world;
+  const value = `v=DKIM1; k=rsa; p=${key}`;
+  resolver.zone["pombo1._domainkey.d7.example"] = { TXT: [value.slice(0, 255)] };
+  resolver.zone["pombo1._domainkey.d8.example"] = { TXT: [value] };
+  await doctor.start();
+  const look = (domain: string) => doctor.examine({ domain, only: ["resolver_txt"], rdap: false });
+  const troubles = () => doctor.troubles().map(({ id, subject }) => `${id} ${subject}`);
+  await look("d7.example");
+  expect(troubles()).toEqual(["resolver_txt d7.example"]);
+  await look("d8.example");
+  expect(troubles()).toEqual(["resolver_txt d7.example"]);
+  resolver.zone["pombo1._domainkey.d7.example"] = { TXT: [value] };
+  await look("d7.example");
+  expect(troubles()).toEqual([]);
 });
