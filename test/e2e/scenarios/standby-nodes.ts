@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bringS3, S3_KEY, S3_REGION } from "../../support/peers/s3.ts";
+import { type Line, startLine } from "../../support/peers/line.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { type Child, spawnPombo } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
@@ -22,6 +23,8 @@ export interface Node {
   url: string;
   config: string;
   dataDir: string;
+  /** To the S3 service. */
+  line: Line;
   child: Child | null;
 }
 
@@ -45,13 +48,14 @@ export async function createNodes(settings: WorldOptions["settings"] = {}, count
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     if (nth > 0) copyFileSync(join(world.dataDir, "instance.key"), join(dataDir, "instance.key"));
     const address = buildAddress(nth);
+    const line = await startLine(Number(new URL(service.url).port));
     const config = world.writeConfig(`${name}.toml`, {
       "": { data_dir: dataDir },
       http: { listen: address },
-      replication: { url: "s3://copies/pombo", endpoint: service.url, region: S3_REGION, acknowledge: "replica" },
+      replication: { url: "s3://copies/pombo", endpoint: `http://127.0.0.1:${line.port}`, region: S3_REGION, acknowledge: "replica" },
       standby: { lease: `${LEASE_MS}ms` },
     });
-    nodes.push({ name, url: `http://${address}`, config, dataDir, child: null });
+    nodes.push({ name, url: `http://${address}`, config, dataDir, line, child: null });
   }
   const ask = async (url: string) => {
     const answer = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
@@ -98,9 +102,10 @@ export async function createNodes(settings: WorldOptions["settings"] = {}, count
         delivered: { count: () => mx.distinct, until: (isTrue) => mx.until(isTrue) },
       }),
     async [Symbol.asyncDispose]() {
-      for (const { child, dataDir } of nodes) {
+      for (const { child, dataDir, line } of nodes) {
         await child?.[Symbol.asyncDispose]();
         endDaemon(dataDir);
+        await line[Symbol.asyncDispose]();
       }
       await world[Symbol.asyncDispose]();
       await mx[Symbol.asyncDispose]();

@@ -29,7 +29,7 @@ import { readEmails } from "./stored.ts";
 import { bugsOf, call, emailTo, hasLogged, HOSTNAME } from "./world.ts";
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
-/** Each fault once in CI, twenty takeovers in the soak; script/standby says how many. */
+/** Four in CI, twenty in the soak; script/standby says how many. */
 const TAKEOVERS = Number(process.env["TAKEOVERS"] ?? Math.ceil((2 * ROUNDS) / 3));
 const LIMIT_MS = 60_000;
 setDefaultTimeout((TAKEOVERS + 3) * LIMIT_MS);
@@ -60,8 +60,8 @@ async function checkCalls(receiver: Receiver, ids: readonly string[]): Promise<{
   return { all: receiver.calls.length, again: receiver.calls.length - told.size };
 }
 
-type Fault = "kill both" | "kill pombo" | "stop both" | "hand over";
-const FAULTS: readonly Fault[] = ["kill both", "stop both", "hand over", "kill pombo"];
+type Fault = "kill both" | "kill pombo" | "stop both" | "hand over" | "cut" | "no answers";
+const FAULTS: readonly Fault[] = ["kill both", "stop both", "hand over", "kill pombo", "cut", "no answers"];
 
 /** What happens to the machine that works. Resolves when its process is gone, or goes on. */
 async function strike(fault: Fault, node: Node): Promise<void> {
@@ -72,6 +72,14 @@ async function strike(fault: Fault, node: Node): Promise<void> {
     const ran = await runPombo(["standby", "hand-over", "--config", node.config], { env: S3_CREDENTIALS });
     expect({ code: ran.code, err: ran.stderr }).toEqual({ code: 0, err: "" });
     expect(await child.ended).toEqual({ code: 0, signal: null });
+    return;
+  }
+  if (fault === "cut" || fault === "no answers") {
+    node.line.set(fault);
+    // It cannot renew the lease, and ends by itself. What its daemon has left to say goes to a lineage that nobody reads.
+    expect((await within(LIMIT_MS, "its end", child.ended)).code).toBe(1);
+    expect(child.stderr()).toContain("pombo ends here");
+    node.line.set("open");
     return;
   }
   if (fault === "stop both") {
