@@ -8,7 +8,14 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureTools, SMTP_SINK } from "../test/support/peers/packages.ts";
 import { createWorkspace, findPombo, startPombo } from "../test/support/peers/pombo.ts";
-import { freePort, makeFolder, runProgram, startProcess, waitUntil, type Cleanup } from "../test/support/peers/process.ts";
+import {
+  freePort,
+  makeFolder,
+  runProgram,
+  startProcess,
+  waitUntil,
+  type Cleanup,
+} from "../test/support/peers/process.ts";
 import { addDomain } from "../test/support/peers/pombo.ts";
 import { bringS3, S3_KEY, S3_REGION } from "../test/support/peers/s3.ts";
 import { serveZone } from "../test/support/peers/zone.ts";
@@ -29,7 +36,6 @@ const BEYOND_LEASE_S = 10;
 /** Of one email's html, which does not compress. */
 const HTML_BYTES = 60_000;
 const PATIENCE_MS = 900_000;
-
 
 interface Options {
   megabytes: number;
@@ -134,9 +140,17 @@ async function measure(endpoint: string, { megabytes, lease }: Options, cleanup:
   const isReady = async (url: string) => (await fetch(`${url}/ready`).catch(() => null))?.status === 200;
   console.error("pombo: the first machine stores it in the bucket …");
   const working = first.serve();
-  await waitUntil("the first machine accepts", PATIENCE_MS, async () => (await isReady(first.url)) && (await post(first.url)) === 202);
+  await waitUntil(
+    "the first machine accepts",
+    PATIENCE_MS,
+    async () => (await isReady(first.url)) && (await post(first.url)) === 202,
+  );
   second.serve();
-  await waitUntil("the second stands by", PATIENCE_MS, async () => (await fetch(`${second.url}/ready`).catch(() => null))?.status === 503);
+  await waitUntil(
+    "the second stands by",
+    PATIENCE_MS,
+    async () => (await fetch(`${second.url}/ready`).catch(() => null))?.status === 503,
+  );
   await Bun.sleep(2_000);
   console.error("pombo: the first machine is killed …");
   const lostAt = performance.now();

@@ -37,43 +37,53 @@ function writeConfig(folder: string, port: number, nodes: readonly Node[]): stri
   return file;
 }
 
-test.skipIf(isMissing || trouble !== null)("clients of HAProxy find the machine that works, and after its loss the other", async () => {
-  await using of = await createNodes();
-  const [a, b] = of.nodes as [Node, Node];
-  const port = await freePort();
-  const config = writeConfig(of.world.folder, port, of.nodes);
-  const haproxy = startProcess({ command: [pathOf("haproxy"), "-db", "-f", config], logFile: join(of.world.folder, "haproxy") });
-  try {
-    await waitForListener(port);
-    const post = async (subject: string): Promise<number | null> => {
-      const answer = await fetch(`https://127.0.0.1:${port}/api/v1/emails`, {
-        method: "POST",
-        headers: { "x-api-key": of.world.key, "content-type": "application/json", "idempotency-key": subject },
-        body: JSON.stringify(emailTo("a@one.test", subject)),
-        tls: { rejectUnauthorized: false },
-        signal: AbortSignal.timeout(REQUEST_MS),
-      }).catch(() => null);
-      return answer?.status ?? null;
-    };
-    const accept = (subject: string) =>
-      waitUntil(`${subject} is accepted`, LIMIT_MS, async () => (await post(subject)) === 202);
-    of.start(a);
-    await accept("by the first");
-    of.start(b);
-    await waitUntil("the other stands by", LIMIT_MS, async () => (await of.ask(b.url))?.status === 503);
-    // HAProxy looks each second, twice.
-    await Bun.sleep(3_000);
-    expect(await post("still by the first")).toBe(202);
-    a.child?.signal("SIGKILL");
-    await a.child?.ended;
-    endDaemon(a.dataDir);
-    const lostAt = performance.now();
-    await accept("by the second");
-    console.log(`HAProxy: accepted again after ${((performance.now() - lostAt) / 1_000).toFixed(1)} s`);
-    const subjects = ["by the first", "still by the first", "by the second"];
-    const isThere = (subject: string) => of.mx.arrivals.some((each) => each.subject === subject);
-    await within(LIMIT_MS, "all mail", of.mx.until(() => subjects.every(isThere)));
-  } finally {
-    await haproxy.stop();
-  }
-});
+test.skipIf(isMissing || trouble !== null)(
+  "clients of HAProxy find the machine that works, and after its loss the other",
+  async () => {
+    await using of = await createNodes();
+    const [a, b] = of.nodes as [Node, Node];
+    const port = await freePort();
+    const config = writeConfig(of.world.folder, port, of.nodes);
+    const haproxy = startProcess({
+      command: [pathOf("haproxy"), "-db", "-f", config],
+      logFile: join(of.world.folder, "haproxy"),
+    });
+    try {
+      await waitForListener(port);
+      const post = async (subject: string): Promise<number | null> => {
+        const answer = await fetch(`https://127.0.0.1:${port}/api/v1/emails`, {
+          method: "POST",
+          headers: { "x-api-key": of.world.key, "content-type": "application/json", "idempotency-key": subject },
+          body: JSON.stringify(emailTo("a@one.test", subject)),
+          tls: { rejectUnauthorized: false },
+          signal: AbortSignal.timeout(REQUEST_MS),
+        }).catch(() => null);
+        return answer?.status ?? null;
+      };
+      const accept = (subject: string) =>
+        waitUntil(`${subject} is accepted`, LIMIT_MS, async () => (await post(subject)) === 202);
+      of.start(a);
+      await accept("by the first");
+      of.start(b);
+      await waitUntil("the other stands by", LIMIT_MS, async () => (await of.ask(b.url))?.status === 503);
+      // HAProxy looks each second, twice.
+      await Bun.sleep(3_000);
+      expect(await post("still by the first")).toBe(202);
+      a.child?.signal("SIGKILL");
+      await a.child?.ended;
+      endDaemon(a.dataDir);
+      const lostAt = performance.now();
+      await accept("by the second");
+      console.log(`HAProxy: accepted again after ${((performance.now() - lostAt) / 1_000).toFixed(1)} s`);
+      const subjects = ["by the first", "still by the first", "by the second"];
+      const isThere = (subject: string) => of.mx.arrivals.some((each) => each.subject === subject);
+      await within(
+        LIMIT_MS,
+        "all mail",
+        of.mx.until(() => subjects.every(isThere)),
+      );
+    } finally {
+      await haproxy.stop();
+    }
+  },
+);

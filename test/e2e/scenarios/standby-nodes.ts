@@ -52,7 +52,12 @@ export async function createNodes(settings: WorldOptions["settings"] = {}, count
     const config = world.writeConfig(`${name}.toml`, {
       "": { data_dir: dataDir },
       http: { listen: address },
-      replication: { url: "s3://copies/pombo", endpoint: `http://127.0.0.1:${line.port}`, region: S3_REGION, acknowledge: "replica" },
+      replication: {
+        url: "s3://copies/pombo",
+        endpoint: `http://127.0.0.1:${line.port}`,
+        region: S3_REGION,
+        acknowledge: "replica",
+      },
       standby: { lease: `${LEASE_MS}ms` },
     });
     nodes.push({ name, url: `http://${address}`, config, dataDir, line, child: null });

@@ -29,7 +29,11 @@ test("a volume that moves to another machine goes on there by itself", async () 
     await using machine = await world.serve({ config });
     serving.resolve(machine);
     const enough = load.accepted.size + 150;
-    await within(LIMIT_MS, "enough emails", load.until(() => load.accepted.size > enough));
+    await within(
+      LIMIT_MS,
+      "enough emails",
+      load.until(() => load.accepted.size > enough),
+    );
     serving = Promise.withResolvers<Served>();
     machine.signal("SIGKILL");
     await machine.ended;
@@ -47,7 +51,11 @@ test("a volume that moves to another machine goes on there by itself", async () 
     const arrived = new Set(mx.arrivals.map(({ subject }) => subject));
     return [...load.accepted.keys()].filter((subject) => !arrived.has(subject));
   };
-  await within(LIMIT_MS, "all mail", mx.until(() => missing().length === 0));
+  await within(
+    LIMIT_MS,
+    "all mail",
+    mx.until(() => missing().length === 0),
+  );
   const counts = new Map<string, number>();
   for (const { subject } of mx.arrivals) counts.set(subject, (counts.get(subject) ?? 0) + 1);
   const twice = [...counts].filter(([subject, count]) => count > 1 && load.accepted.has(subject));

@@ -115,6 +115,15 @@ test("a server that the proxy's rules forbid waits alone", async () => {
   const id = await send(pombo);
   await pombo.app.worker.idle();
   expect(pombo.events.filter(({ name }) => name === "egress.refused")).toHaveLength(1);
+  // The operator finds it by the recipient's domain, whatever way it takes.
+  for (const [to, found] of [
+    ["example.com", 1],
+    ["example.com via lisbon", 1],
+    ["example.co", 0],
+  ] as const) {
+    const path = `/api/v1/operator/queue/messages?to=${encodeURIComponent(to)}`;
+    expect([to, (await pombo.operator.call("GET", path)).body.data.length]).toEqual([to, found]);
+  }
   expect(await recordOf(pombo, id)).toMatchObject({ status: "queued", attempts: 0 });
   expect(await troublesOf(pombo)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import type { AddressRanges } from "../../../platform/ip/address.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { findRoute, type Route } from "../../../protocols/smtp/mx-lookup.ts";
+import { siteVia } from "../../../protocols/smtp/site-name.ts";
 import { classifyResult } from "../../../protocols/smtp/replies/classify.ts";
 import {
   describeTransmission,
@@ -13,7 +14,7 @@ import {
   isAnswered,
   type Transmission,
 } from "../../../protocols/smtp/transmit.ts";
-import { type Egress, siteVia } from "./egresses.ts";
+import type { Egress } from "./egresses.ts";
 import { DNS_SITE, type RefusalWatch } from "./refusal-watch.ts";
 import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
 import type {
@@ -45,7 +46,7 @@ export interface DirectTransportDeps extends SmtpDeliveryDeps {
 export function createDirectTransport(deps: DirectTransportDeps, egress: Egress | null): Transport {
   return {
     isDirect: true,
-    siteFor: (recipientDomain) => (egress === null ? recipientDomain : siteVia(recipientDomain, egress)),
+    siteFor: (recipientDomain) => (egress === null ? recipientDomain : siteVia(recipientDomain, egress.name)),
     async deliver(message: OutgoingMessage, hooks: DeliveryHooks) {
       hooks.running.note(() => `DNS: MX of ${message.recipientDomain}?`);
       const route = await findMxHosts(message, deps);
@@ -69,7 +70,7 @@ export function createDirectTransport(deps: DirectTransportDeps, egress: Egress 
 /** An egress has an IPv4 address, and none of the other kind. */
 function leaveBy(egress: Egress, { hosts, site }: Extract<Route, { kind: "hosts" }>): Destination {
   const reached = hosts.map(({ name, addresses }) => ({ name, addresses: addresses.filter(isIPv4) }));
-  return { hosts: reached.filter(({ addresses }) => addresses.length > 0), site: siteVia(site, egress), egress };
+  return { hosts: reached.filter(({ addresses }) => addresses.length > 0), site: siteVia(site, egress.name), egress };
 }
 
 async function findMxHosts(

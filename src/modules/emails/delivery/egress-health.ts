@@ -6,7 +6,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { HealthIssue } from "../../../platform/health-issue.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { EgressFault } from "../../../protocols/smtp/session/connection.ts";
-import { egressOf } from "./egresses.ts";
+import { egressOf } from "../../../protocols/smtp/site-name.ts";
 
 /** After a failure, by how many came in a row. */
 const PAUSES_MS = [5_000, 15_000, 30_000, 60_000];
@@ -84,7 +84,7 @@ export class EgressHealth {
     return [...this.#troubles].map(([name, { reason, since }]) => ({
       component: "egress",
       kind: name,
-      reason: `Emails do not leave by the egress ${name}: ${reason}. They wait, and lose no attempt. Look at the proxy, or take its [[egress]] out of the configuration and restart pombo: its mail then leaves by another address.`,
+      reason: `Emails do not leave by the egress ${name}, whose proxy does not work: ${reason}. They wait, and lose no attempt. Look at the proxy, or take its [[egress]] out of the configuration and restart pombo: its mail then leaves by another address.`,
       since,
       isAdvisory: true,
     }));

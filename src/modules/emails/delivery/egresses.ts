@@ -72,13 +72,3 @@ function weigh(senderDomain: string, { name, share }: Egress): number {
   const drawn = (digest.readUInt32BE(0) + 0.5) / 2 ** 32;
   return -share / Math.log(drawn);
 }
-
-/** A site as it is met from an egress: what it thinks of us is about our address. */
-export function siteVia(site: string, { name }: Pick<Egress, "name">): string {
-  return `${site} via ${name}`;
-}
-
-/** The egress in the name of a site; null: none. */
-export function egressOf(site: string): string | null {
-  return / via ([^ ]+)$/.exec(site)?.[1] ?? null;
-}

@@ -1,6 +1,6 @@
 // The operator's queries on the email queue. It may have a million rows, so they walk it in slices or read its ends.
 
-import { and, asc, count, desc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { hasIdPrefix, prepareBatchEnd, lastId, listIds } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import {
@@ -12,6 +12,7 @@ import {
   workspaces,
 } from "../../../platform/db/schema/schema.ts";
 import { prepare } from "../../../platform/db/statement.ts";
+import { rangeOfVia } from "../../../protocols/smtp/site-name.ts";
 import { earlier, type MessageCandidate, walkById, yieldToEventLoop } from "../../../platform/queue/queue-admin.ts";
 
 /** Rows at the end of a lane among which the last reply is looked for. */
@@ -68,7 +69,13 @@ export function openEmailAdminStore({ orm }: Db) {
   const ofDestination = orm
     .select({ id: lanes.id })
     .from(lanes)
-    .where(eq(lanes.destination, p("destination")));
+    .where(
+      or(
+        eq(lanes.destination, p("destination")),
+        // By any egress.
+        and(gte(lanes.destination, p("viaFrom")), lt(lanes.destination, p("viaTo"))),
+      ),
+    );
   const { sendAt } = emailQueue;
   const isAhead = sql`COALESCE(${sendAt}, 0) > ${p("now")}`;
   const selectMatching = prepare(
@@ -160,7 +167,11 @@ export function openEmailAdminStore({ orm }: Db) {
 
   return {
     /** A filter by `before` leaves out emails whose send_at lies ahead: nothing of theirs can be under way or lost. */
-    list: (now: number) => walkById(findSliceEnd, (range) => selectMatching.all({ ...range, now })),
+    list: (now: number) =>
+      walkById(findSliceEnd, (range) => {
+        const [viaFrom, viaTo] = rangeOfVia(range.destination ?? "");
+        return selectMatching.all({ ...range, viaFrom, viaTo, now });
+      }),
     lastId: () => lastId(orm, emailQueue),
 
     /**

@@ -1,11 +1,6 @@
 import { expect, test } from "bun:test";
-import {
-  chooseEgress,
-  type Egress,
-  egressOf,
-  openEgresses,
-  siteVia,
-} from "../../../../../src/modules/emails/delivery/egresses.ts";
+import { chooseEgress, type Egress, openEgresses } from "../../../../../src/modules/emails/delivery/egresses.ts";
+import { egressOf, siteVia } from "../../../../../src/protocols/smtp/site-name.ts";
 import type { EgressConfig } from "../../../../../src/config/egress.ts";
 import { findSiteRules, PROVIDERS } from "../../../../../src/protocols/smtp/providers.ts";
 
@@ -42,12 +37,12 @@ test("who names a domain has it, and nobody takes what is not his", () => {
 });
 
 test("a site met from an egress has its own name, and keeps its provider's rules", () => {
-  const site = siteVia("aspmx.l.google.com,alt1.aspmx.l.google.com", { name: "lisbon" });
+  const site = siteVia("aspmx.l.google.com,alt1.aspmx.l.google.com", "lisbon");
   expect(egressOf(site)).toBe("lisbon");
   expect(egressOf("relay smtp.example.net:587")).toBeNull();
   expect(egressOf("mx.example.com")).toBeNull();
   expect(findSiteRules(site, PROVIDERS)?.name).toBe("google");
-  expect(findSiteRules(siteVia("aspmx.l.google.com", { name: "lisbon" }), PROVIDERS)?.name).toBe("google");
+  expect(findSiteRules(siteVia("aspmx.l.google.com", "lisbon"), PROVIDERS)?.name).toBe("google");
 });
 
 test("an address that is not this machine's needs a proxy", () => {
