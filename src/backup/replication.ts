@@ -47,6 +47,8 @@ import type { InstanceSettings } from "../platform/db/instance-settings.ts";
 export interface ReplicaChoice {
   /** An empty data directory, though the replica holds a backup. */
   startEmpty?: boolean;
+  /** The database is known, or said by a person, to be the newest: nothing is paused for its age. */
+  isNewest?: boolean;
   /** The replica belongs to another instance, which will never run again. */
   takeOver?: boolean;
 }
@@ -202,7 +204,7 @@ async function findPast(
   { tools, database, marker }: { tools: DaemonTools | null; database: Mark | null; marker: Mark | null },
 ): Promise<string | null> {
   const from = deps.lease?.database ?? "first";
-  if (from === "replica") return null;
+  if (from === "replica" || deps.choice.isNewest === true) return null;
   // A later term has the newest database, whatever a machine that lost the lease may still write to the replica.
   const behind = tools === null || from === "here" ? null : await compareWithReplica(deps, tools, database);
   // An update that went back: behind, and nothing was sent.

@@ -19,14 +19,22 @@ export const EgressSchema = Type.Object({
   name: text("egress_name", "A unique name, for the timeline of emails, the log and pombo doctor."),
   address: text("ipv4", "The IPv4 address that mail leaves from; one of this machine, or with proxy the proxy's."),
   hostname: text("hostname", "The name in EHLO; it must be the PTR of the address."),
-  proxy: special<ProxyPlace | null>(
-    "socks5_proxy",
-    "The SOCKS5 proxy to go through, by its IP address; empty = directly from this machine.",
-    "",
-  ),
+  // Not shown in errors: people write passwords into such addresses.
+  proxy: {
+    ...special<ProxyPlace | null>(
+      "socks5_proxy",
+      "The SOCKS5 proxy to go through, by its IP address; empty = directly from this machine.",
+      "",
+    ),
+    isSecret: true,
+  },
   password: secret("The password of the proxy's user; better in a file."),
   passwordFile: optional("optional_path", "A file with the password, instead of password."),
-  share: integer([1, 1000], "Its share of the sending domains among those with the same choice of domains.", 1),
+  share: integer(
+    [1, 1000],
+    "Where several [[egress]] take a domain one of them has it; one with share = 2 has twice as many domains as one with 1.",
+    1,
+  ),
   domains: list(
     text("hostname", "One domain."),
     [0, DOMAINS_MAX],

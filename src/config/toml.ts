@@ -45,7 +45,7 @@ export function parseToml(text: string): { kind: "table"; table: Table } | { kin
 /** Whether the last line is of a key that holds a password, or of a value that began at one. */
 function holdsSecret(lines: string[]): boolean {
   const ofKey = lines.findLastIndex((line) => /^\s*["']?[A-Za-z0-9_-]+["']?\s*[=:]/.test(line));
-  return lines.slice(Math.max(0, ofKey)).some((line) => /passw/i.test(line));
+  return lines.slice(Math.max(0, ofKey)).some((line) => /passw|socks5/i.test(line));
 }
 
 /** Any value of a TOML file as a person would name it: texts quoted, cut and without control characters. */

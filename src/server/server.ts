@@ -3,6 +3,7 @@
 
 import { createApi, createOperatorApi } from "../api/app.ts";
 import { describeAlone, noteStartWithoutLease } from "../backup/standby/alone.ts";
+import type { ReplicaBarrier } from "../backup/replica-barrier.ts";
 import { registerStandby } from "../backup/standby/presence.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
 import { dashboardRoutes } from "../dashboard/index.ts";
@@ -66,6 +67,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     lock.release();
     throw error;
   }
+}
+
+/** Says so when the replica has all that this machine did alone. */
+function settleTerm(settled: () => void, barrier: ReplicaBarrier | null, log: Log): void {
+  barrier
+    ?.kept()
+    .then(settled, () => undefined)
+    .catch((error: unknown) => log.error("standby", error));
 }
 
 export type Started =
@@ -179,7 +188,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     await deferred.run(() => clockWatch.start(getLastTime(stores)));
     resolvers.watch.start();
-    if (lease?.settled !== undefined) void barrier?.kept().then(lease.settled, () => undefined);
+    if (lease?.settled !== undefined) settleTerm(lease.settled, barrier, log);
     const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings, lease };
     const { commit } = committer;
     const replicated = {

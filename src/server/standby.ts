@@ -8,7 +8,13 @@ import { hostname } from "node:os";
 import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
 import { openTools } from "../backup/litestream/tools.ts";
 import type { LeaseRecord } from "../backup/standby/lease.ts";
-import { type AloneWish, bringAloneDatabase, readAloneWish, requireNoSplit } from "../backup/standby/alone.ts";
+import {
+  type AloneWish,
+  bringAloneDatabase,
+  readAloneWish,
+  removeAloneWish,
+  requireNoSplit,
+} from "../backup/standby/alone.ts";
 import { LeaseHolder, LOOKS_PER_LEASE } from "../backup/standby/lease-holder.ts";
 import { openLeaseBucket, openLeaseObject, requireConditionalWrites } from "../backup/standby/lease-object.ts";
 import { newNode, type NodeState, readNodeState, writeNodeState } from "../backup/standby/node-file.ts";
@@ -19,6 +25,8 @@ import { getErrorMessage, StartError } from "../platform/errors.ts";
 import { bind } from "../platform/http/listen.ts";
 import { getSocketFile, listenOnSocket, STANDING_BY_HEADER } from "../platform/http/unix-socket.ts";
 import { lockHeld, takeInstanceLock } from "../platform/instance-lock.ts";
+import { openEgresses } from "../modules/emails/delivery/egresses.ts";
+import { requireSources } from "../platform/ip/own-addresses.ts";
 import { openKeyring } from "../platform/keyring/keyring.ts";
 import { newId } from "../platform/uuid.ts";
 import type { App, AppOptions } from "./app.ts";
@@ -36,6 +44,9 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
   const lock = await takeInstanceLock(config.dataDir, environment.clock);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
   try {
+    // What would stop the start after a takeover is told now.
+    requireSources(config.email);
+    openEgresses(config.egress);
     const wish = readAloneWish(config.dataDir);
     if (wish !== null) return await startAlone(options, wish, () => lock.release());
     const lease = await standBy(options, stopping);
@@ -75,8 +86,10 @@ async function startAlone(options: AppOptions, wish: AloneWish, releaseLock: () 
   const tools = await openTools(config.replication, { dataDir, database: file });
   await endOrphanDaemon(dataDir, file, clock);
   const state: NodeState = readNodeState(dataDir) ?? newNode(newId(clock.now(), random));
-  const object = openLeaseObject(await openLeaseBucket(tools, config.standby.leaseMs / LOOKS_PER_LEASE));
-  const alone = await bringAloneDatabase(state, wish, { config, environment, tools, object });
+  // Opened where it is read: to find its region takes a service that may be away.
+  const read = async () =>
+    openLeaseObject(await openLeaseBucket(tools, config.standby.leaseMs / LOOKS_PER_LEASE)).read();
+  const alone = await bringAloneDatabase(state, wish, { config, environment, tools, object: { read } });
   writeNodeState(dataDir, { ...state, alone });
   log.event("standby.alone", {}, "warn");
   const started = await start(
@@ -84,13 +97,14 @@ async function startAlone(options: AppOptions, wish: AloneWish, releaseLock: () 
       ...options,
       config: { ...config, standby: { leaseMs: 0 }, replication: { ...config.replication, acknowledge: "disk" } },
       // The replica is that of the machine that had the lease.
-      replica: { ...options.replica, takeOver: true },
+      replica: { ...options.replica, takeOver: true, isNewest: !alone.isStarted },
       aloneSince: clock.now(),
     },
     "instance",
     releaseLock,
   );
   if (started.kind !== "instance") throw new Error("a start that was to act did not");
+  writeNodeState(dataDir, { ...state, alone: { ...alone, isStarted: true } });
   const { app } = started;
   return { app, stop: () => app.stop() };
 }
@@ -128,9 +142,14 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
     known,
     mayBegin: existsSync(file),
     stopping,
+    sawTerm: (term) => {
+      if (term !== state.seen) remember({ seen: term });
+    },
     announce: () => announce(bucket, state.node, { host: hostname(), at: clock.now() }),
   });
   if (before === "stopped") return null;
+  // Said before it was needed: at a later start it would have two machines work.
+  removeAloneWish(dataDir);
   holder.keep((reason) =>
     environment.fatal?.(
       `pombo ends here: ${reason}. Everything that was answered is in the replica. The service starts pombo again, and it stands by.`,
@@ -144,7 +163,7 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
   try {
     const startedAt = steady.now();
     const database = await bringDatabase(before, known, { config, environment, tools });
-    remember({ term: holder.term });
+    remember({ term: holder.term, seen: holder.term });
     log.event("standby.database", { from: database, ms: Math.round(steady.now() - startedAt) });
     // Until then the record leads to a lineage without what was done alone, should another machine take over.
     const settled = () => remember({ alone: null });
@@ -161,6 +180,8 @@ interface Waiting {
   keyCheck: string;
   known: NodeState;
   mayBegin: boolean;
+  /** The term of the lease was seen. */
+  sawTerm: (term: number) => void;
   /** Says in the bucket that this machine stands by. */
   announce: () => Promise<void>;
   stopping: Promise<unknown>;
@@ -195,6 +216,7 @@ async function awaitLease(holder: LeaseHolder, waiting: Waiting) {
       try {
         const looked = await holder.tryToTake((seen, isOwn) => {
           if (seen === null) return mayBegin;
+          waiting.sawTerm(seen.term);
           requireSameKey(seen, keyCheck);
           requireNoSplit(known, seen, isOwn);
           return isOwn || seen.lineage !== "";

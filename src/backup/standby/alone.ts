@@ -11,7 +11,7 @@ import { databaseFile } from "../../platform/db/open.ts";
 import { getErrorMessage, StartError } from "../../platform/errors.ts";
 import type { LeaseObject } from "./lease-object.ts";
 import type { LeaseRecord } from "./lease.ts";
-import { type NodeState, readNodeState, writeNodeState } from "./node-file.ts";
+import { type Alone, type NodeState, readNodeState, writeNodeState } from "./node-file.ts";
 import { bringDatabase, type TakeoverDeps } from "./takeover.ts";
 
 export interface AloneWish {
@@ -52,8 +52,8 @@ export function removeAloneWish(dataDir: string): boolean {
 export async function bringAloneDatabase(
   state: NodeState,
   wish: AloneWish,
-  { object, ...deps }: TakeoverDeps & { object: LeaseObject },
-): Promise<NonNullable<NodeState["alone"]>> {
+  { object, ...deps }: TakeoverDeps & { object: Pick<LeaseObject, "read"> },
+): Promise<Alone> {
   const { dataDir } = deps.config;
   const hasDatabase = existsSync(databaseFile(dataDir));
   if (state.alone !== null && hasDatabase) return state.alone;
@@ -61,16 +61,16 @@ export async function bringAloneDatabase(
   try {
     before = (await object.read())?.record ?? null;
   } catch (error) {
-    if (wish.isNewest && hasDatabase) return { after: null };
+    if (wish.isNewest && hasDatabase) return { after: null, term: state.seen, isStarted: false };
     throw new StartError(
-      `pombo is to work alone here, and the replica cannot be read (${getErrorMessage(error)}): whether this database is the newest is not known. pombo standby alone shows it; run it on the other machine too, and say --this-database-is-newest where it is.`,
+      `pombo is to work alone here, and the replica cannot be read (${getErrorMessage(error)}): whether this database is the newest is not known. Run pombo standby alone on every machine; on the one that worked last: sudo pombo standby alone --yes --this-database-is-newest`,
     );
   }
   const after = before?.nonce ?? null;
   if (!(wish.isNewest && hasDatabase)) await bringDatabase(before, state, deps);
   if (!existsSync(databaseFile(dataDir)))
     throw new StartError("pombo is to work alone here, and there is no database, neither here nor in the replica.");
-  return { after };
+  return { after, term: null, isStarted: false };
 }
 
 /** What is told while it works alone. */
@@ -89,12 +89,15 @@ export function describeAlone(since: number): HealthIssue {
 /** Before a start without a [standby] lease: if the machine was one of several, its database goes on alone from here. */
 export function noteStartWithoutLease(dataDir: string): void {
   const state = readNodeState(dataDir);
-  if (state?.alone === null) writeNodeState(dataDir, { ...state, alone: { after: null } });
+  if (state?.alone === null)
+    writeNodeState(dataDir, { ...state, alone: { after: null, term: state.seen, isStarted: true } });
 }
 
 /** Throws StartError where this database went on alone, and another machine has had the lease since. */
 export function requireNoSplit({ alone }: NodeState, seen: LeaseRecord | null, isOwn: boolean): void {
   if (alone === null || seen === null || isOwn || seen.nonce === alone.after) return;
+  // Whoever renewed it until the bucket was away has not had another term.
+  if (alone.after === null && seen.term === alone.term) return;
   throw new StartError(
     `This machine has worked alone, and ${seen.host} has had the lease since (term ${seen.term}): each of the two may have accepted and sent messages that the other does not know. ` +
       "Decide which database goes on: docs/two-machines.md, “A split”.",

@@ -10,13 +10,25 @@ export interface NodeState {
   term: number | null;
   /** See LeaseHolderDeps. */
   nonces: readonly string[];
-  /** The database here went on without the lease, behind the record with this nonce (null: it could not be read); null: it did not. */
-  alone: { after: string | null } | null;
+  /** The last term that was seen; null: none. */
+  seen: number | null;
+  /** The database here went on without the lease; null: it did not. */
+  alone: Alone | null;
+}
+
+/** Behind which lease a database went on without it. */
+export interface Alone {
+  /** The nonce of the record; null: it could not be read. */
+  after: string | null;
+  /** Where it could not be read: the last term that was seen before. */
+  term: number | null;
+  /** It has started so: what follows is no database that was put back. */
+  isStarted: boolean;
 }
 
 /** Of a machine that was never started. */
 export function newNode(node: string): NodeState {
-  return { node, term: null, nonces: [], alone: null };
+  return { node, term: null, nonces: [], seen: null, alone: null };
 }
 
 const MAX_BYTES = 64 * 1024;
@@ -26,7 +38,7 @@ const getFile = (dataDir: string) => join(dataDir, "standby.json");
 /** Null: there is none, or half a one. */
 export function readNodeState(dataDir: string): NodeState | null {
   try {
-    const { node, term, nonces, alone } = JSON.parse(
+    const { node, term, nonces, seen, alone } = JSON.parse(
       readPlainFile(getFile(dataDir), MAX_BYTES) ?? "",
     ) as Partial<NodeState>;
     if (typeof node !== "string" || !Array.isArray(nonces)) return null;
@@ -34,7 +46,11 @@ export function readNodeState(dataDir: string): NodeState | null {
       node,
       term: typeof term === "number" ? term : null,
       nonces: nonces.map(String),
-      alone: alone instanceof Object ? { after: alone.after ?? null } : null,
+      seen: seen ?? null,
+      alone:
+        alone instanceof Object
+          ? { after: alone.after ?? null, term: alone.term ?? null, isStarted: Boolean(alone.isStarted) }
+          : null,
     };
   } catch {
     return null;

@@ -114,7 +114,9 @@ export class PresenceWatch {
     const [name, { changedAt }] = first;
     const hosts = missing.map(([, { host }]) => host).join(" and ");
     const end =
-      this.count === 0 ? "If this machine is lost too, nobody takes over. " : `${this.count} other stands by still. `;
+      this.count === 0
+        ? "If this machine is lost too, nobody takes over. "
+        : `Machines that still stand by: ${this.count}. `;
     return {
       component: "standby",
       kind: "missing",

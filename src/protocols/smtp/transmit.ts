@@ -12,6 +12,7 @@ import type { Stage } from "./replies/stage.ts";
 import { removeEcho, type OwnReply, type SentMessage } from "./replies/remove-echo.ts";
 import { formatReply, type Reply, shorten } from "./replies/reply.ts";
 import type { ExpiringNames } from "./expiring-names.ts";
+import type { EgressFault } from "./session/connection.ts";
 import type { Access, SessionPool, WayOut } from "./session-pool.ts";
 import type { PreparedContent } from "./session/content.ts";
 import type { Envelope, SendResult, SmtpSession } from "./session/session.ts";
@@ -143,9 +144,10 @@ async function walkHosts(attempt: Attempt): Promise<void> {
       if (hasAnswered(result)) {
         sessions += 1;
         attempt.pool.unreachable.delete(address);
-      } else if (attempt.mail.signal?.aborted !== true && !isEgressFault(result))
+      } else if (attempt.mail.signal?.aborted !== true && findEgressFault(result) === null)
         attempt.pool.unreachable.add(address, UNREACHABLE_MS);
-      if (isFinal(result) || isEgressFault(result) || attempt.mail.signal?.aborted) return;
+      // By a proxy that does not work every other host would be missed in the same way.
+      if (isFinal(result) || findEgressFault(result) === "proxy" || attempt.mail.signal?.aborted) return;
       if (addresses === MAX_ADDRESSES || sessions === MAX_SESSIONS) return;
       if (result.kind !== "broken") break;
     }
@@ -270,9 +272,9 @@ function isFinal(result: SendResult): boolean {
   }
 }
 
-/** Every other host would be missed in the same way. */
-function isEgressFault(result: SendResult): boolean {
-  return result.kind === "broken" && result.egressFault !== undefined;
+/** Nobody was reached, by no fault of the site's. */
+export function findEgressFault(result: SendResult): EgressFault | null {
+  return result.kind === "broken" ? (result.egressFault ?? null) : null;
 }
 
 const UNANSWERED = new Set<Stage>(["connect", "greeting"]);
@@ -284,6 +286,7 @@ function hasAnswered(result: SendResult): boolean {
 /** A server's refusal tells most, then a break; our own "not offered here" counts only if every host that was tried says so (R21). */
 function weight(result: SendResult): number {
   if (result.kind === "unfit") return isFinal(result) ? 2 : 0;
+  if (findEgressFault(result) !== null) return 0;
   return result.kind === "broken" ? 1 : result.kind === "refused" ? 2 : 3;
 }
 

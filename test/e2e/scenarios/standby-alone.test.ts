@@ -99,7 +99,7 @@ test.skipIf(isMissing || isShort)(
 test.skipIf(isMissing)(
   "alone it begins with what the replica has, and after a split nothing is set aside",
   async () => {
-    const { of, a, b, post, subjects, start } = await scene();
+    const { of, a, b, post, arrived, subjects, start } = await scene();
     await using _all = of;
     await start(a);
     expect(await post(a, "one")).toBe(202);
@@ -109,6 +109,8 @@ test.skipIf(isMissing)(
     await start(b);
     expect(await subjects(b)).toEqual(["one"]);
     expect(await post(b, "alone")).toBe(202);
+    // Nothing waits for a person.
+    await arrived("alone");
 
     // The person was wrong: the first one comes back, and takes the lease.
     await start(a);

@@ -125,7 +125,7 @@ test("a server that the proxy's rules forbid waits alone", async () => {
     expect([to, (await pombo.operator.call("GET", path)).body.data.length]).toEqual([to, found]);
   }
   expect(await recordOf(pombo, id)).toMatchObject({ status: "queued", attempts: 0 });
-  expect(await troublesOf(pombo)).toEqual([]);
+  expect(await troublesOf(pombo)).toEqual(["egress"]);
 });
 
 test("a proxy that dies after the dot leaves a doubt, marked and sent again", async () => {

@@ -47,6 +47,12 @@ test.each([
   expect(faultsOf(`${EGRESS}${line}\n`)).toMatchObject([{ key }]);
 });
 
+test("a password in the address of a proxy is not shown again", () => {
+  const parsed = read(`${EGRESS}proxy = "socks5://maria:vento@192.0.2.9:1080"\n`);
+  expect(JSON.stringify(parsed)).toContain("not shown");
+  expect(JSON.stringify(parsed)).not.toContain("vento");
+});
+
 test("two of a name, and a domain that a relay has, are refused with the other place", () => {
   expect(faultsOf(EGRESS + EGRESS)).toEqual([{ key: "egress[1].name", found: '"lisbon"' }]);
   const relay = `[[relay]]\nhost = "smtp.example.org"\ndomains = ["loja.test"]\n`;

@@ -6,6 +6,7 @@ import { removeAloneWish, writeAloneWish } from "../../../backup/standby/alone.t
 import { readLeaseRecord } from "../../../backup/standby/lease-object.ts";
 import { findLocalLineage } from "../../../backup/litestream/lineages.ts";
 import { listLocalSteps } from "../../../backup/litestream/replica.ts";
+import { readNodeState } from "../../../backup/standby/node-file.ts";
 import { openTools } from "../../../backup/litestream/tools.ts";
 import type { Config } from "../../../config/config.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
@@ -25,11 +26,13 @@ export const ALONE: Command = {
   options: {
     config: { value: "FILE", about: "the configuration, as for serve" },
     yes: { about: "the other machines are off and stay off: work here without the lease from the next start on" },
-    "this-database-is-newest": { about: "with --yes: no other machine has a newer database, so that this one goes on" },
-    end: { about: "from the next start on this machine needs the lease again" },
+    "this-database-is-newest": {
+      about: "with --yes: no other machine has worked since, so that the database here goes on",
+    },
+    end: { about: "take that back: from the next start on this machine needs the lease again" },
   },
   about:
-    "For when the bucket is away longer than mail may wait: shows the database here and what the replica says, for comparison with the other machines. With --yes this machine works without the lease from its next start on; its answers then rest on its own disk. With --end no more.",
+    "For when the bucket is away longer than mail may wait: shows the database here and what the replica says, for comparison with the other machines. With --yes this machine works without the lease from its next start on; its answers then rest on its own disk. --end takes that back.",
   async run(args, terminal) {
     const config = readConfig(args.text("config"), terminal.env);
     becomeOwner(config.dataDir);
@@ -38,7 +41,7 @@ export const ALONE: Command = {
     if (args.isSet("end")) {
       if (!removeAloneWish(config.dataDir)) throw new CommandError("This machine was not told to work alone.");
       return terminal.say(
-        `From its next start on it needs the lease again. Restart it, then start the others: ${RESTART}`,
+        `From its next start on this machine needs the lease again. Here: ${RESTART}. When it works, on the others: sudo systemctl enable --now pombo`,
       );
     }
     const isNewest = args.isSet("this-database-is-newest");
@@ -49,10 +52,10 @@ export const ALONE: Command = {
       return terminal.say(
         [
           "",
-          "Nothing was changed. Run this on the other machines too: the newest database is the one that was changed last.",
+          "Nothing was changed. Run this on the other machines too: one that worked alone, otherwise the one with the highest term, worked last and has the newest database.",
           "When they are off and stay off (sudo systemctl disable --now pombo there), have this one work:",
-          "  sudo pombo standby alone --yes                              with the replica's database",
-          "  sudo pombo standby alone --yes --this-database-is-newest    with the one here",
+          "  sudo pombo standby alone --yes                              with the newest database, this one or the replica's; that must be readable",
+          "  sudo pombo standby alone --yes --this-database-is-newest    with this one",
         ].join("\n"),
       );
     if ((await findState(config.dataDir, ASK_MS)) === "works")
@@ -69,10 +72,17 @@ async function describe(config: Config): Promise<string[]> {
   const lineage = findLocalLineage(tools.places);
   const step = lineage === null ? undefined : listLocalSteps(tools.places, lineage, "database").at(-1);
   const changedAt = Math.max(...[file, `${file}-wal`].map(findChangeTime));
+  const { term = null, alone = null } = readNodeState(dataDir) ?? {};
+  const worked =
+    alone !== null
+      ? "this machine worked alone, without the lease, and has what it accepted then"
+      : term === null
+        ? "this machine has never worked"
+        : `this machine worked last in term ${term}`;
   const own =
     changedAt === 0
       ? "none"
-      : `changed last at ${new Date(changedAt).toISOString()}${step === undefined ? "" : `, transaction ${step} of lineage ${lineage}`}`;
+      : `${worked}; changed last at ${new Date(changedAt).toISOString()}${step === undefined ? "" : `, transaction ${step} of lineage ${lineage}`}`;
   return [`The database here: ${own}.`, `The lease: ${await describeLease(tools, standby.leaseMs)}.`];
 }
 

@@ -50,14 +50,14 @@ async function tryEgress(
     return bad(id, "warning", {
       ...about,
       seen: `${way} leads to ${host}, which does not take us: ${greeting.code} ${quote(greeting.lines.join(" "), 80)}.`,
-      step: `What it says is in its words above; pombo doctor --only reputation looks whether ${egress.address} is on a blocklist.`,
+      step: `Read its answer above. pombo doctor --only reputation shows whether ${egress.address} is on a blocklist.`,
     });
   const reason = talk.kind === "replied" ? "it said nothing" : talk.reason;
   if (talk.kind !== "replied" && talk.isProxyAtFault)
     return bad(id, "problem", {
       ...about,
       seen: `${way} does not lead out: ${quote(reason)}. Mail that leaves by it waits, and loses no attempt.`,
-      step: `Look whether it runs, takes this machine's address and the user of its [[egress]], and allows CONNECT to port ${port}: docs/egress.md has a configuration for Dante. Without its [[egress]], and after a restart of pombo, that mail leaves by another address.`,
+      step: `See that the proxy runs, that it lets this machine in, that user and password are right, and that it allows CONNECT to port ${port}: docs/egress.md has a configuration for Dante. If you take its [[egress]] out and restart pombo, that mail leaves by another address.`,
     });
   return bad(id, "problem", {
     ...about,

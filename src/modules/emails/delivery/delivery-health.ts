@@ -27,9 +27,8 @@ interface Bucket {
 
 export class DeliveryHealth {
   readonly #clock: Pick<Clock, "now">;
-  /** Sites that could not be connected to since one last could. */
-  readonly #unreachable = new Set<string>();
-  #unreachableSince = 0;
+  /** By egress, "" being this machine's own addresses: sites that could not be connected to since one last could. */
+  readonly #unreachable = new Map<string, { sites: Set<string>; since: number }>();
   /** The answers of the past hour. */
   readonly #buckets: Bucket[] = [];
   #lastRefusal = "";
@@ -48,12 +47,12 @@ export class DeliveryHealth {
   note(result: DeliveryResult, recipient: string): void {
     if (result.kind !== "transmitted" || result.isCutOff) return;
     if (!result.isDirect) return this.#noteRelay(result, recipient);
-    const { failure, site } = result;
+    const { failure, site, egress } = result;
     if (failure !== null && !failure.isReached) {
-      if (failure.verdict.category === "no_answer") this.#noteUnreachable(site);
+      if (failure.verdict.category === "no_answer") this.#noteUnreachable(egress ?? "", site);
       return;
     }
-    this.#unreachable.clear();
+    this.#unreachable.delete(egress ?? "");
     const bucket = this.#openBucket();
     bucket.answers += 1;
     if (failure === null || !REPUTATION.has(failure.verdict.category)) return;
@@ -63,8 +62,8 @@ export class DeliveryHealth {
   }
 
   get issues(): HealthIssue[] {
-    const found = [this.#findUnreachable(), this.#findRefused()].filter((issue) => issue !== null);
-    return [...found, ...this.#listRelays()];
+    const refused = this.#findRefused();
+    return [...this.#listUnreachable(), ...(refused === null ? [] : [refused]), ...this.#listRelays()];
   }
 
   #noteRelay({ failure, site, transmission: { result } }: Transmitted, recipient: string): void {
@@ -89,18 +88,21 @@ export class DeliveryHealth {
     }));
   }
 
-  #noteUnreachable(site: string): void {
-    if (this.#unreachable.size === 0) this.#unreachableSince = this.#clock.now();
-    if (this.#unreachable.size < MAX_UNREACHABLE) this.#unreachable.add(site);
+  #noteUnreachable(egress: string, site: string): void {
+    const known = this.#unreachable.get(egress) ?? { sites: new Set<string>(), since: this.#clock.now() };
+    if (known.sites.size < MAX_UNREACHABLE) known.sites.add(site);
+    this.#unreachable.set(egress, known);
   }
 
-  #findUnreachable(): HealthIssue | null {
-    const count = this.#unreachable.size;
-    if (count < MIN_UNREACHABLE) return null;
-    const reason =
-      `No mail server can be reached on port 25: ${count} sites were tried and none answered. Most likely your hosting provider ` +
-      'closes this port; ask it to open port 25 outwards, or send through a relay ([email] transport = "relay"). What waits is tried again.';
-    return { component: "delivery", kind: "unreachable", reason, since: this.#unreachableSince, isAdvisory: true };
+  #listUnreachable(): HealthIssue[] {
+    const many = [...this.#unreachable].filter(([, { sites }]) => sites.size >= MIN_UNREACHABLE);
+    return many.map(([egress, { sites, since }]) => ({
+      component: "delivery",
+      kind: egress === "" ? "unreachable" : `unreachable.${egress}`,
+      reason: egress === "" ? describeClosed(sites.size) : describeClosedBehind(egress, sites.size),
+      since,
+      isAdvisory: true,
+    }));
   }
 
   #findRefused(): HealthIssue | null {
@@ -133,4 +135,18 @@ export class DeliveryHealth {
     if (this.#buckets.length > WINDOW_MS / BUCKET_MS + 1) this.#buckets.shift();
     return made;
   }
+}
+
+function describeClosed(sites: number): string {
+  return (
+    `No mail server can be reached on port 25: ${sites} sites were tried and none answered. Most likely your hosting provider ` +
+    'closes this port; ask it to open port 25 outwards, or send through a relay ([email] transport = "relay"). What waits is tried again.'
+  );
+}
+
+function describeClosedBehind(egress: string, sites: number): string {
+  return (
+    `By the egress ${egress} no mail server can be reached on port 25: ${sites} sites were tried and none answered. Most likely the hosting ` +
+    "provider of its address closes this port; ask it to open port 25 outwards. What waits is tried again."
+  );
 }

@@ -26,6 +26,15 @@ interface Trouble {
   isTried: boolean;
 }
 
+interface Refused {
+  egress: string;
+  reason: string;
+  /** By the steady clock: nothing goes there before. */
+  until: number;
+  /** Unix ms. */
+  since: number;
+}
+
 export interface EgressHealthDeps {
   clock: Pick<Clock, "now">;
   /** Measures how long an egress is left alone. */
@@ -36,8 +45,8 @@ export interface EgressHealthDeps {
 export class EgressHealth {
   readonly #deps: EgressHealthDeps;
   readonly #troubles = new Map<string, Trouble>();
-  /** Sites that a proxy will not lead to: until when, by the steady clock. */
-  readonly #refused = new Map<string, number>();
+  /** Sites that a proxy will not lead to. */
+  readonly #refused = new Map<string, Refused>();
 
   constructor(deps: EgressHealthDeps) {
     this.#deps = deps;
@@ -49,7 +58,7 @@ export class EgressHealth {
     const now = this.#deps.steady.now();
     const trouble = this.#troubles.get(egressOf(site) ?? "");
     const ofEgress = trouble === undefined ? 0 : trouble.isTried ? now + TRYING_MS : trouble.until;
-    const until = Math.max(ofEgress, this.#refused.get(site) ?? 0);
+    const until = Math.max(ofEgress, this.#refused.get(site)?.until ?? 0);
     return until > now ? this.#deps.clock.now() + Math.ceil(until - now) : null;
   }
 
@@ -64,28 +73,48 @@ export class EgressHealth {
     if (trouble !== undefined) trouble.isTried = false;
   }
 
-  /** Learns from what became of a message to the site; `fault` null: the proxy led there. */
-  learn(egress: string, site: string, fault: { kind: EgressFault; reason: string } | null): void {
-    const trouble = this.#troubles.get(egress);
-    if (fault?.kind === "proxy") return this.#fail(egress, fault.reason);
-    if (trouble !== undefined) {
-      this.#troubles.delete(egress);
-      this.#deps.log.event("egress.works", { egress });
-    }
-    this.#refused.delete(site);
-    if (fault === null) return;
+  /** Its proxy has led to a server. */
+  works(egress: string): void {
+    if (!this.#troubles.delete(egress)) return;
+    this.#deps.log.event("egress.works", { egress });
+  }
+
+  /** A message to the site reached nobody. */
+  failed(egress: string, site: string, { kind, reason }: { kind: EgressFault; reason: string }): void {
+    if (kind === "proxy") return this.#fail(egress, reason);
     const [oldest] = this.#refused.keys();
     if (this.#refused.size >= MAX_REFUSED && oldest !== undefined) this.#refused.delete(oldest);
-    this.#refused.set(site, this.#deps.steady.now() + RULES_MS);
-    this.#deps.log.event("egress.refused", { egress, site, reason: fault.reason });
+    const { clock, steady, log } = this.#deps;
+    const before = this.#refused.get(site);
+    const until = steady.now() + RULES_MS;
+    this.#refused.set(site, { egress, reason, until, since: before?.since ?? clock.now() });
+    if (before === undefined) log.event("egress.refused", { egress, site, reason });
   }
 
   get issues(): HealthIssue[] {
-    return [...this.#troubles].map(([name, { reason, since }]) => ({
-      component: "egress",
+    const dead = [...this.#troubles].map(([name, { reason, since }]) => ({
+      component: "egress" as const,
       kind: name,
       reason: `Emails do not leave by the egress ${name}, whose proxy does not work: ${reason}. They wait, and lose no attempt. Look at the proxy, or take its [[egress]] out of the configuration and restart pombo: its mail then leaves by another address.`,
       since,
+      isAdvisory: true as const,
+    }));
+    return [...dead, ...this.#describeRefused()];
+  }
+
+  #describeRefused(): HealthIssue[] {
+    const now = this.#deps.steady.now();
+    const byEgress = new Map<string, Refused[]>();
+    for (const [site, refused] of this.#refused) {
+      // Tried again since, and nothing was refused any more; or no mail goes there.
+      if (refused.until + RULES_MS < now) this.#refused.delete(site);
+      else byEgress.set(refused.egress, [...(byEgress.get(refused.egress) ?? []), refused]);
+    }
+    return [...byEgress].map(([name, all]) => ({
+      component: "egress",
+      kind: `${name}.rules`,
+      reason: `The proxy of the egress ${name} does not lead to ${all.length} ${all.length === 1 ? "destination" : "destinations"}: ${all[0]?.reason}. Mail to there waits, and loses no attempt. Let the proxy CONNECT to every mail server.`,
+      since: Math.min(...all.map(({ since }) => since)),
       isAdvisory: true,
     }));
   }

@@ -80,7 +80,10 @@ export function createEmailDelivery(
   const slots = new Slots({ perSite: (name) => sites.sessionLimit(name), total: email.maxSessions });
   const refusals = new RefusalWatch();
   const egressHealth = new EgressHealth({ clock, steady, log });
-  const ways = { relays: openRelays(relay), egresses: openEgresses(egress) };
+  const ways = {
+    relays: openRelays(relay),
+    egresses: openEgresses(egress).map((each) => watchEgress(each, egressHealth)),
+  };
   const findTransport = createTransports(ways, {
     ...deps,
     egressHealth,
@@ -114,6 +117,23 @@ export function createEmailDelivery(
   const sessions = () => ({ busy: slots.openCount, idle: pool.idleCount });
   const issues = () => [worker.issue, ...deps.health.issues, ...egressHealth.issues];
   return { worker, sites, findTransport, attempts, issues, sessions, closeSessions: () => pool.close() };
+}
+
+/** A proxy that has led to a server works, whatever becomes of the message. */
+function watchEgress(egress: Egress, health: EgressHealth): Egress {
+  const { name, dial } = egress;
+  if (dial === undefined) return egress;
+  return {
+    ...egress,
+    dial: (target, listener) =>
+      dial(target, {
+        connected(early) {
+          health.works(name);
+          listener.connected(early);
+        },
+        failed: (reason, fault, error) => listener.failed(reason, fault, error),
+      }),
+  };
 }
 
 function later(one: number | null, other: number | null): number | null {

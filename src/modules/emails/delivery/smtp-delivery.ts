@@ -8,7 +8,7 @@ import type { EgressFault } from "../../../protocols/smtp/session/connection.ts"
 import type { SessionPool } from "../../../protocols/smtp/session-pool.ts";
 import type { Slots } from "../../../platform/slots.ts";
 import type { Sites } from "../../../protocols/smtp/sites.ts";
-import { deliverVia, type Destination, type Transmission } from "../../../protocols/smtp/transmit.ts";
+import { deliverVia, type Destination, findEgressFault, type Transmission } from "../../../protocols/smtp/transmit.ts";
 import type { Composed } from "../content/compose.ts";
 import type { EgressHealth } from "./egress-health.ts";
 import type { MessageBudget } from "./message-budget.ts";
@@ -101,7 +101,7 @@ async function sendComposed(
     // A report ended the email before all of it was sent: its server is not to blame that we broke off.
     if (isTaken) return { kind: "not_started" };
     // Nobody was reached, by no fault of the site's: as if it had never been begun.
-    if (findEgressFault(transmission) !== null) return { kind: "not_started" };
+    if (findFault(transmission) !== null) return { kind: "not_started" };
     sites.learn(site, message.workspaceId, transmission);
     return {
       kind: "transmitted",
@@ -127,16 +127,20 @@ async function transmitVia(ready: ReadyMessage, hooks: DeliveryHooks, deps: Smtp
   egressHealth.enter(egress.name);
   try {
     const transmitted = await transmit(ready, hooks, deps);
-    if (!hooks.cutOff.aborted) egressHealth.learn(egress.name, site, findEgressFault(transmitted.transmission));
+    const fault = findFault(transmitted.transmission);
+    if (fault !== null && !hooks.cutOff.aborted) egressHealth.failed(egress.name, site, fault);
     return transmitted;
   } finally {
     egressHealth.leave(egress.name);
   }
 }
 
-function findEgressFault({ result }: Transmission): { kind: EgressFault; reason: string } | null {
-  if (result.kind !== "broken" || result.egressFault === undefined) return null;
-  return { kind: result.egressFault, reason: result.reason };
+/** Null: on some try a server was reached, or it is to blame that none was. */
+function findFault({ result, tries }: Transmission): { kind: EgressFault; reason: string } | null {
+  const kind = findEgressFault(result);
+  if (kind === null || result.kind !== "broken" || tries.some((each) => findEgressFault(each.result) === null))
+    return null;
+  return { kind, reason: result.reason };
 }
 
 /** `isTaken`: broken off before its dot, as the email had come to its end meanwhile. */

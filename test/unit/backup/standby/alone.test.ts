@@ -12,7 +12,7 @@ import {
   writeAloneWish,
 } from "../../../../src/backup/standby/alone.ts";
 import type { LeaseRecord } from "../../../../src/backup/standby/lease.ts";
-import { newNode, readNodeState, writeNodeState } from "../../../../src/backup/standby/node-file.ts";
+import { type Alone, newNode, readNodeState, writeNodeState } from "../../../../src/backup/standby/node-file.ts";
 import type { TakeoverDeps } from "../../../../src/backup/standby/takeover.ts";
 import type { LeaseObject } from "../../../../src/backup/standby/lease-object.ts";
 import { getErrorMessage } from "../../../../src/platform/errors.ts";
@@ -21,6 +21,9 @@ import { defaultConfig } from "../../../../src/config/config.ts";
 const RECORD: LeaseRecord = {
   ...{ term: 4, node: "b", host: "b.test", keyCheck: "k", lineage: "", isReleased: false, nonce: "theirs" },
 };
+
+const BEHIND_THEIRS: Alone = { after: "theirs", term: null, isStarted: false };
+const UNREAD: Alone = { after: null, term: null, isStarted: true };
 
 function inFolder<T>(use: (dataDir: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), "pombo-alone-"));
@@ -56,7 +59,7 @@ test("without the bucket only a person can know which database is the newest", (
   inFolder(async (dataDir) => {
     const refused = await bring(dataDir, "away", {}).catch(getErrorMessage);
     expect(refused).toContain("--this-database-is-newest");
-    expect(await bring(dataDir, "away", { isNewest: true })).toEqual({ after: null });
+    expect(await bring(dataDir, "away", { isNewest: true })).toEqual({ after: null, term: null, isStarted: false });
   }));
 
 test("a word about a database that is not there is not taken", () =>
@@ -71,22 +74,25 @@ test("a word about a database that is not there is not taken", () =>
 test("it remembers behind which record it went on, also over its own restarts", () =>
   inFolder(async (dataDir) => {
     const alone = await bring(dataDir, RECORD, { isNewest: true });
-    expect(alone).toEqual({ after: "theirs" });
+    expect(alone).toEqual(BEHIND_THEIRS);
     writeNodeState(dataDir, { ...newNode("a"), alone });
-    expect(await bring(dataDir, "away", {})).toEqual({ after: "theirs" });
-    expect(await bring(dataDir, { ...RECORD, nonce: "another" }, {})).toEqual({ after: "theirs" });
+    expect(await bring(dataDir, "away", {})).toEqual(BEHIND_THEIRS);
+    expect(await bring(dataDir, { ...RECORD, nonce: "another" }, {})).toEqual(BEHIND_THEIRS);
   }));
 
 test("the lease is taken again only if no other machine has had it since", () => {
-  const state = { ...newNode("a"), alone: { after: "theirs" } };
+  const state = { ...newNode("a"), alone: BEHIND_THEIRS };
   requireNoSplit(newNode("a"), RECORD, false);
   requireNoSplit(state, null, false);
   requireNoSplit(state, RECORD, false);
-  requireNoSplit({ ...state, alone: { after: null } }, RECORD, true);
+  requireNoSplit({ ...state, alone: UNREAD }, RECORD, true);
+  // The other had it when the bucket went away, and nobody since.
+  requireNoSplit({ ...state, alone: { ...UNREAD, term: 4 } }, { ...RECORD, nonce: "renewed" }, false);
+  expect(() => requireNoSplit({ ...state, alone: { ...UNREAD, term: 3 } }, RECORD, false)).toThrow("b.test");
   expect(() => requireNoSplit(state, { ...RECORD, nonce: "later" }, false)).toThrow(
     "b.test has had the lease since (term 4)",
   );
-  expect(() => requireNoSplit({ ...state, alone: { after: null } }, RECORD, false)).toThrow("the other does not know");
+  expect(() => requireNoSplit({ ...state, alone: UNREAD }, RECORD, false)).toThrow("the other does not know");
 });
 
 test("a start without [standby] on such a machine is working alone, and on any other it is nothing", () =>
@@ -95,10 +101,13 @@ test("a start without [standby] on such a machine is working alone, and on any o
     expect(readNodeState(dataDir)).toBeNull();
     writeNodeState(dataDir, { ...newNode("a"), term: 3, nonces: ["own"] });
     noteStartWithoutLease(dataDir);
-    expect(readNodeState(dataDir)).toEqual({ node: "a", term: 3, nonces: ["own"], alone: { after: null } });
-    writeNodeState(dataDir, { ...newNode("a"), alone: { after: "theirs" } });
+    expect(readNodeState(dataDir)).toEqual({
+      ...{ node: "a", term: 3, nonces: ["own"], seen: null },
+      alone: { after: null, term: null, isStarted: true },
+    });
+    writeNodeState(dataDir, { ...newNode("a"), alone: BEHIND_THEIRS });
     noteStartWithoutLease(dataDir);
-    expect(readNodeState(dataDir)?.alone).toEqual({ after: "theirs" });
+    expect(readNodeState(dataDir)?.alone).toEqual(BEHIND_THEIRS);
   }));
 
 test("the wish holds until it is taken back, and half a one starts nothing", () =>

@@ -65,7 +65,7 @@ test("one that falls silent is an issue after three minutes, until it is back", 
   clock.advance(31 * SECOND);
   await watch.look();
   expect(watch.issue).toMatchObject({ component: "standby", kind: "missing", since: seenAt, isAdvisory: true });
-  expect(watch.issue?.reason).toMatch(/^b\.test does not stand by\. 1 other stands by still\./);
+  expect(watch.issue?.reason).toMatch(/^b\.test does not stand by\. Machines that still stand by: 1\./);
   expect(watch.count).toBe(1);
   await say("b");
   await watch.look();

@@ -16,9 +16,9 @@ function scene() {
     return until === null ? null : until - now;
   };
   /** One message that tries. */
-  const go = (fault: Parameters<EgressHealth["learn"]>[2], site = SITE) => {
+  const go = (fault: Parameters<EgressHealth["failed"]>[2], site = SITE) => {
     health.enter("lisbon");
-    health.learn("lisbon", site, fault);
+    health.failed("lisbon", site, fault);
     health.leave("lisbon");
   };
   return { health, events, pause, go, pass: (ms: number) => void (now += ms) };
@@ -42,7 +42,7 @@ test("a dead proxy holds up its own mail for longer each time, and what goes els
 test("messages that were on their way together are one failure", () => {
   const { pause, health, pass } = scene();
   for (let nth = 0; nth < 20; nth += 1) health.enter("lisbon");
-  for (let nth = 0; nth < 20; nth += 1) health.learn("lisbon", SITE, MUTE);
+  for (let nth = 0; nth < 20; nth += 1) health.failed("lisbon", SITE, MUTE);
   expect(pause()).toBe(5_000);
   pass(5_000);
   expect(pause()).toBeNull();
@@ -54,7 +54,7 @@ test("while one message tries, the others wait; its success frees all", () => {
   pass(5_000);
   health.enter("lisbon");
   expect(pause()).toBe(1_000);
-  health.learn("lisbon", SITE, null);
+  health.works("lisbon");
   expect(pause()).toBeNull();
   expect(health.issues).toEqual([]);
   expect(events).toEqual(["egress.failed", "egress.works"]);
@@ -74,7 +74,9 @@ test("a proxy that will not lead to one server holds up the mail to that one", (
   go(FORBIDDEN);
   expect(pause()).toBe(60_000);
   expect(pause("other.example via lisbon")).toBeNull();
-  expect(health.issues).toEqual([]);
+  expect(health.issues).toMatchObject([{ kind: "lisbon.rules", reason: expect.stringContaining("1 destination:") }]);
   pass(60_000);
   expect(pause()).toBeNull();
+  pass(60_001);
+  expect(health.issues).toEqual([]);
 });
