@@ -49,7 +49,7 @@ export function readNodeState(dataDir: string): NodeState | null {
       seen: seen ?? null,
       alone:
         alone instanceof Object
-          ? { after: alone.after ?? null, term: alone.term ?? null, isStarted: Boolean(alone.isStarted) }
+          ? { after: alone.after ?? null, term: alone.term ?? null, isStarted: alone.isStarted }
           : null,
     };
   } catch {
