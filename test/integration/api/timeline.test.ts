@@ -23,7 +23,7 @@ const typesOf = (entries: Json[]) => entries.map(({ type }) => type);
 /** The members that every entry of an attempt has. */
 const ATTEMPT = [
   ...["type", "at", "reason", "attempt", "startedAt", "endedAt", "outcome", "category"],
-  ...["host", "address", "tls", "stage", "code", "enhancedCode", "reply", "tries"],
+  ...["egress", "host", "address", "tls", "stage", "code", "enhancedCode", "reply", "tries"],
 ].toSorted();
 
 test("a delivered email's timeline is its acceptance and the attempt, with host, address, code and reply", async () => {
@@ -36,7 +36,7 @@ test("a delivered email's timeline is its acceptance and the attempt, with host,
     {
       ...{ type: "email.delivered", at: now, reason: null, attempt: 1, startedAt: now, endedAt: now },
       ...{ outcome: "delivered", category: null, host: "mx.example.com", address: "127.0.0.1", tls: null },
-      ...{ stage: "dot", code: 250, enhancedCode: "2.6.0", reply: "2.6.0 Queued as 4711", tries: null },
+      ...{ egress: null, stage: "dot", code: 250, enhancedCode: "2.6.0", reply: "2.6.0 Queued as 4711", tries: null },
     },
   ]);
 });
