@@ -40,7 +40,8 @@ journey("the docs show every operation, try them with the sandbox's keys, and as
   const open = async (part: string, operation: string) => {
     await page.goto(`/docs#/${part}/${operation}`);
     await page.reload();
-    await page.locator(`#operations-${part}-${operation} .execute`).waitFor();
+    // The viewer draws the whole document first: seconds on a busy machine.
+    await page.locator(`#operations-${part}-${operation} .execute`).waitFor({ timeout: 45_000 });
     // The keys come after the page.
     await page
       .locator(`.authorize.locked, #operations-${part}-${operation} .authorization__btn.locked`)

@@ -27,12 +27,15 @@ async function openMessage(visitor: Visitor, to: string): Promise<void> {
 async function waitForImages({ page }: Visitor, wanted: number[]): Promise<void> {
   const images = page.frameLocator("#frame").locator("img");
   await waitUntil(`images of ${wanted.join()} px`, 10_000, async () => {
-    const widths = await images.evaluateAll((all) =>
-      (all as unknown as { complete: boolean; naturalWidth: number }[]).map(({ complete, naturalWidth }) =>
-        complete ? naturalWidth : -1,
-      ),
-    );
-    return widths.join() === wanted.join();
+    const widths = await images
+      .evaluateAll((all) =>
+        (all as unknown as { complete: boolean; naturalWidth: number }[]).map(({ complete, naturalWidth }) =>
+          complete ? naturalWidth : -1,
+        ),
+      )
+      // The frame is there before its document, which takes the place of an empty one.
+      .catch(() => null);
+    return widths?.join() === wanted.join();
   });
 }
 
