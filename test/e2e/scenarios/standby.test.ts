@@ -159,7 +159,10 @@ test.skipIf(startS3 === null || !hasDaemon)(
     }
     const calls = await checkCalls(receiver, [...load.accepted.values()]);
     for (const node of nodes) if (node.child !== null) expect(bugsOf(node.child)).toEqual([]);
-    expect(nodes.every(({ child }) => child !== null && hasLogged(child, "standby.waits"))).toBe(true);
+    // The last one was started just now.
+    await waitUntil("each stood by", LIMIT_MS, () =>
+      nodes.every(({ child }) => child !== null && hasLogged(child, "standby.waits")),
+    );
     console.log(
       `takeovers: ${TAKEOVERS}; ${load.accepted.size} answered 202, none lost; ${twice.length} sent twice, all marked; ${calls.all} webhook calls, ${calls.again} again; ` +
         `absent for ${absences.map((ms) => (ms / 1_000).toFixed(1)).join(", ")} s`,
