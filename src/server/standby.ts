@@ -104,7 +104,12 @@ async function startAlone(options: AppOptions, wish: AloneWish, releaseLock: () 
     releaseLock,
   );
   if (started.kind !== "instance") throw new Error("a start that was to act did not");
-  writeNodeState(dataDir, { ...state, alone: { ...alone, isStarted: true } });
+  try {
+    writeNodeState(dataDir, { ...state, alone: { ...alone, isStarted: true } });
+  } catch (error) {
+    // The disk is full, for example. It works all the same, and the next start trusts its database once more.
+    log.error("standby", error);
+  }
   const { app } = started;
   return { app, stop: () => app.stop() };
 }
@@ -143,7 +148,13 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
     mayBegin: existsSync(file),
     stopping,
     sawTerm: (term) => {
-      if (term !== state.seen) remember({ seen: term });
+      if (term === state.seen) return;
+      try {
+        remember({ seen: term });
+      } catch (error) {
+        // A full disk must not keep it from taking over.
+        log.event("standby.unwritten", { reason: getErrorMessage(error) }, "warn");
+      }
     },
     announce: () => announce(bucket, state.node, { host: hostname(), at: clock.now() }),
   });

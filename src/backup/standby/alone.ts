@@ -73,7 +73,7 @@ export async function bringAloneDatabase(
   return { after, term: null, isStarted: false };
 }
 
-/** What is told while it works alone. */
+/** The health issue of a machine that works alone. */
 export function describeAlone(since: number): HealthIssue {
   return {
     component: "standby",
@@ -96,7 +96,7 @@ export function noteStartWithoutLease(dataDir: string): void {
 /** Throws StartError where this database went on alone, and another machine has had the lease since. */
 export function requireNoSplit({ alone }: NodeState, seen: LeaseRecord | null, isOwn: boolean): void {
   if (alone === null || seen === null || isOwn || seen.nonce === alone.after) return;
-  // Whoever renewed it until the bucket was away has not had another term.
+  // The other machine only renewed its lease until the bucket was away. It has not begun another term since.
   if (alone.after === null && seen.term === alone.term) return;
   throw new StartError(
     `This machine has worked alone, and ${seen.host} has had the lease since (term ${seen.term}): each of the two may have accepted and sent messages that the other does not know. ` +

@@ -26,7 +26,7 @@ export interface Alone {
   isStarted: boolean;
 }
 
-/** Of a machine that was never started. */
+/** The state of a machine that was never started. */
 export function newNode(node: string): NodeState {
   return { node, term: null, nonces: [], seen: null, alone: null };
 }

@@ -49,12 +49,12 @@ interface Seen extends Announcement {
   changedAt: number;
 }
 
-/** Of the machine that works. */
+/** The machine that works runs one of these. */
 export class PresenceWatch {
   readonly #deps: PresenceWatchDeps;
   readonly #seen = new Map<string, Seen>();
   readonly #task: BackgroundTask;
-  /** Who had the lease before, until it was written down as one that should stand by. */
+  /** The last holder of the lease; null once the bucket names its machine as one that should stand by. */
   #before: LeaseRecord | null;
 
   /** `before`: the lease before this term; its machine is expected to stand by from now on. */
@@ -66,7 +66,7 @@ export class PresenceWatch {
       clock: deps.steady,
       log: deps.log,
       run: async () => {
-        // What cannot be read now is read next time; that the bucket is away is told by others.
+        // The next run reads again. The lease itself reports a bucket that is away.
         await this.look().catch(() => undefined);
         return LOOK_MS;
       },
@@ -133,7 +133,7 @@ export class PresenceWatch {
   }
 }
 
-/** Of the machine that works. */
+/** Registers the metrics of the machine that works. */
 export function registerStandby(registry: Registry, standbys: PresenceWatch, term: () => number | null): void {
   registry.read(
     { name: "pombo_standbys", help: "Machines that stand by and could take over.", type: "gauge" },
