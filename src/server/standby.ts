@@ -43,13 +43,16 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
   const { config, environment } = options;
   const lock = await takeInstanceLock(config.dataDir, environment.clock);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
+  // To bring a large database takes minutes.
+  const ending = new AbortController();
+  void stopping.then(() => ending.abort());
   try {
     // What would stop the start after a takeover is told now.
     requireSources(config.email);
     openEgresses(config.egress);
     const wish = readAloneWish(config.dataDir);
-    if (wish !== null) return await startAlone(options, wish, () => lock.release());
-    const lease = await standBy(options, stopping);
+    if (wish !== null) return await startAlone(options, wish, ending.signal, () => lock.release());
+    const lease = await standBy(options, ending.signal);
     if (lease === null) {
       lock.release();
       return null;
@@ -73,22 +76,28 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
     }
   } catch (error) {
     lock.release();
+    if (ending.signal.aborted) return null;
     throw error;
   }
 }
 
 /** Without the lease, as a person has said. */
-async function startAlone(options: AppOptions, wish: AloneWish, releaseLock: () => void): Promise<Node> {
+async function startAlone(
+  options: AppOptions,
+  wish: AloneWish,
+  ending: AbortSignal,
+  releaseLock: () => void,
+): Promise<Node> {
   const { config, environment } = options;
   const { clock, random, log } = environment;
   const { dataDir } = config;
   const file = databaseFile(dataDir);
-  const tools = await openTools(config.replication, { dataDir, database: file });
+  const tools = await openTools(config.replication, { dataDir, database: file }, ending);
   await endOrphanDaemon(dataDir, file, clock);
   const state: NodeState = readNodeState(dataDir) ?? newNode(newId(clock.now(), random));
   // Opened where it is read: to find its region takes a service that may be away.
   const read = async () =>
-    openLeaseObject(await openLeaseBucket(tools, config.standby.leaseMs / LOOKS_PER_LEASE)).read();
+    openLeaseObject(await openLeaseBucket(tools, config.standby.leaseMs / LOOKS_PER_LEASE, clock)).read();
   const alone = await bringAloneDatabase(state, wish, { config, environment, tools, object: { read } });
   writeNodeState(dataDir, { ...state, alone });
   log.event("standby.alone", {}, "warn");
@@ -116,15 +125,15 @@ async function startAlone(options: AppOptions, wish: AloneWish, releaseLock: () 
 
 type Term = HeldTerm & { holder: LeaseHolder };
 
-async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise<Term | null> {
+async function standBy(options: AppOptions, ending: AbortSignal): Promise<Term | null> {
   const { config, environment } = options;
   const { clock, random, log, steady = clock } = environment;
   const { dataDir, replication, standby } = config;
   const file = databaseFile(dataDir);
-  const tools = await openTools(replication, { dataDir, database: file });
+  const tools = await openTools(replication, { dataDir, database: file }, ending);
   await endOrphanDaemon(dataDir, file, clock);
   const newNonce = () => newId(clock.now(), random);
-  const bucket = await openLeaseBucket(tools, standby.leaseMs / LOOKS_PER_LEASE);
+  const bucket = await openLeaseBucket(tools, standby.leaseMs / LOOKS_PER_LEASE, clock);
   await requireConditionalWrites(bucket, newNonce(), replication.url ?? "");
   let state: NodeState = readNodeState(dataDir) ?? newNode(newNonce());
   const remember = (change: Partial<NodeState>) => writeNodeState(dataDir, (state = { ...state, ...change }));
@@ -146,7 +155,7 @@ async function standBy(options: AppOptions, stopping: Promise<unknown>): Promise
     keyCheck,
     known,
     mayBegin: existsSync(file),
-    stopping,
+    ending,
     sawTerm: (term) => {
       if (term === state.seen) return;
       try {
@@ -195,21 +204,17 @@ interface Waiting {
   sawTerm: (term: number) => void;
   /** Says in the bucket that this machine stands by. */
   announce: () => Promise<void>;
-  stopping: Promise<unknown>;
+  ending: AbortSignal;
 }
 
 /** The lease before this term; null: there was none. */
 async function awaitLease(holder: LeaseHolder, waiting: Waiting) {
-  const { options, keyCheck, known, mayBegin, stopping } = waiting;
+  const { options, keyCheck, known, mayBegin, ending } = waiting;
   const { config, environment, portHint = "choose another port ([http] listen)" } = options;
   const { clock, log, steady = clock } = environment;
   const since = new Date(clock.now()).toISOString();
-  let isStopped = false;
   let wake: () => void = () => undefined;
-  void stopping.then(() => {
-    isStopped = true;
-    wake();
-  });
+  ending.addEventListener("abort", () => wake());
   let reason = "This machine has just started, and reads the lease.";
   const answer = (request: Request) => answerStandingBy(request, reason, since);
   const server = bind({ ...config.http.listen, key: "[http] listen", portHint }, answer);
@@ -217,7 +222,7 @@ async function awaitLease(holder: LeaseHolder, waiting: Waiting) {
   log.event("standby.waits", { url: server.url });
   let announcedAt = -Infinity;
   try {
-    while (!isStopped) {
+    while (!ending.aborted) {
       if (steady.now() - announcedAt >= ANNOUNCE_MS) {
         announcedAt = steady.now();
         // The reading below tells of a bucket that is away.

@@ -44,6 +44,8 @@ export class LeaseHolder {
   #cancelRenewal: () => void = () => undefined;
   #cancelEnd: () => void = () => undefined;
   #lost: ((reason: string) => void) | null = null;
+  /** Said once while it lasts. */
+  #isUnwritten = false;
   /** One write at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -179,9 +181,11 @@ export class LeaseHolder {
     this.#nonces = [...this.#nonces, record.nonce].slice(-MAX_NONCES);
     try {
       remember(this.#nonces);
+      this.#isUnwritten = false;
     } catch (error) {
       // A full disk, for example: a next process then waits for the lease to end, as another machine does.
-      log.event("standby.unwritten", { reason: getErrorMessage(error) }, "warn");
+      if (!this.#isUnwritten) log.event("standby.unwritten", { reason: getErrorMessage(error) }, "warn");
+      this.#isUnwritten = true;
     }
     const sent = { startedAt: steady.now(), wallAt: clock.now() };
     this.#sent.set(record.nonce, sent);

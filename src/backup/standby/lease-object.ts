@@ -1,5 +1,6 @@
 // The lease's record in the bucket of the replica, changed by conditional writes only (If-Match, If-None-Match).
 
+import type { Clock } from "../../platform/clock.ts";
 import { getErrorMessage, StartError } from "../../platform/errors.ts";
 import { openReplicaBucket } from "../litestream/s3.ts";
 import type { DaemonTools } from "../litestream/tools.ts";
@@ -9,6 +10,7 @@ type ReplicaAccess = Pick<DaemonTools, "replication" | "environment">;
 
 const OBJECT = "lease.json";
 const SIGNED_FOR_S = 60;
+const MAX_SKEW_MIN = 1;
 
 export type Written = { kind: "written"; etag: string } | { kind: "conflict" };
 
@@ -29,7 +31,11 @@ export interface Bucket {
 }
 
 /** Throws StartError where the replica is no bucket that pombo has a key for. `limitMs`: of each request. */
-export async function openLeaseBucket(tools: ReplicaAccess, limitMs: number): Promise<Bucket> {
+export async function openLeaseBucket(
+  tools: ReplicaAccess,
+  limitMs: number,
+  clock: Pick<Clock, "now">,
+): Promise<Bucket> {
   const opened = await openReplicaBucket(tools, AbortSignal.timeout(limitMs));
   if (opened === null)
     throw new StartError(
@@ -40,10 +46,13 @@ export async function openLeaseBucket(tools: ReplicaAccess, limitMs: number): Pr
     const url = client.presign(toKey(name), { method, expiresIn: SIGNED_FOR_S });
     const response = await fetch(url, { method, ...rest, signal: AbortSignal.timeout(limitMs) });
     const text = await response.text();
-    return { status: response.status, etag: response.headers.get("etag") ?? "", text };
+    const { status, headers } = response;
+    return { status, etag: headers.get("etag") ?? "", text, date: headers.get("date") ?? "" };
   };
-  const failed = (method: string, { status, text }: { status: number; text: string }) =>
-    new Error(`${method} was answered ${status}${/<Code>([^<]+)/.exec(text)?.[1]?.replace(/^/, " ") ?? ""}`);
+  const failed = (method: string, { status, text, date }: { status: number; text: string; date: string }) => {
+    const code = /<Code>([^<]+)/.exec(text)?.[1]?.replace(/^/, " ") ?? "";
+    return new Error(`${method} was answered ${status}${code}${describeSkew(Date.parse(date), clock.now())}`);
+  };
   return {
     async list(prefix) {
       const root = toKey("");
@@ -73,6 +82,13 @@ export async function openLeaseBucket(tools: ReplicaAccess, limitMs: number): Pr
   };
 }
 
+/** Of services that take no request of another time, few name that as the reason. */
+function describeSkew(there: number, here: number): string {
+  const minutes = Math.round((here - there) / 60_000);
+  if (Number.isNaN(minutes) || Math.abs(minutes) < MAX_SKEW_MIN) return "";
+  return `; the clock of this machine is ${Math.abs(minutes)} minutes ${minutes > 0 ? "ahead of" : "behind"} that of the service: set it right first (timedatectl)`;
+}
+
 export function openLeaseObject(bucket: Bucket): LeaseObject {
   return {
     async read() {
@@ -89,8 +105,12 @@ export function openLeaseObject(bucket: Bucket): LeaseObject {
 }
 
 /** The record as it is now; null: there is none. Rejects where it cannot be read. `limitMs`: for the answer. */
-export async function readLeaseRecord(tools: ReplicaAccess, limitMs: number): Promise<LeaseRecord | null> {
-  return (await openLeaseObject(await openLeaseBucket(tools, limitMs)).read())?.record ?? null;
+export async function readLeaseRecord(
+  tools: ReplicaAccess,
+  limitMs: number,
+  clock: Pick<Clock, "now">,
+): Promise<LeaseRecord | null> {
+  return (await openLeaseObject(await openLeaseBucket(tools, limitMs, clock)).read())?.record ?? null;
 }
 
 /** Throws StartError where the service takes a write whose condition does not hold: then two machines would have the lease. */

@@ -5,14 +5,12 @@ import { readNodeState } from "../../../src/backup/standby/node-file.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { runPombo, within } from "./child.ts";
 import { findDaemon } from "./replicated.ts";
-import { createNodes, endDaemon, type Node, S3_CREDENTIALS, startS3 } from "./standby-nodes.ts";
+import { createNodes, endDaemon, isShort, type Node, S3_CREDENTIALS, startS3 } from "./standby-nodes.ts";
 import { call, emailTo, hasLogged } from "./world.ts";
 
 const LIMIT_MS = 60_000;
 setDefaultTimeout(4 * LIMIT_MS);
 
-/** Requests that a mute bucket never answers are waited for at every step: a minute and a half in all. */
-const isShort = Number(process.env["ROUNDS"] ?? 5) <= 5 && process.env["TAKEOVERS"] === undefined;
 const isMissing = startS3 === null || !(await findDaemon());
 const command = (node: Node, ...args: string[]) =>
   runPombo(["standby", "alone", ...args, "--config", node.config], { env: S3_CREDENTIALS });
@@ -48,6 +46,7 @@ async function scene() {
   return { of, a, b, post, arrived, subjects, start };
 }
 
+// Requests that a mute bucket never answers are waited for at every step: a minute and a half in all.
 test.skipIf(isMissing || isShort)(
   "while the bucket is away one machine works alone, and all of it is there afterwards",
   async () => {

@@ -7,7 +7,7 @@ import { ensureTools, pathOf } from "../../support/peers/packages.ts";
 import { freePort, startProcess, waitForListener, waitUntil } from "../../support/peers/process.ts";
 import { within } from "./child.ts";
 import { findDaemon } from "./replicated.ts";
-import { createNodes, endDaemon, type Node, startS3 } from "./standby-nodes.ts";
+import { createNodes, endDaemon, isShort, type Node, startS3 } from "./standby-nodes.ts";
 import { emailTo } from "./world.ts";
 
 const LIMIT_MS = 60_000;
@@ -16,7 +16,6 @@ const DOCS = join(import.meta.dir, "../../../docs/two-machines.md");
 /** Of one request; a client tries again. */
 const REQUEST_MS = 10_000;
 
-const isShort = Number(process.env["ROUNDS"] ?? 5) <= 5 && process.env["TAKEOVERS"] === undefined;
 const isMissing = isShort || startS3 === null || !(await findDaemon());
 const trouble = isMissing ? null : await ensureTools([{ program: "haproxy", package: "haproxy" }]);
 if (trouble !== null) console.warn(`SKIPPED: ${trouble}`);

@@ -1,13 +1,17 @@
 /** The machines of the scenarios of the standby. */
-import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bringS3, S3_KEY, S3_REGION } from "../../support/peers/s3.ts";
-import { type Line, startLine } from "../../support/peers/line.ts";
+import { type Cables, layCables } from "../../support/peers/cables.ts";
+import { type Line, type LineState, startLine } from "../../support/peers/line.ts";
+import { HERE } from "../../support/peers/moto.ts";
+import { ensureTools } from "../../support/peers/packages.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { type Child, spawnPombo } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
 import { type Load, startLoad } from "./load.ts";
 import { isDaemon } from "./replicated.ts";
+import { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
 import { createWorld, type WorldOptions } from "./world.ts";
 
 const LIMIT_MS = 60_000;
@@ -23,8 +27,9 @@ export interface Node {
   url: string;
   config: string;
   dataDir: string;
-  /** To the S3 service. */
-  line: Line;
+  /** To the S3 service: a cable where this machine permits it, else a proxy. */
+  line: { set(state: LineState): void };
+  disk: SmallDisk | null;
   child: Child | null;
 }
 
@@ -33,34 +38,70 @@ function buildAddress(nth: number): string {
   return `127.${101 + nth}.${(process.pid >> 8) & 255}.${process.pid & 255}:8080`;
 }
 
+/** Whether only what is quick is to be tried: script/standby and the soak try all. */
+export const isShort = Number(process.env["ROUNDS"] ?? 5) <= 5 && process.env["TAKEOVERS"] === undefined;
+
 /** Null: this machine can bring none. */
 export const startS3 = bringS3();
 
-/** Machines with one lease, over an S3 service; the first has the data. Nothing of them runs yet. `settings`: as in createWorld. */
-export async function createNodes(settings: WorldOptions["settings"] = {}, count = 2) {
+if (!isShort) {
+  const trouble = await ensureTools([
+    { program: "ip", package: "iproute2" },
+    { program: "nft", package: "nftables" },
+  ]);
+  if (trouble !== null) console.warn(`Lines are cut by proxies, not by the kernel: ${trouble}`);
+}
+
+interface NodesOptions {
+  /** As in createWorld. */
+  settings?: WorldOptions["settings"];
+  count?: number;
+  /** Each machine has a disk of its own of so many MiB. */
+  diskMiB?: number;
+  /** Between each machine and the service is a proxy, at which the service errs. */
+  isErring?: boolean;
+}
+
+/** Machines with one lease, over an S3 service; the first has the data. Nothing of them runs yet. */
+export async function createNodes({ settings = {}, count = 2, diskMiB, isErring = false }: NodesOptions = {}) {
   if (startS3 === null) throw new Error("there is no S3 service here");
-  const service = await startS3();
+  // One more, by which this process reaches the service.
+  const laid = isErring ? null : await layCables(count + 1);
+  const service = await startS3(
+    laid === null ? HERE : { prefix: laid.prefix, address: laid.cables[count]?.address ?? "" },
+  );
   const mx = await startCountingMx();
   const world = await createWorld({ mxPort: mx.port, settings });
+  const key = readFileSync(join(world.dataDir, "instance.key"));
   const nodes: Node[] = [];
+  const proxies: Line[] = [];
   for (const [nth, name] of ["a", "b", "c"].slice(0, count).entries()) {
     const dataDir = nth === 0 ? world.dataDir : join(world.folder, `data-${name}`);
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    if (nth > 0) copyFileSync(join(world.dataDir, "instance.key"), join(dataDir, "instance.key"));
+    writeFileSync(join(dataDir, "instance.key"), key, { mode: 0o600 });
     const address = buildAddress(nth);
-    const line = await startLine(Number(new URL(service.url).port));
+    const { line, endpoint } = await openLine(service.url, laid, nth, proxies);
     const config = world.writeConfig(`${name}.toml`, {
       "": { data_dir: dataDir },
       http: { listen: address },
       replication: {
         url: "s3://copies/pombo",
-        endpoint: `http://127.0.0.1:${line.port}`,
+        endpoint,
         region: S3_REGION,
         acknowledge: "replica",
       },
       standby: { lease: `${LEASE_MS}ms` },
     });
-    nodes.push({ name, url: `http://${address}`, config, dataDir, line, child: null });
+    const disk = diskMiB === undefined ? null : await mountSmallDisk(dataDir, diskMiB);
+    nodes.push({
+      name,
+      url: `http://${address}`,
+      config,
+      dataDir: disk?.directory ?? dataDir,
+      line,
+      disk,
+      child: null,
+    });
   }
   const ask = async (url: string) => {
     const answer = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
@@ -75,10 +116,13 @@ export async function createNodes(settings: WorldOptions["settings"] = {}, count
     mx,
     world,
     nodes,
+    proxies,
     ask,
     findWorking,
-    start(node: Node) {
-      node.child = spawnPombo(["serve", "--config", node.config], { env: S3_CREDENTIALS });
+    /** `how`: put before its command. */
+    start(node: Node, how: string[] = []) {
+      const through = [...(node.disk?.enter ?? []), ...how];
+      node.child = spawnPombo(["serve", "--config", node.config], { env: S3_CREDENTIALS, through });
     },
     async awaitWorking(of: readonly Node[] = nodes): Promise<Node> {
       let found: Node | null = null;
@@ -107,16 +151,28 @@ export async function createNodes(settings: WorldOptions["settings"] = {}, count
         delivered: { count: () => mx.distinct, until: (isTrue) => mx.until(isTrue) },
       }),
     async [Symbol.asyncDispose]() {
-      for (const { child, dataDir, line } of nodes) {
+      for (const { child, dataDir, disk } of nodes) {
         await child?.[Symbol.asyncDispose]();
         endDaemon(dataDir);
-        await line[Symbol.asyncDispose]();
+        await disk?.[Symbol.asyncDispose]();
       }
+      for (const proxy of proxies) await proxy[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
       await mx[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
+      await laid?.[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Of the machine with this number. */
+async function openLine(serviceUrl: string, laid: Cables | null, nth: number, proxies: Line[]) {
+  const port = Number(new URL(serviceUrl).port);
+  const cable = laid?.cables[nth];
+  if (cable !== undefined) return { line: cable, endpoint: `http://${cable.address}:${port}` };
+  const line = await startLine(port);
+  proxies.push(line);
+  return { line, endpoint: `http://127.0.0.1:${line.port}` };
 }
 
 export function findDaemonPid(dataDir: string): number | null {

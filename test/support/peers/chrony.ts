@@ -51,7 +51,7 @@ export function startChrony(options: {
 }
 
 /** The library itself: the program of faketime stays between us and the server, and does not pass on that it is to end. */
-function findFakeTime(): string {
+export function findFakeTime(): string {
   const shown = Bun.spawnSync([pathOf("faketime"), "-f", "+0s", "sh", "-c", 'printf %s "$LD_PRELOAD"']);
   return shown.stdout.toString();
 }

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { waitUntil } from "./process.ts";
+import { freePort, waitUntil } from "./process.ts";
 
 const MOTO = "moto[server]==5.2.5";
 const TOOLS = join(import.meta.dir, "../../../.tools");
@@ -23,13 +23,20 @@ export function bringMoto(): string | null {
   return existsSync(command) ? command : null;
 }
 
+/** Where a service runs: here, or on a machine that these words lead to. */
+export interface Place {
+  prefix: readonly string[];
+  address: string;
+}
+
+export const HERE: Place = { prefix: [], address: "127.0.0.1" };
+
 /** With an empty bucket "copies". */
-export async function startMoto(command: string) {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
-  const { port } = probe;
-  probe.stop(true);
-  const child = Bun.spawn([command, "-H", "127.0.0.1", "-p", String(port)], { stdout: "ignore", stderr: "ignore" });
-  const url = `http://127.0.0.1:${port}`;
+export async function startMoto(command: string, { prefix, address }: Place = HERE) {
+  const port = await freePort();
+  const words = [...prefix, command, "-H", prefix.length > 0 ? "0.0.0.0" : address, "-p", String(port)];
+  const child = Bun.spawn(words, { stdout: "ignore", stderr: "ignore" });
+  const url = `http://${address}:${port}`;
   await waitUntil("moto answers", LIMIT_MS, () =>
     fetch(url).then(
       () => true,

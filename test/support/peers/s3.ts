@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bringMoto, startMoto } from "./moto.ts";
+import { bringMoto, HERE, type Place, startMoto } from "./moto.ts";
 import { freePort, waitUntil } from "./process.ts";
 
 const LIMIT_MS = 30_000;
@@ -17,10 +17,10 @@ export type S3Service = Awaited<ReturnType<typeof startMoto>>;
 const isMinio = process.env["S3_SERVICE"] === "minio";
 
 /** Starts one with an empty bucket "copies"; null: this machine can bring none. */
-export function bringS3(): (() => Promise<S3Service>) | null {
+export function bringS3(): ((place?: Place) => Promise<S3Service>) | null {
   const program = isMinio ? findMinio() : bringMoto();
   if (program === null) return null;
-  return () => (isMinio ? startMinio(program) : startMoto(program));
+  return (place = HERE) => (isMinio ? startMinio(program, place) : startMoto(program, place));
 }
 
 function findMinio(): string | null {
@@ -28,12 +28,13 @@ function findMinio(): string | null {
   return built.exitCode === 0 ? built.stdout.toString().trim() : null;
 }
 
-async function startMinio(program: string): Promise<S3Service> {
+async function startMinio(program: string, { prefix, address }: Place): Promise<S3Service> {
   const folder = mkdtempSync(join(tmpdir(), "pombo-minio-"));
   // A folder of its drive is a bucket.
   mkdirSync(join(folder, "copies"));
   const port = await freePort();
-  const child = Bun.spawn([program, "server", folder, "--address", `127.0.0.1:${port}`, "--quiet"], {
+  const listen = `${prefix.length > 0 ? "" : address}:${port}`;
+  const child = Bun.spawn([...prefix, program, "server", folder, "--address", listen, "--quiet"], {
     stdout: "ignore",
     stderr: "ignore",
     env: {
@@ -44,7 +45,7 @@ async function startMinio(program: string): Promise<S3Service> {
       MINIO_BROWSER: "off",
     },
   });
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${address}:${port}`;
   await waitUntil("MinIO is ready", LIMIT_MS, () =>
     fetch(`${url}/minio/health/ready`).then(
       ({ ok }) => ok,

@@ -3,6 +3,7 @@
 
 import { statSync } from "node:fs";
 import { removeAloneWish, writeAloneWish } from "../../../backup/standby/alone.ts";
+import { systemClock } from "../../../platform/clock.ts";
 import { readLeaseRecord } from "../../../backup/standby/lease-object.ts";
 import { findLocalLineage } from "../../../backup/litestream/lineages.ts";
 import { listLocalSteps } from "../../../backup/litestream/replica.ts";
@@ -88,7 +89,7 @@ async function describe(config: Config): Promise<string[]> {
 
 async function describeLease(tools: Parameters<typeof readLeaseRecord>[0], leaseMs: number): Promise<string> {
   try {
-    const record = await readLeaseRecord(tools, Math.max(READ_LIMIT_MS, leaseMs));
+    const record = await readLeaseRecord(tools, Math.max(READ_LIMIT_MS, leaseMs), systemClock);
     if (record === null) return "there is none yet";
     return `${record.host} has it (term ${record.term}), and its answers are in lineage ${record.lineage}`;
   } catch (error) {

@@ -1,6 +1,7 @@
 // The lease's object over HTTP, against services that keep conditions, and one that does not.
 import { afterAll, describe, expect, test } from "bun:test";
 import { defaultConfig } from "../../../../src/config/config.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
 import type { LeaseRecord } from "../../../../src/backup/standby/lease.ts";
 import {
   openLeaseBucket,
@@ -13,14 +14,15 @@ const LIMIT_MS = 1_000;
 /** A bucket in memory. `conditions` false: it ignores them, as some services do. */
 function startService({ conditions = true } = {}) {
   const objects = new Map<string, { etag: string; text: string }>();
-  const at = { versions: 0, status: 0, keys: objects };
+  const at = { versions: 0, status: 0, date: "", keys: objects };
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     async fetch(request) {
       const { pathname } = new URL(request.url);
       const found = objects.get(pathname);
-      if (at.status !== 0) return new Response("<Error><Code>SlowDown</Code></Error>", { status: at.status });
+      const headers: Record<string, string> = at.date === "" ? {} : { date: at.date };
+      if (at.status !== 0) return new Response("<Error><Code>SlowDown</Code></Error>", { status: at.status, headers });
       if (request.method === "DELETE") return new Response(null, { status: objects.delete(pathname) ? 204 : 404 });
       if (request.method === "GET")
         return found === undefined
@@ -42,7 +44,7 @@ function startService({ conditions = true } = {}) {
     region: "eu-1",
   };
   const environment = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
-  return { at, server, open: () => openLeaseBucket({ replication, environment }, LIMIT_MS), replication };
+  return { at, server, open: () => openLeaseBucket({ replication, environment }, LIMIT_MS, systemClock), replication };
 }
 
 const services: Bun.Server<undefined>[] = [];
@@ -79,6 +81,21 @@ describe("the object", () => {
     await expect(object.read()).rejects.toThrow("GET was answered 503 SlowDown");
     await expect(object.write(record("a"), null)).rejects.toThrow("PUT was answered 503 SlowDown");
   });
+
+  test("where it fails and its clock is another, the failure says so", async () => {
+    const { at, open } = start();
+    const object = openLeaseObject(await open());
+    at.status = 403;
+    for (const [minutes, words] of [
+      [60, "the clock of this machine is 60 minutes behind that of the service: set it right first"],
+      [-20, "the clock of this machine is 20 minutes ahead of that of the service: set it right first"],
+    ] as const) {
+      at.date = new Date(Date.now() + minutes * 60_000).toUTCString();
+      await expect(object.read()).rejects.toThrow(words);
+    }
+    at.date = new Date().toUTCString();
+    await expect(object.read()).rejects.toThrow(/SlowDown$/);
+  });
 });
 
 describe("the probe at a start", () => {
@@ -106,6 +123,8 @@ describe("the probe at a start", () => {
 
   test("without a key of its own there is no lease", async () => {
     const { replication } = start();
-    await expect(openLeaseBucket({ replication, environment: {} }, LIMIT_MS)).rejects.toThrow(/access_key_id/);
+    await expect(openLeaseBucket({ replication, environment: {} }, LIMIT_MS, systemClock)).rejects.toThrow(
+      /access_key_id/,
+    );
   });
 });
