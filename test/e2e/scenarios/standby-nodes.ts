@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bringS3, S3_KEY, S3_REGION } from "../../support/peers/s3.ts";
-import { type Cables, layCables } from "../../support/peers/cables.ts";
+import { layCables } from "../../support/peers/cables.ts";
 import { type Line, type LineState, startLine } from "../../support/peers/line.ts";
 import { HERE } from "../../support/peers/moto.ts";
 import { ensureTools } from "../../support/peers/packages.ts";
@@ -65,13 +65,14 @@ interface NodesOptions {
 /** Machines with one lease, over an S3 service; the first has the data. Nothing of them runs yet. */
 export async function createNodes({ settings = {}, count = 2, diskMiB, isErring = false }: NodesOptions = {}) {
   if (startS3 === null) throw new Error("there is no S3 service here");
+  await using started = new AsyncDisposableStack();
   // One more, by which this process reaches the service.
-  const laid = isErring ? null : await layCables(count + 1);
-  const service = await startS3(
-    laid === null ? HERE : { prefix: laid.prefix, address: laid.cables[count]?.address ?? "" },
+  const laid = started.use(isErring ? null : await layCables(count + 1));
+  const service = started.use(
+    await startS3(laid === null ? HERE : { prefix: laid.prefix, address: laid.cables[count]?.address ?? "" }),
   );
-  const mx = await startCountingMx();
-  const world = await createWorld({ mxPort: mx.port, settings });
+  const mx = started.use(await startCountingMx());
+  const world = started.use(await createWorld({ mxPort: mx.port, settings }));
   const key = readFileSync(join(world.dataDir, "instance.key"));
   const nodes: Node[] = [];
   const proxies: Line[] = [];
@@ -80,7 +81,11 @@ export async function createNodes({ settings = {}, count = 2, diskMiB, isErring 
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     writeFileSync(join(dataDir, "instance.key"), key, { mode: 0o600 });
     const address = buildAddress(nth);
-    const { line, endpoint } = await openLine(service.url, laid, nth, proxies);
+    const port = Number(new URL(service.url).port);
+    const cable = laid?.cables[nth];
+    const line = cable ?? started.use(await startLine(port));
+    if ("port" in line) proxies.push(line);
+    const endpoint = "port" in line ? `http://127.0.0.1:${line.port}` : `http://${line.address}:${port}`;
     const config = world.writeConfig(`${name}.toml`, {
       "": { data_dir: dataDir },
       http: { listen: address },
@@ -92,7 +97,7 @@ export async function createNodes({ settings = {}, count = 2, diskMiB, isErring 
       },
       standby: { lease: `${LEASE_MS}ms` },
     });
-    const disk = diskMiB === undefined ? null : await mountSmallDisk(dataDir, diskMiB);
+    const disk = started.use(diskMiB === undefined ? null : await mountSmallDisk(dataDir, diskMiB));
     nodes.push({
       name,
       url: `http://${address}`,
@@ -111,6 +116,7 @@ export async function createNodes({ settings = {}, count = 2, diskMiB, isErring 
     for (const node of nodes) if ((await ask(node.url))?.status === 200) return node;
     return null;
   };
+  const all = started.move();
   return {
     service,
     mx,
@@ -151,28 +157,13 @@ export async function createNodes({ settings = {}, count = 2, diskMiB, isErring 
         delivered: { count: () => mx.distinct, until: (isTrue) => mx.until(isTrue) },
       }),
     async [Symbol.asyncDispose]() {
-      for (const { child, dataDir, disk } of nodes) {
+      for (const { child, dataDir } of nodes) {
         await child?.[Symbol.asyncDispose]();
         endDaemon(dataDir);
-        await disk?.[Symbol.asyncDispose]();
       }
-      for (const proxy of proxies) await proxy[Symbol.asyncDispose]();
-      await world[Symbol.asyncDispose]();
-      await mx[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-      await laid?.[Symbol.asyncDispose]();
+      await all.disposeAsync();
     },
   };
-}
-
-/** Of the machine with this number. */
-async function openLine(serviceUrl: string, laid: Cables | null, nth: number, proxies: Line[]) {
-  const port = Number(new URL(serviceUrl).port);
-  const cable = laid?.cables[nth];
-  if (cable !== undefined) return { line: cable, endpoint: `http://${cable.address}:${port}` };
-  const line = await startLine(port);
-  proxies.push(line);
-  return { line, endpoint: `http://127.0.0.1:${line.port}` };
 }
 
 export function findDaemonPid(dataDir: string): number | null {

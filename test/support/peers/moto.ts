@@ -6,7 +6,7 @@ import { freePort, waitUntil } from "./process.ts";
 
 const MOTO = "moto[server]==5.2.5";
 const TOOLS = join(import.meta.dir, "../../../.tools");
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 60_000;
 
 /** The command of moto's server, brought when it is missing; null: it cannot be. */
 export function bringMoto(): string | null {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { bringMoto, HERE, type Place, startMoto } from "./moto.ts";
 import { freePort, waitUntil } from "./process.ts";
 
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 60_000;
 const MINIO_SCRIPT = join(import.meta.dir, "../../../script/minio");
 
 export const S3_REGION = "eu-1";
