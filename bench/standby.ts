@@ -1,15 +1,17 @@
-// What answers that wait for the replica cost: `script/bench standby`. The bucket is moto behind a line of 30 ms there and
-// back. Deliveries a second, then how long an answer takes at 100 emails a second. Exit code 1: a floor or ceiling is missed.
+// What answers that wait for the replica cost: `script/bench standby`. The bucket is moto, or with S3_SERVICE=minio MinIO,
+// behind a line of 30 ms there and back. Deliveries a second, in turns with an instance that has no replica; then how long an
+// answer takes at 100 emails a second. Exit code 1: a floor or ceiling is missed.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startDelayProxy } from "../test/support/peers/delay-proxy.ts";
-import { bringMoto, startMoto } from "../test/support/peers/moto.ts";
 import { ensureTools, SMTP_SINK } from "../test/support/peers/packages.ts";
 import { findPombo } from "../test/support/peers/pombo.ts";
+import { bringS3, S3_KEY, S3_REGION, type S3Service } from "../test/support/peers/s3.ts";
 import { makeFolder, runProgram, type Cleanup } from "../test/support/peers/process.ts";
 import { serveZone } from "../test/support/peers/zone.ts";
+import { formatCpu } from "./cpu.ts";
 import { quantile } from "./load.ts";
 import { BLOCKED_DOMAIN, makeContent, recipient, SENDER_DOMAIN } from "./message.ts";
 import { type Bench, benchZone, type DeliveryResult, measureDelivery, preparePombo } from "./pombo.ts";
@@ -25,7 +27,7 @@ const USAGE = `usage: script/bench standby [options]
   --rtt MS       of the line to the bucket, there and back (30)
   --lease TIME   a lease beside it, renewed over the same line (15s); 0s: none
 `;
-const RUN_LIMIT_MS = 600_000;
+const RUN_LIMIT_MS = 900_000;
 /** Clients that each wait for their answer. */
 const CONNECTIONS = 200;
 const RATE = 100;
@@ -33,6 +35,8 @@ const RATE_SECONDS = 20;
 const DELIVERED_FLOOR = 1_000;
 const P50_MS = 80;
 const P99_MS = 500;
+
+type Settings = NonNullable<Parameters<typeof preparePombo>[0]["settings"]>;
 
 interface Options {
   messages: number;
@@ -47,25 +51,25 @@ await runProgram(async (cleanup) => {
     console.error(USAGE);
     return 2;
   }
-  const command = bringMoto();
-  const trouble = command === null ? "moto needs python3 with venv and pip" : await ensureTools([SMTP_SINK]);
-  if (command === null || trouble !== null) {
+  const start = bringS3();
+  const trouble = start === null ? "moto needs python3 with venv and pip" : await ensureTools([SMTP_SINK]);
+  if (start === null || trouble !== null) {
     console.error(trouble);
     return 2;
   }
   const endLimit = limitRun(RUN_LIMIT_MS);
-  const isWell = await measure(command, options, cleanup);
+  const isWell = await measure(start, options, cleanup);
   endLimit();
   return isWell ? 0 : 1;
 });
 
-async function measure(command: string, { messages, rounds, rttMs, lease }: Options, cleanup: Cleanup) {
+async function measure(start: () => Promise<S3Service>, { messages, rounds, rttMs, lease }: Options, cleanup: Cleanup) {
   const folder = makeFolder("bench", cleanup);
   const machine = describeMachine(folder);
-  const moto = await startMoto(command);
-  cleanup.add(() => moto[Symbol.asyncDispose]());
+  const service = await start();
+  cleanup.add(() => service[Symbol.asyncDispose]());
   const line = await startDelayProxy({
-    ...{ port: Number(new URL(moto.url).port), delayMs: rttMs / 2 },
+    ...{ port: Number(new URL(service.url).port), delayMs: rttMs / 2 },
     ...{ lossShare: 0, retransmitMs: 0, chance: () => 1 },
   });
   cleanup.add(() => line[Symbol.asyncDispose]());
@@ -75,28 +79,37 @@ async function measure(command: string, { messages, rounds, rttMs, lease }: Opti
   const dns = await serveZone(zone);
   cleanup.add(() => dns.close());
   const secret = join(folder, "s3.key");
-  writeFileSync(secret, "s3cr3t\n", { mode: 0o600 });
+  writeFileSync(secret, `${S3_KEY.secret}\n`, { mode: 0o600 });
   const replication = {
     url: "s3://copies/pombo",
     endpoint: `http://127.0.0.1:${line.port}`,
-    region: "eu-1",
-    access_key_id: "AKIDPOMBO",
+    region: S3_REGION,
+    access_key_id: S3_KEY.id,
     secret_access_key_file: secret,
     acknowledge: "replica",
   };
-  const place = join(folder, "kept");
-  mkdirSync(place);
   // Each session waits for the replica before its dot: as many as clients, as with many destinations.
   const email = {
     ...{ destination_port: sink.port, allow_private_ranges: ["127.0.0.0/8"] },
     sessions_per_destination: CONNECTIONS,
   };
-  const settings = { replication, standby: { lease }, email };
-  const bench = await preparePombo({ folder: place, dnsPort: dns.port, zone, sink, proof, settings, cleanup });
+  const prepare = (name: string, more: Settings) => {
+    const place = join(folder, name);
+    mkdirSync(place);
+    const settings = { ...more, email };
+    return preparePombo({ folder: place, dnsPort: dns.port, zone, sink, proof, settings, cleanup });
+  };
+  const off = await prepare("off", {});
+  const bench = await prepare("kept", { replication, standby: { lease } });
   const delivered: DeliveryResult[] = [];
+  const without: DeliveryResult[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    console.error(`pombo: ${messages} messages, each kept by the replica, round ${round} of ${rounds} …`);
-    delivered.push(await measureDelivery(bench, messages, "html+text", { connections: CONNECTIONS }));
+    console.error(`pombo: ${messages} messages without a replica, then each kept by it, round ${round} of ${rounds} …`);
+    for (const [each, results] of [
+      [off, without],
+      [bench, delivered],
+    ] as const)
+      results.push(await measureDelivery(each, messages, "html+text", { connections: CONNECTIONS }));
   }
   console.error(`pombo: ${RATE} emails a second for ${RATE_SECONDS} s …`);
   const answers = await measureAnswers(bench);
@@ -125,12 +138,20 @@ async function measure(command: string, { messages, rounds, rttMs, lease }: Opti
   console.log(
     [
       ...machineLines(machine, findPombo().what),
-      `S3: moto, ${rttMs} ms there and back, lease ${lease}; ${CONNECTIONS} clients`,
-      `delivered/s: ${delivered.map(({ deliveredPerSecond }) => whole(deliveredPerSecond)).join(", ")}`,
+      `S3: ${process.env["S3_SERVICE"] ?? "moto"}, ${rttMs} ms there and back, lease ${lease}; ${CONNECTIONS} clients`,
+      ...describeRounds("kept by the replica", delivered),
+      ...describeRounds("without a replica", without),
       ...formatBounds(bounds),
     ].join("\n"),
   );
   return bounds.every(isHeld);
+}
+
+/** "others" has the bucket's service and the line to it. */
+function describeRounds(what: string, results: readonly DeliveryResult[]): string[] {
+  return results.map(
+    ({ deliveredPerSecond, cpu }) => `${what}: delivered/s ${whole(deliveredPerSecond)}; CPU seconds ${formatCpu(cpu)}`,
+  );
 }
 
 /** One email every hundredth of a second, whether or not the ones before were answered; how long each answer took, ms. */

@@ -146,9 +146,16 @@ export class ThreadClient<I, O> {
     return port;
   }
 
-  /** A thread may hang without dying, and everything that waits for it with it. */
-  #watchSilence(): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(() => this.#die("it does not answer"), this.#options.silenceMs ?? SILENCE_MS);
+  /**
+   * A thread may hang without dying, and everything that waits for it with it. In two parts: where the whole process
+   * stood still, one part is over when it goes on, and the answer comes in the other.
+   */
+  #watchSilence(isFirstPart = true): ReturnType<typeof setTimeout> {
+    const end = () => {
+      if (isFirstPart) this.#watch = this.#watchSilence(false);
+      else this.#die("it does not answer");
+    };
+    const timer = setTimeout(end, (this.#options.silenceMs ?? SILENCE_MS) / 2);
     timer.unref();
     return timer;
   }

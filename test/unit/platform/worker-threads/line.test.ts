@@ -115,6 +115,18 @@ test("a thread that hangs is given up: what waits for it fails, and it is told",
   expect(ports[0]?.isTerminated).toBe(true);
 });
 
+test("after the whole process stood still the answer that waits counts", async () => {
+  const silenceMs = 200;
+  const { line, ports, told } = start({ silenceMs });
+  const answer = line.call("a");
+  await turn();
+  for (const until = performance.now() + silenceMs * 2; performance.now() < until;);
+  // Behind the timers that are over by now.
+  setTimeout(() => ports[0]?.answer(), 1);
+  expect(await answer).toBe("did a");
+  expect(told).toEqual([]);
+});
+
 test("a thread that dies before its first answer is not begun again at once", async () => {
   const { line, ports, told } = start({ pauseMs: 60_000 });
   const lost = line.call("a");
