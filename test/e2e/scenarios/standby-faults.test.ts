@@ -3,14 +3,16 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { ServiceState } from "../../support/peers/line.ts";
 import { FAKETIME, findFakeTime } from "../../support/peers/chrony.ts";
+import { bringMoto, CARELESS_MOTO, startMoto } from "../../support/peers/moto.ts";
+import { S3_REGION } from "../../support/peers/s3.ts";
 import { ensureTools } from "../../support/peers/packages.ts";
 import { waitUntil } from "../../support/peers/process.ts";
-import { type Child, spawnPombo, within } from "./child.ts";
+import { type Child, runPombo, spawnPombo, within } from "./child.ts";
 import { findDaemon } from "./replicated.ts";
 import { hasSmallDisks } from "./small-disk.ts";
 import { checkArrivals } from "./standby-judge.ts";
 import { createNodes, endDaemon, isShort, LEASE_MS, type Node, S3_CREDENTIALS, startS3 } from "./standby-nodes.ts";
-import { bugsOf, call, emailTo, hasLogged } from "./world.ts";
+import { bugsOf, call, createWorld, emailTo, hasLogged } from "./world.ts";
 
 const LIMIT_MS = 60_000;
 setDefaultTimeout(4 * LIMIT_MS);
@@ -18,6 +20,7 @@ const HOUR_MS = 3_600_000;
 /** The daemon alone takes 38. */
 const DISK_MIB = 128;
 
+const careless = isShort ? null : bringMoto(CARELESS_MOTO);
 const faketime = isShort ? "" : await ensureTools([FAKETIME]);
 const isMissing = isShort || startS3 === null || !(await findDaemon());
 
@@ -85,6 +88,17 @@ test.skipIf(isMissing)("a service that errs: shorter than the lease nobody takes
   const twice = await checkArrivals(of, load, b);
   for (const { child } of of.nodes) expect(bugsOf(child as Child)).toEqual([]);
   console.log(`S3 errs: ${load.accepted.size} answered 202, none lost, ${twice} sent twice, all marked`);
+});
+
+test.skipIf(isMissing || careless === null)("a service that takes any write is refused", async () => {
+  await using service = await startMoto(careless ?? "");
+  await using world = await createWorld({ mxPort: 25 });
+  const config = world.writeConfig("careless.toml", {
+    replication: { url: "s3://copies/pombo", endpoint: service.url, region: S3_REGION, acknowledge: "replica" },
+    standby: { lease: `${LEASE_MS}ms` },
+  });
+  const refused = await runPombo(["serve", "--config", config], { env: S3_CREDENTIALS });
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("does not honour conditional writes")]);
 });
 
 test.skipIf(isMissing)("a stop ends a takeover that brings the database", async () => {

@@ -4,18 +4,22 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, waitUntil } from "./process.ts";
 
-const MOTO = "moto[server]==5.2.5";
+const MOTO = "5.2.5";
+/** Its S3 takes a write whose condition does not hold. */
+export const CARELESS_MOTO = "4.2.14";
 const TOOLS = join(import.meta.dir, "../../../.tools");
 const LIMIT_MS = 60_000;
 
 /** The command of moto's server, brought when it is missing; null: it cannot be. */
-export function bringMoto(): string | null {
-  const command = join(TOOLS, "moto/bin/moto_server");
+export function bringMoto(version = MOTO): string | null {
+  const folder = join(TOOLS, version === MOTO ? "moto" : `moto-${version}`);
+  const command = join(folder, "bin/moto_server");
   if (existsSync(command)) return command;
   mkdirSync(TOOLS, { recursive: true });
-  const pip = [join(TOOLS, "moto/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", MOTO];
+  const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", `moto[server]==${version}`];
+  const pip = [join(folder, "bin/python"), ...install];
   try {
-    for (const words of [["python3", "-m", "venv", join(TOOLS, "moto")], pip])
+    for (const words of [["python3", "-m", "venv", folder], pip])
       if (Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).exitCode !== 0) return null;
   } catch {
     return null;
