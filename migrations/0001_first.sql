@@ -762,7 +762,16 @@ CREATE TABLE alert_trouble (
   began_at INTEGER NOT NULL,
   told_at  INTEGER NOT NULL,                       -- it, or the last reminder
   ended_at INTEGER,                                -- null: it lasts
-  returns  INTEGER NOT NULL                        -- how often its end was told within a day of the one before
+  returns  INTEGER NOT NULL,                       -- how often its end was told within a day of the one before
+  unseen_since INTEGER                             -- since when processes that were started look for it in vain
+) STRICT, WITHOUT ROWID;
+
+-- What is wrong and was not told yet: a process that is started again goes on counting the two minutes.
+CREATE TABLE alert_seen (
+  id         TEXT PRIMARY KEY,
+  present_ms INTEGER NOT NULL,                     -- how long it was there, without gaps
+  last_at    INTEGER NOT NULL,                     -- when it was seen last
+  gone_at    INTEGER                               -- null: it is there
 ) STRICT, WITHOUT ROWID;
 
 -- What is yet to be told to whom: their way is itself the trouble, or did not work.

@@ -55,8 +55,10 @@ function toTrouble({ component, kind, about, reason, isAdvisory }: HealthIssue):
       : component === "database" && isAdvisory
         ? undefined
         : WAYS[component];
+  // Without messages that wait it is a warning, below: the same trouble, that gets worse.
+  const isUnbound = component === "sms" && kind === "unbound" && about !== undefined;
   return {
-    id: ["ready", component, kind, about].filter((part) => part !== undefined).join("."),
+    id: isUnbound ? unboundId(about) : ["ready", component, kind, about].filter((part) => part !== undefined).join("."),
     level: isProblem ? "problem" : "warning",
     what: reason,
     step: null,
@@ -125,19 +127,23 @@ function findFullDisk(daysLeft: number | null): Trouble[] {
   ];
 }
 
+function unboundId(route: string): string {
+  return `sms.unbound.${route}`;
+}
+
 /** Routes without a link; /ready tells of those that messages wait for. */
 function findUnboundRoutes({ links }: Pick<Modules["sms"], "links">, issues: readonly HealthIssue[]): Trouble[] {
   return [...Map.groupBy(links.views(), ({ route }) => route)].flatMap(([route, own]): Trouble[] => {
     const isBound = own.some(({ state }) => state === "bound" || state === "partly");
     if (isBound || issues.some(({ component, about }) => component === "sms" && about === route)) return [];
     const error = own.find((link) => link.error !== null)?.error ?? null;
-    const why = error === null ? "" : ` (${error.reason})`;
+    const why = error === null ? "" : ` (${error.reason}${error.statusName === null ? "" : `, ${error.statusName}`})`;
     return [
       {
-        id: `sms.unbound.${route}`,
+        id: unboundId(route),
         level: "warning",
-        what: `No link of the SMS route ${route} is bound${why}. No message waits for it yet.`,
-        step: error?.advice ?? "pombo sms links says why.",
+        what: `No link of the SMS route ${route} is bound${why}: what is sent by it would wait.`,
+        step: `${error?.advice ?? "It is tried again by itself."} See pombo sms links.`,
         via: "sms",
         about: route,
       },

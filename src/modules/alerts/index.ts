@@ -19,7 +19,7 @@ import { Notifier } from "./notifier.ts";
 import { alertRoutes } from "./routes.ts";
 import type { AlertStatus } from "./schema.ts";
 import type { AlertStore } from "./store.ts";
-import { isWayOpen, KINDS, listTargets, type Target } from "./targets.ts";
+import { brokenId, isWayOpen, KINDS, listTargets, type Target } from "./targets.ts";
 import { createTestRun, type TestRunDeps } from "./test-run.ts";
 import type { Trouble, TroubleSource } from "./trouble.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
@@ -144,10 +144,10 @@ function buildStatus({ store, targets, outboxes, notifier, heartbeat, url }: Sta
 /** Others hear of a webhook that does not take alerts. */
 function findBroken(outbox: WebhookOutbox): Trouble[] {
   if (!outbox.isBroken) return [];
-  const { key, shown } = outbox.target;
+  const { shown } = outbox.target;
   return [
     {
-      id: `alerts.${key.replace(" ", ".")}`,
+      id: brokenId(outbox.target),
       level: "warning",
       what: `The webhook for alerts at ${shown} does not take them: ${outbox.failure ?? ""}.`,
       step: "Look at its address in the configuration ([[alerts]] to) and at the receiver; pombo alert test tries it.",

@@ -8,7 +8,7 @@ import { isStorageError } from "../../platform/db/storage-error.ts";
 import type { QueueSystemMail } from "../emails/system-mail.ts";
 import type { SendSystemSms } from "../sms/system-sms.ts";
 import type { AlertStore } from "./store.ts";
-import { isWayOpen, type Target, wants } from "./targets.ts";
+import { isOwnTrouble, isWayOpen, type Target, wants } from "./targets.ts";
 import type { Trouble, TroubleSource } from "./trouble.ts";
 import { type Decision, type Notice, type Told, TroubleWatch } from "./watch.ts";
 import { toItem, type WebhookOutbox } from "./webhook-outbox.ts";
@@ -31,6 +31,15 @@ export interface NotifierDeps extends Pick<Context, "commit" | "clock" | "steady
   sendSms: SendSystemSms;
 }
 
+interface Unwritten {
+  told: Told;
+  notice: Notice;
+  /** By the key of a webhook: the id of the call that was made with it. */
+  calls: Map<string, string>;
+  /** Keys of the webhooks that took it. */
+  taken: Set<string>;
+}
+
 export class Notifier {
   readonly #deps: NotifierDeps;
   readonly #watch: TroubleWatch;
@@ -38,13 +47,14 @@ export class Notifier {
   /** What each source said last. */
   readonly #last = new Map<TroubleSource, readonly Trouble[]>();
   #present: readonly Trouble[] = [];
-  /** Troubles that began while the database could not be written, by id; `keys` names the webhooks that were told. */
-  readonly #unwritten = new Map<string, { told: Told; notice: Notice; keys: Set<string> }>();
+  /** Troubles that began while the database could not be written, by id. */
+  readonly #unwritten = new Map<string, Unwritten>();
 
   constructor(deps: NotifierDeps) {
     this.#deps = deps;
     const { clock, steady, log } = deps;
-    this.#watch = new TroubleWatch(deps.store.listTold(), { steadyMs: steady.now() });
+    const moment = { now: clock.now(), steadyMs: steady.now() };
+    this.#watch = new TroubleWatch(deps.store.listTold(), deps.store.listSeen(), moment);
     const retryMs = LOOK_EVERY_MS;
     this.#task = new BackgroundTask({ name: "alerts", run: () => this.#look(), clock, log, retryMs });
   }
@@ -105,8 +115,8 @@ export class Notifier {
     }
     const pending = store.countPending();
     const due = targets.filter((target) => target.way !== "webhook" && pending.has(target.key) && this.#isOpen(target));
-    const { notices, put, removed } = decision;
-    if (notices.length + put.length + removed.length + due.length > 0) {
+    const { notices, put, removed, seen } = decision;
+    if (notices.length + put.length + removed.length + due.length > 0 || seen !== null) {
       await commit(() => this.#write(decision));
       this.#watch.accept(decision);
       for (const notice of notices) this.#log(notice);
@@ -121,31 +131,44 @@ export class Notifier {
     for (const notice of news) {
       const told = put.find(({ id }) => id === notice.id);
       if (told === undefined || this.#unwritten.has(notice.id)) continue;
-      this.#unwritten.set(notice.id, { told, notice, keys: new Set() });
+      this.#unwritten.set(notice.id, { told, notice, calls: new Map(), taken: new Set() });
       this.#log(notice);
     }
-    const telling = this.#deps.outboxes.map(async (outbox) => {
-      const { key } = outbox.target;
-      const own = news.filter(
-        ({ id, level }) => wants(outbox.target, level) && this.#unwritten.get(id)?.keys.has(key) !== true,
-      );
-      if (own.length === 0 || !this.#isOpen(outbox.target) || !(await outbox.callUnwritten(own))) return;
-      for (const { id } of own) this.#unwritten.get(id)?.keys.add(key);
-    });
-    await Promise.all(telling);
+    const present = new Set(news.map(({ id }) => id));
+    await Promise.all(this.#deps.outboxes.map((outbox) => this.#callUnwritten(outbox, present)));
+  }
+
+  /** A call that was not taken is made again with the same id and words, also once they can be written. */
+  async #callUnwritten(outbox: WebhookOutbox, present: ReadonlySet<string>): Promise<void> {
+    const { target } = outbox;
+    const { key } = target;
+    const waiting = [...this.#unwritten.values()].filter(
+      ({ notice, taken }) => wants(target, notice.level) && !isOwnTrouble(target, notice) && !taken.has(key),
+    );
+    const first = waiting.find(({ notice }) => present.has(notice.id));
+    if (first === undefined || !this.#isOpen(target)) return;
+    const rows = waiting.filter(({ calls }) => calls.get(key) === first.calls.get(key));
+    const uid = first.calls.get(key) ?? outbox.newCallId();
+    for (const { calls } of rows) calls.set(key, uid);
+    const isTaken = await outbox.callUnwritten(
+      uid,
+      rows.map(({ notice }) => notice),
+    );
+    if (isTaken) for (const { taken } of rows) taken.add(key);
   }
 
   async #writeUnwritten(): Promise<void> {
     const { commit, store, targets } = this.#deps;
     const rows = [...this.#unwritten.values()];
     await commit(() => {
-      for (const { told, notice, keys } of rows) {
+      for (const { told, notice, calls, taken } of rows) {
         store.putTold(told);
         for (const target of targets)
-          if (!keys.has(target.key) && wants(target, notice.level)) store.addPending(target.key, notice);
+          if (!taken.has(target.key) && wants(target, notice.level))
+            store.addPending(target.key, notice, calls.get(target.key));
       }
     });
-    this.#watch.accept({ notices: [], put: rows.map(({ told }) => told), removed: [] });
+    this.#watch.accept({ notices: [], put: rows.map(({ told }) => told), removed: [], seen: null });
     this.#unwritten.clear();
   }
 
@@ -169,10 +192,11 @@ export class Notifier {
     return this.#deps.sources.some((source) => source.isUnsure?.(id) === true);
   }
 
-  #write({ notices, put, removed }: Decision): void {
+  #write({ notices, put, removed, seen }: Decision): void {
     const { store, targets, clock } = this.#deps;
     for (const row of put) store.putTold(row);
     if (removed.length > 0) store.removeTold(removed);
+    if (seen !== null) store.replaceSeen(seen);
     store.removeStale(
       targets.map(({ key }) => key),
       clock.now() - KEPT_MS,
@@ -198,7 +222,8 @@ export class Notifier {
 
   #isOpen(target: Target): boolean {
     // After a start, email and SMS wait until each told problem was looked for again: one of them may block this way.
-    const isSure = target.way === "webhook" || !this.#watch.hasUnseen(this.#deps.steady.now());
+    const { clock, steady } = this.#deps;
+    const isSure = target.way === "webhook" || !this.#watch.hasUnseen({ now: clock.now(), steadyMs: steady.now() });
     return isSure && isWayOpen(target, this.#present);
   }
 

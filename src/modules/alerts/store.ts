@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, isNull, lt, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { alertMessages, alertTroubles } from "../../platform/db/schema/alerts.ts";
-import type { Notice, Told } from "./watch.ts";
+import { alertMessages, alertSeen, alertTroubles } from "../../platform/db/schema/alerts.ts";
+import type { Notice, SeenRow, Told } from "./watch.ts";
 
 /** What is yet to be told to a target. */
 export type PendingRow = typeof alertMessages.$inferSelect;
@@ -25,12 +25,17 @@ export function openAlertStore({ orm }: Pick<Db, "orm">) {
         .where(inArray(alertTroubles.id, [...ids]))
         .run();
     },
+    listSeen: (): SeenRow[] => orm.select().from(alertSeen).all(),
+    replaceSeen(rows: readonly SeenRow[]): void {
+      orm.delete(alertSeen).run();
+      for (const row of rows) orm.insert(alertSeen).values(row).run();
+    },
 
     /**
      * Keeps a notice until the target was told. What it makes needless goes: a reminder beside the news itself, and the news
-     * beside the end, which repeats it.
+     * beside the end, which repeats it. `call`: the id of the call that was made with it already.
      */
-    addPending(to: string, notice: Notice): void {
+    addPending(to: string, notice: Notice, call?: string): void {
       const { id: about, ...said } = notice;
       const waiting = and(eq(target, to), eq(troubleId, about), isNull(callUid));
       const isNews = inArray(kind, ["began", "worsened", "reminded"]);
@@ -41,7 +46,7 @@ export function openAlertStore({ orm }: Pick<Db, "orm">) {
       if (notice.kind === "ended") orm.delete(alertMessages).where(and(waiting, isNews)).run();
       orm
         .insert(alertMessages)
-        .values({ target: to, troubleId: about, ...said })
+        .values({ target: to, troubleId: about, ...said, callUid: call ?? null })
         .run();
       const beyond = orm
         .select({ id })

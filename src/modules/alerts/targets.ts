@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { AlertConfig } from "../../config/config.ts";
 import { type Level, listWays, type Trouble, type Way } from "./trouble.ts";
+import type { NoticeKind } from "./watch.ts";
 
 export interface Target {
   /** Names it in the database, where the address of a webhook must not stand: it is a secret. */
@@ -55,6 +56,19 @@ export function isWayOpen(target: Pick<Target, "way" | "sms">, troubles: readonl
     if (!listWays(trouble).includes(target.way)) return true;
     return target.way === "sms" && trouble.about !== undefined && trouble.about !== target.sms?.route;
   });
+}
+
+/** Names the trouble that a webhook does not take alerts. */
+export function brokenId({ key }: Pick<Target, "key">): string {
+  return `alerts.${key.replace(" ", ".")}`;
+}
+
+/**
+ * The trouble is this very webhook, which must be called all the same, or nobody would see that it works again: only its
+ * end goes there.
+ */
+export function isOwnTrouble(target: Pick<Target, "key">, { id, kind }: { id: string; kind: NoticeKind }): boolean {
+  return kind !== "ended" && id === brokenId(target);
 }
 
 function hash(text: string): string {

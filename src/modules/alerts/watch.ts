@@ -7,7 +7,8 @@
 // It is told once it was there for two minutes, added up over gaps shorter than that, and again when it becomes a problem.
 // Each day on which it lasts there is a reminder. Its end is told once it stayed away: the more often it came back within a
 // day, the longer that takes, so that a trouble that comes and goes all night makes a handful of messages.
-// What was told is in the database; what is only seen is here, and begins anew with the process.
+// What was told is in the database, and so is what is seen and not told yet: with a process that is started again each
+// minute the two minutes would else never pass.
 
 import type { Level, Trouble } from "./trouble.ts";
 
@@ -20,6 +21,8 @@ const QUIET_FACTOR = 4;
 const MAX_QUIET_MS = 6 * 60 * MINUTE_MS;
 /** Some troubles are seen only by trying, so that a process that has just begun does not see them yet. */
 const START_GRACE_MS = 15 * MINUTE_MS;
+/** What an earlier process saw longer ago is forgotten. */
+const REMEMBERED_MS = 15 * MINUTE_MS;
 
 /** A trouble that was told. Times in Unix ms. */
 export interface Told {
@@ -35,6 +38,18 @@ export interface Told {
   endedAt: number | null;
   /** How often its end was told within a day of the one before. */
   returns: number;
+  /** Since when processes that have begun look for it and do not see it; null: it was seen, or the first one looks yet. */
+  unseenSince: number | null;
+}
+
+/** A trouble that is seen and was not told yet, for the next process. Times in Unix ms. */
+export interface SeenRow {
+  id: string;
+  presentMs: number;
+  /** When it was seen last. */
+  lastAt: number;
+  /** Since when it has not been there; null: it is. */
+  goneAt: number | null;
 }
 
 export type NoticeKind = "began" | "worsened" | "reminded" | "ended";
@@ -53,6 +68,8 @@ export interface Decision {
   put: Told[];
   /** Ids of rows that say nothing any more. */
   removed: string[];
+  /** All that is seen and not told yet; null: as it was written last. */
+  seen: SeenRow[] | null;
 }
 
 export interface Moment {
@@ -63,7 +80,6 @@ export interface Moment {
 }
 
 interface Seen {
-  trouble: Trouble;
   /** How long it was there, without the gaps. */
   presentMs: number;
   lastMs: number;
@@ -75,10 +91,17 @@ export class TroubleWatch {
   readonly #startedMs: number;
   readonly #seen = new Map<string, Seen>();
   readonly #told: Map<string, Told>;
+  /** What of #seen is written. */
+  #written: string;
 
-  constructor(told: readonly Told[], { steadyMs }: Pick<Moment, "steadyMs">) {
-    this.#startedMs = steadyMs;
+  constructor(told: readonly Told[], seen: readonly SeenRow[], moment: Moment) {
+    this.#startedMs = moment.steadyMs;
     this.#told = new Map(told.map((row) => [row.id, row]));
+    this.#written = describeSeen(seen);
+    for (const row of seen) {
+      const restored = restoreSeen(row, moment);
+      if (restored !== null) this.#seen.set(row.id, restored);
+    }
   }
 
   /** What lasts and was told. */
@@ -86,10 +109,13 @@ export class TroubleWatch {
     return [...this.#told.values()].filter(({ endedAt }) => endedAt === null);
   }
 
-  /** A problem that an earlier process told was not seen by this one, which has just begun. */
-  hasUnseen(steadyMs: number): boolean {
+  /** A problem that an earlier process told was not seen by this one, which has just begun, nor by others before it. */
+  hasUnseen({ now, steadyMs }: Moment): boolean {
     if (steadyMs - this.#startedMs >= START_GRACE_MS) return false;
-    return this.lasting.some(({ id, level }) => level === "problem" && !this.#seen.has(id));
+    return this.lasting.some(
+      ({ id, level, unseenSince }) =>
+        level === "problem" && !this.#seen.has(id) && Math.abs(now - (unseenSince ?? now)) < START_GRACE_MS,
+    );
   }
 
   /** Looks at what is wrong now; `unsure`: ids of what could not be looked at, and counts as it was. */
@@ -97,27 +123,56 @@ export class TroubleWatch {
     const present = pickWorst(troubles);
     for (const [id, seen] of this.#seen) if (!present.has(id) && !isUnsure(id)) this.#noteGone(id, seen, moment);
     for (const trouble of present.values()) this.#notePresent(trouble, moment);
-    const decision: Decision = { notices: [], put: [], removed: [] };
+    const decision: Decision = { notices: [], put: [], removed: [], seen: null };
     for (const trouble of present.values()) this.#decidePresent(trouble, moment, decision);
     for (const row of this.#told.values())
       if (!present.has(row.id) && !isUnsure(row.id)) this.#decideAbsent(row, moment, decision);
+    this.#noteUnseen(moment, decision);
+    const seen = this.#listUntold(moment, decision);
+    if (describeSeen(seen) !== this.#written) decision.seen = seen;
     return decision;
   }
 
   /** A decision was written. */
-  accept({ put, removed }: Decision): void {
+  accept({ put, removed, seen }: Decision): void {
     for (const row of put) this.#told.set(row.id, row);
     for (const id of removed) this.#told.delete(id);
+    if (seen !== null) this.#written = describeSeen(seen);
+  }
+
+  #noteUnseen({ now }: Moment, decision: Decision): void {
+    for (const known of this.lasting) {
+      const row = decision.put.find(({ id }) => id === known.id) ?? known;
+      const unseenSince = this.#seen.has(row.id) || row.endedAt !== null ? null : (row.unseenSince ?? now);
+      if (unseenSince === row.unseenSince) continue;
+      decision.put = [...decision.put.filter(({ id }) => id !== row.id), { ...row, unseenSince }];
+    }
+  }
+
+  #listUntold({ now, steadyMs }: Moment, { put }: Pick<Decision, "put">): SeenRow[] {
+    const told = new Set([...this.lasting, ...put.filter(({ endedAt }) => endedAt === null)].map(({ id }) => id));
+    // performance.now() has fractions of milliseconds.
+    const toTime = (ms: number) => Math.round(now - (steadyMs - ms));
+    return [...this.#seen].flatMap(([id, { presentMs, lastMs, goneMs }]) =>
+      told.has(id)
+        ? []
+        : {
+            id,
+            presentMs: Math.round(presentMs),
+            lastAt: toTime(lastMs),
+            goneAt: goneMs === null ? null : toTime(goneMs),
+          },
+    );
   }
 
   #notePresent(trouble: Trouble, { steadyMs }: Moment): void {
     const seen = this.#seen.get(trouble.id);
     if (seen === undefined) {
-      this.#seen.set(trouble.id, { trouble, presentMs: 0, lastMs: steadyMs, goneMs: null });
+      this.#seen.set(trouble.id, { presentMs: 0, lastMs: steadyMs, goneMs: null });
       return;
     }
     if (seen.goneMs === null) seen.presentMs += steadyMs - seen.lastMs;
-    Object.assign(seen, { trouble, lastMs: steadyMs, goneMs: null });
+    Object.assign(seen, { lastMs: steadyMs, goneMs: null });
   }
 
   #noteGone(id: string, seen: Seen, { steadyMs }: Moment): void {
@@ -139,7 +194,9 @@ export class TroubleWatch {
       if (presentMs < TELL_AFTER_MS) return;
       const endedAt = row?.endedAt ?? null;
       const returns = row !== undefined && endedAt !== null && isWithinDay(endedAt, now) ? row.returns : 0;
-      return tell("began", { id, level, what, step, beganAt: now - presentMs, toldAt: now, endedAt: null, returns });
+      const beganAt = Math.round(now - presentMs);
+      const times = { beganAt, toldAt: now, endedAt: null, unseenSince: null };
+      return tell("began", { id, level, what, step, ...times, returns });
     }
     if (level === "problem" && row.level === "warning")
       return tell("worsened", { ...row, level, what, step, toldAt: now });
@@ -166,6 +223,24 @@ export class TroubleWatch {
     decision.put.push(ended);
     decision.notices.push({ ...pickNotice(ended), kind: "ended", at: now });
   }
+}
+
+/** What an earlier process saw; null: it says nothing any more. Between two processes nobody looked: that counts as between two looks. */
+function restoreSeen({ presentMs, lastAt, goneAt }: SeenRow, { now, steadyMs }: Moment): Seen | null {
+  const agoMs = now - lastAt;
+  // Below 0 the clock was set back, and how long ago it was is not known.
+  if (agoMs < 0 || agoMs >= REMEMBERED_MS) return null;
+  if (goneAt !== null && now - goneAt >= QUIET_MS) return null;
+  return {
+    presentMs,
+    lastMs: agoMs < QUIET_MS ? steadyMs - agoMs : steadyMs,
+    goneMs: goneAt === null ? null : steadyMs - (now - goneAt),
+  };
+}
+
+/** Not when it was seen last: while it is not there, nothing need be written. */
+function describeSeen(rows: readonly SeenRow[]): string {
+  return rows.map(({ id, presentMs, goneAt }) => `${id} ${presentMs} ${goneAt === null}`).join("\n");
 }
 
 function pickNotice({ id, level, what, step, beganAt }: Told) {

@@ -5,10 +5,10 @@ import { BackgroundTask } from "../../platform/background-task.ts";
 import type { Context } from "../../platform/context.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { AlertStore, PendingRow } from "./store.ts";
-import type { Target } from "./targets.ts";
+import { isOwnTrouble, type Target } from "./targets.ts";
 import type { Notice } from "./watch.ts";
-import { type CallDeps, callOnce, writeBody } from "./webhook-call.ts";
-import { writeAlert } from "./words.ts";
+import { type CallDeps, callOnce, type SignedBody, writeBody } from "./webhook-call.ts";
+import { type AlertItem, writeAlert } from "./words.ts";
 
 export interface WebhookOutboxDeps extends Pick<Context, "commit" | "clock" | "random" | "log">, CallDeps {
   clock: Context["clock"];
@@ -105,12 +105,15 @@ export class WebhookOutbox {
     return 0;
   }
 
+  newCallId(): string {
+    const { clock, random } = this.#deps;
+    return newId(clock.now(), random);
+  }
+
   /** Tells what cannot be written down. False: it was not taken. */
-  async callUnwritten(notices: readonly Notice[]): Promise<boolean> {
-    const { clock, random, hostname, secret, target, log } = this.#deps;
-    const { text } = writeAlert(hostname, notices);
-    const at = clock.now();
-    const call = { id: newId(at, random), body: writeBody({ hostname, items: notices, text, at }), secret };
+  async callUnwritten(uid: string, notices: readonly Notice[]): Promise<boolean> {
+    const { target, log } = this.#deps;
+    const call = this.#compose(uid, notices);
     const failure = await callOnce(target.to, call, this.#deps, { stopping: this.#stopping.signal, nth: 0 });
     if (failure !== null) log.event("alert.webhook_failed", { host: target.shown, detail: failure }, "warn");
     return failure === null;
@@ -118,18 +121,25 @@ export class WebhookOutbox {
 
   /** The rows of the next call, with its id stored before it is made. */
   async #prepare() {
-    const { clock, random, commit, store, target, hostname, secret } = this.#deps;
-    const waiting = store.listPending(target.key);
+    const { commit, store, target } = this.#deps;
+    const waiting = store
+      .listPending(target.key)
+      .filter(({ troubleId, kind }) => !isOwnTrouble(target, { id: troubleId, kind }));
     const [first] = waiting;
     if (first === undefined) return null;
     const rows = waiting.filter(({ callUid }) => callUid === first.callUid);
     const ids = rows.map(({ id }) => id);
-    const uid = first.callUid ?? newId(clock.now(), random);
+    const uid = first.callUid ?? this.newCallId();
     if (first.callUid === null) await commit(() => store.setCall(ids, uid));
-    const items = rows.map(toItem);
+    return { ...this.#compose(uid, rows.map(toItem)), ids };
+  }
+
+  /** The same each time it is made of the same. */
+  #compose(uid: string, items: readonly (AlertItem & { id: string })[]): SignedBody {
+    const { hostname, secret } = this.#deps;
     const { text } = writeAlert(hostname, items);
-    const at = Math.max(...rows.map((row) => row.at));
-    return { id: uid, ids, body: writeBody({ hostname, items, text, at }), secret };
+    const at = Math.max(...items.map((item) => item.at));
+    return { id: uid, body: writeBody({ hostname, items, text, at }), secret };
   }
 
   #fail(failure: string): number {

@@ -44,3 +44,15 @@ export function fakeClock(startMs = Date.UTC(2026, 0, 1)): FakeClock {
     },
   };
 }
+
+/** The same time as performance.now() has it: with fractions of milliseconds, which no INTEGER column takes. */
+export function withFractions(clock: Clock): Clock {
+  let calls = 1;
+  return {
+    now() {
+      calls += 1;
+      return clock.now() + 1 - 1 / calls;
+    },
+    after: (delayMs, run) => clock.after(delayMs, run),
+  };
+}

@@ -17,6 +17,7 @@ import { loadInstanceKey } from "../../../src/platform/keyring/key-file.ts";
 import type { Receive } from "../../../src/modules/inbound-mail/inbound-message.ts";
 import type { Log, LogFields } from "../../../src/platform/log.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
+import { withFractions } from "./clock.ts";
 import { type FakeDns, startFakeDns } from "./dns-server.ts";
 import { type Mx, type MxScript, startMx } from "./mx.ts";
 import { openKeptThread } from "./threads.ts";
@@ -83,7 +84,7 @@ export interface Instance {
 
 export interface InstanceOptions {
   clock?: Clock;
-  /** Of spans; default: `clock`. */
+  /** Of spans; default: `clock`, with fractions. */
   steady?: Clock;
   mx?: MxScript;
   readFree?: ReadFree;
@@ -128,7 +129,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     event: (name, fields = {}) => void events.push({ name, fields }),
     error: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
-  const { readFree, memory, steady, beside, exampleDomain, receive } = options;
+  const { readFree, memory, steady = withFractions(clock), beside, exampleDomain, receive } = options;
   const start = () =>
     startApp({
       // A thread's answer comes at a time of its own, which turns of the event loop and a fake clock do not wait for.
@@ -143,7 +144,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
         clock,
         random: systemRandom,
         log,
-        ...(steady === undefined ? {} : { steady }),
+        steady,
         ...(readFree === undefined ? {} : { readFree }),
         ...(memory === undefined ? {} : { memory }),
       },

@@ -13,6 +13,14 @@ export const alertTroubles = sqliteTable("alert_trouble", {
   toldAt: integer("told_at").notNull(),
   endedAt: integer("ended_at"),
   returns: integer().notNull(),
+  unseenSince: integer("unseen_since"),
+});
+
+export const alertSeen = sqliteTable("alert_seen", {
+  id: text().primaryKey(),
+  presentMs: integer("present_ms").notNull(),
+  lastAt: integer("last_at").notNull(),
+  goneAt: integer("gone_at"),
 });
 
 export const alertMessages = sqliteTable("alert_message", {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { AlertConfig } from "../../../../src/config/config.ts";
-import { isWayOpen, listTargets, wants } from "../../../../src/modules/alerts/targets.ts";
+import { brokenId, isOwnTrouble, isWayOpen, listTargets, wants } from "../../../../src/modules/alerts/targets.ts";
 import type { Trouble } from "../../../../src/modules/alerts/trouble.ts";
 
 const MAIL: AlertConfig = { kind: "email", to: ["me@example.org"], least: "problem", from: null, route: null };
@@ -23,6 +23,15 @@ test("what is stored and shown of a webhook does not tell its address", () => {
 
 test("who wants problems hears of no warning", () => {
   expect([wants({ least: "problem" }, "warning"), wants({ least: "problem" }, "problem")]).toEqual([false, true]);
+});
+
+test("of its own trouble a webhook is told the end only", () => {
+  const [target, other] = listTargets([HOOK, { ...HOOK, to: ["https://hooks.example.com/T0/other"] }]);
+  if (target === undefined || other === undefined) throw new Error("no targets");
+  const id = brokenId(target);
+  const kinds = ["began", "worsened", "reminded", "ended"] as const;
+  expect(kinds.map((kind) => isOwnTrouble(target, { id, kind }))).toEqual([true, true, true, false]);
+  expect(kinds.map((kind) => isOwnTrouble(other, { id, kind }))).toEqual([false, false, false, false]);
 });
 
 test("no way is open that is itself the trouble; of SMS only the route that it is about", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Trouble } from "../../../../src/modules/alerts/trouble.ts";
-import { type Told, TroubleWatch } from "../../../../src/modules/alerts/watch.ts";
+import { type SeenRow, type Told, TroubleWatch } from "../../../../src/modules/alerts/watch.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -13,10 +13,11 @@ const DISK: Trouble = { id: "disk", level: "warning", what: "The disk fills.", s
 /** A watch that is asked every fifteen seconds, as the notifier does. */
 function startWatch(options: { isKept?: boolean } = {}) {
   let told: Told[] = [];
+  let seen: readonly SeenRow[] = [];
   let at = 0;
   let shiftMs = 0;
   const moment = () => ({ now: NOON + at + shiftMs, steadyMs: at });
-  let watch = new TroubleWatch(told, moment());
+  let watch = new TroubleWatch(told, seen, moment());
   const said: string[] = [];
   const kit = {
     said,
@@ -30,17 +31,23 @@ function startWatch(options: { isKept?: boolean } = {}) {
           ...told.filter(({ id }) => !decision.removed.includes(id) && !decision.put.some((row) => row.id === id)),
           ...decision.put,
         ];
+        seen = decision.seen ?? seen;
         for (const { kind, id } of decision.notices) said.push(`${kind} ${id} ${Math.round(at / MINUTE)}`);
       }
     },
-    restart: () => void (watch = new TroubleWatch(told, moment())),
+    /** `downMs`: nothing runs for so long. */
+    restart(downMs = 0) {
+      at += downMs;
+      watch = new TroubleWatch(told, seen, moment());
+    },
     shiftClock: (ms: number) => void (shiftMs += ms),
     rows: () => told,
+    seen: () => seen,
   };
   // The grace after a start is over.
   kit.pass(20 * MINUTE, () => []);
   at = 0;
-  watch = new TroubleWatch([], { steadyMs: -HOUR });
+  watch = new TroubleWatch([], [], { now: NOON, steadyMs: -HOUR });
   return kit;
 }
 
@@ -103,7 +110,7 @@ describe("a trouble", () => {
   });
 
   test("is told again as long as it could not be written that it was", () => {
-    const watch = new TroubleWatch([], { steadyMs: 0 });
+    const watch = new TroubleWatch([], [], { now: NOON, steadyMs: 0 });
     const look = (steadyMs: number) => watch.look([DISK], { now: NOON + steadyMs, steadyMs });
     look(0);
     expect(look(2 * MINUTE).notices).toHaveLength(1);
@@ -114,12 +121,69 @@ describe("a trouble", () => {
   });
 
   test("of several with the same name counts as the worst", () => {
-    const watch = new TroubleWatch([], { steadyMs: 0 });
+    const watch = new TroubleWatch([], [], { now: NOON, steadyMs: 0 });
     const both = [{ ...DISK, level: "problem" as const }, DISK];
     watch.look(both, { now: NOON, steadyMs: 0 });
     const { notices } = watch.look(both.toReversed(), { now: NOON + 2 * MINUTE, steadyMs: 2 * MINUTE });
     expect(notices).toMatchObject([{ id: "disk", level: "problem" }]);
   });
+});
+
+describe("a process that is started again", () => {
+  for (const [name, upMs, downMs] of [
+    ["each minute", MINUTE, 10 * SECOND],
+    ["after each look", 15 * SECOND, SECOND],
+    ["each minute, with pauses of five", MINUTE, 5 * MINUTE],
+  ] as const)
+    test(`${name} goes on counting, and tells once what lasts`, () => {
+      const { pass, said, restart, seen } = startWatch();
+      for (let run = 0; run < 20; run += 1) {
+        pass(upMs, there);
+        restart(downMs);
+      }
+      expect(said).toEqual([expect.stringMatching(/^began disk /)]);
+      expect(seen()).toEqual([]);
+    });
+
+  test("tells nothing of a trouble that was there for less than two minutes in all", () => {
+    const { pass, said, restart, seen } = startWatch();
+    pass(MINUTE, there);
+    restart(20 * SECOND);
+    pass(15 * SECOND, there);
+    restart(5 * SECOND);
+    pass(10 * MINUTE, gone);
+    expect([said, seen()]).toEqual([[], []]);
+  });
+
+  test("tells nothing of what is there at each start and gone soon after", () => {
+    const { pass, said, restart } = startWatch();
+    for (let run = 0; run < 50; run += 1) {
+      pass(15 * SECOND, there);
+      pass(MINUTE, gone);
+      restart(10 * SECOND);
+    }
+    expect(said).toEqual([]);
+  });
+
+  test("forgets what was seen before a long time, or before the clock was set back", () => {
+    for (const stepMs of [HOUR, -HOUR]) {
+      const { pass, said, restart, shiftClock } = startWatch();
+      pass(1.5 * MINUTE, there);
+      shiftClock(stepMs);
+      restart();
+      pass(1.5 * MINUTE, there);
+      expect(said).toEqual([]);
+    }
+  });
+});
+
+test("a steady clock with fractions of milliseconds leaves whole ones", () => {
+  const watch = new TroubleWatch([], [], { now: NOON, steadyMs: 0.125 });
+  const look = (steadyMs: number) => watch.look([DISK], { now: NOON + Math.round(steadyMs), steadyMs });
+  const { seen } = look(0.25);
+  const { put, notices } = look(2 * MINUTE + 0.375);
+  const times = [...(seen ?? []).map(({ lastAt }) => lastAt), ...put.map(({ beganAt }) => beganAt)];
+  expect([seen?.length, put.length, notices.length, ...times.map(Number.isInteger)]).toEqual([1, 1, 1, true, true]);
 });
 
 test("a clock that is set back by years makes no silence of years", () => {
@@ -139,7 +203,7 @@ test("a clock that jumps forward ends nothing and begins nothing", () => {
 });
 
 test("what a source cannot say now stays as it was", () => {
-  const watch = new TroubleWatch([], { steadyMs: -HOUR });
+  const watch = new TroubleWatch([], [], { now: NOON, steadyMs: -HOUR });
   const look = (troubles: Trouble[], steadyMs: number, isUnsure = false) => {
     const decision = watch.look(troubles, { now: NOON + steadyMs, steadyMs }, () => isUnsure);
     watch.accept(decision);
