@@ -7,6 +7,8 @@ import { run, waitUntil, type Cleanup } from "../../../support/peers/process.ts"
 import { startReceiver } from "../../../support/fakes/receiver.ts";
 import type { FindingId } from "../../../../src/modules/doctor/catalog.ts";
 import { checkAlerts, ALERTS_TO } from "./alert-checks.ts";
+import { checkEgresses } from "./egress-checks.ts";
+import { checkFollowed } from "./followed.ts";
 import { checkMachine, takeOwnExecutable } from "./machine-checks.ts";
 import { checkMail } from "./mail-checks.ts";
 import { checkOutside } from "./outside-checks.ts";
@@ -23,6 +25,7 @@ const WELL: FindingId[] = [
   "resolver_honest",
   "resolver_tcp",
   "resolver_dnssec",
+  "resolver_txt",
   "address",
   "port25_out",
   "ports_in",
@@ -44,6 +47,7 @@ const WELL: FindingId[] = [
   "dmarc_reports",
   "from_domain",
   "domain_blocklist",
+  "provider_rules",
   "memory",
   "health",
   "disk",
@@ -94,15 +98,18 @@ export async function checkCases(options: {
     await checkOutside({ doctor, lines, servers, hasTime });
     const sender = `loja@${SENDER_DOMAIN}`;
     for (const work of [
+      () => checkEgresses({ folder, doctor, lines, cleanup }),
+      () => checkFollowed({ doctor, lines, servers, first }),
       () => checkAlerts({ app, receiver, lines, servers }),
       () => checkMail({ api, app, doctor, lines, servers, sender }),
       () => checkMachine({ app, doctor, lines, cleanup }),
     ])
-      await work().catch((error: unknown) => void lines.claim("alerts, mail, the machine", false, () => String(error)));
+      await work().catch(
+        (error: unknown) => void lines.claim("egress, alerts, mail, the machine", false, () => String(error)),
+      );
     for (const what of [
       "domain_age: no RDAP server is to be had as a package",
       "complaints: reports are judged by the interoperability run of mail; here only that nobody complains",
-      "memory: no cgroup of its own on every machine",
       "disk: a full disk is a matter of script/scenarios",
       "sms_link and what is sent over links: a matter of --sms and of unit tests",
       "dmarc_policy: p=none after 30 days would need another clock",

@@ -7,6 +7,7 @@ import { FAKETIME, findChrony } from "../../../support/peers/chrony.ts";
 import { POSTFIX, type Tool } from "../../../support/peers/packages.ts";
 import type { Cleanup } from "../../../support/peers/process.ts";
 import { RBLDNSD } from "../../../support/peers/rbldnsd.ts";
+import { DANTE, MICROSOCKS } from "../../../support/peers/socks5.ts";
 import { UNBOUND } from "../../../support/peers/unbound.ts";
 import type { Checks } from "../checks.ts";
 
@@ -16,6 +17,8 @@ export const DOCTOR_TOOLS: Tool[] = [
   UNBOUND,
   RBLDNSD,
   FAKETIME,
+  DANTE,
+  MICROSOCKS,
   { program: "ip", package: "iproute2" },
   { program: "nft", package: "nftables" },
 ];

@@ -1,11 +1,15 @@
-// The machine and the executable: files that may be open, the recovery key, an executable that was replaced, a certificate.
+// The machine and the executable: memory, files that may be open, the recovery key, an executable that was replaced, a certificate.
 
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeMemoryGroup } from "../../../support/peers/memory-group.ts";
 import { findPombo, type PomboApp, servePombo } from "../../../support/peers/pombo.ts";
 import { type Cleanup, mustRun, run } from "../../../support/peers/process.ts";
 import type { Doctor, Lines } from "./kit.ts";
 import { SELF } from "./network.ts";
+
+const MIB = 1024 ** 2;
+const FEW_MIB = 400;
 
 export async function checkMachine(options: {
   app: PomboApp;
@@ -14,6 +18,7 @@ export async function checkMachine(options: {
   cleanup: Cleanup;
 }): Promise<void> {
   const { app, doctor, lines } = options;
+  await checkMemory(options);
   await checkDescriptors(options);
   const id = "recovery_key";
   const unseen = lines.expect(await doctor.look(id), { id, level: "warning", what: "nobody has shown it" });
@@ -26,17 +31,44 @@ export async function checkMachine(options: {
   await checkExecutable(options);
 }
 
+/** In a service of too little memory, and in one of as much as the step gives it. */
+async function checkMemory({ doctor, lines, cleanup }: { doctor: Doctor; lines: Lines; cleanup: Cleanup }) {
+  const id = "memory";
+  const group = makeMemoryGroup(cleanup);
+  if ("reason" in group) return lines.notRun(`${id}: this machine lets nobody limit it: ${group.reason}`);
+  const { prefix } = group;
+  group.setLimit(FEW_MIB * MIB);
+  const few = lines.expect(await doctor.lookBefore({}, id, { prefix }), {
+    id,
+    level: "warning",
+    what: `${FEW_MIB} MiB for the service`,
+  });
+  const wanted = /^MemoryMax=(\d+)M$/m.exec(few?.step ?? "")?.[1];
+  lines.claim(`${id}: its step has a limit`, wanted !== undefined, () => few?.step ?? "");
+  group.setLimit(Number(wanted ?? FEW_MIB) * MIB);
+  const cured = await doctor.lookBefore({}, id, { prefix });
+  lines.expect(cured, { id, level: "ok", what: "the limit of the step", isCure: true });
+}
+
 async function checkDescriptors({ app, doctor, lines }: { app: PomboApp; doctor: Doctor; lines: Lines }) {
   const id = "descriptors";
   // The soft limit alone: not every machine lets root raise the other.
   const allow = (number: string) => run(["prlimit", "--pid", String(app.process.pid), `--nofile=${number}:`]);
+  lines.expect(await doctor.look(id), { id, level: "ok", what: "as many as this machine gives" });
   await allow("1024");
   const few = lines.expect(await doctor.look(id), { id, level: "warning", what: "1,024 may be open" });
-  const wanted = /^LimitNOFILE=(\d+)$/m.exec(few?.step ?? "")?.[1];
-  const { exitCode, output } = await allow(wanted ?? "1024");
-  if (exitCode !== 0) return lines.notRun(`${id}: this machine allows no ${wanted} files: ${output}`);
-  lines.expect(await doctor.look(id), { id, level: "ok", what: "as many as the step says", isCure: true });
+  const wanted = /^LimitNOFILE=(\d+)$/m.exec(few?.step ?? "")?.[1] ?? "";
+  lines.claim(`${id}: its step has a limit`, wanted !== "", () => few?.step ?? "");
+  const { exitCode } = await allow(wanted);
+  // Where root may not raise the hard limit, it is as near as the machine lets one come.
+  const [, hard = "1024"] = exitCode === 0 ? [] : (await mustRun(LIMITS_OF(app.process.pid))).trim().split(/\s+/);
+  if (exitCode !== 0) await allow(hard);
+  const what =
+    exitCode === 0 ? "as many as the step says" : `as the step says, but no more than this machine's ${hard}`;
+  lines.expect(await doctor.look(id), { id, level: "ok", what, isCure: true });
 }
+
+const LIMITS_OF = (pid: number) => ["prlimit", "--pid", String(pid), "--nofile", "--noheadings", "-o", "SOFT,HARD"];
 
 /** The instance ends here, and another one begins whose ports others reach. */
 async function checkExecutable(options: { app: PomboApp; doctor: Doctor; lines: Lines; cleanup: Cleanup }) {
