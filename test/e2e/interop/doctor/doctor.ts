@@ -8,6 +8,7 @@ import { POSTFIX, type Tool } from "../../../support/peers/packages.ts";
 import type { Cleanup } from "../../../support/peers/process.ts";
 import { RBLDNSD } from "../../../support/peers/rbldnsd.ts";
 import { DANTE, MICROSOCKS } from "../../../support/peers/socks5.ts";
+import { STRACE } from "../../../support/peers/slow-disk.ts";
 import { UNBOUND } from "../../../support/peers/unbound.ts";
 import type { Checks } from "../checks.ts";
 
@@ -19,6 +20,7 @@ export const DOCTOR_TOOLS: Tool[] = [
   FAKETIME,
   DANTE,
   MICROSOCKS,
+  STRACE,
   { program: "ip", package: "iproute2" },
   { program: "nft", package: "nftables" },
 ];

@@ -42,7 +42,7 @@ async function follow({
   lines.expect(await doctor.look(id), { id, level: "ok", what: `${what}, the step carried out`, isCure: true });
 }
 
-async function followStep(options: {
+export async function followStep(options: {
   doctor: Doctor;
   lines: Lines;
   bind: Servers["bind"];

@@ -16,7 +16,7 @@ export async function checkMachine(options: {
   doctor: Doctor;
   lines: Lines;
   cleanup: Cleanup;
-}): Promise<void> {
+}): Promise<PomboApp> {
   const { app, doctor, lines } = options;
   await checkMemory(options);
   await checkDescriptors(options);
@@ -28,7 +28,7 @@ export async function checkMachine(options: {
   const [program] = findPombo().command;
   await mustRun(["sh", "-c", `${shown} | ${program} recovery-key check --config ${app.configFile}`]);
   lines.expect(await doctor.look(id), { id, level: "ok", what: "given, as the step says", isCure: true });
-  await checkExecutable(options);
+  return await checkExecutable(options);
 }
 
 /** In a service of too little memory, and in one of as much as the step gives it. */
@@ -70,12 +70,20 @@ async function checkDescriptors({ app, doctor, lines }: { app: PomboApp; doctor:
 
 const LIMITS_OF = (pid: number) => ["prlimit", "--pid", String(pid), "--nofile", "--noheadings", "-o", "SOFT,HARD"];
 
-/** The instance ends here, and another one begins whose ports others reach. */
-async function checkExecutable(options: { app: PomboApp; doctor: Doctor; lines: Lines; cleanup: Cleanup }) {
+/** The instance ends here, and another one begins whose ports others reach: it is returned. */
+async function checkExecutable(options: {
+  app: PomboApp;
+  doctor: Doctor;
+  lines: Lines;
+  cleanup: Cleanup;
+}): Promise<PomboApp> {
   const { app, doctor, lines, cleanup } = options;
   const id = "update";
   const [program = "", ...more] = findPombo().command;
-  if (more.length > 0) return lines.notRun("update: the sources are no executable");
+  if (more.length > 0) {
+    lines.notRun("update: the sources are no executable");
+    return app;
+  }
   lines.expect(await doctor.look(id), { id, level: "ok", what: "it runs what lies on the disk" });
   copyFileSync(program, `${program}.new`);
   renameSync(`${program}.new`, program);
@@ -85,13 +93,14 @@ async function checkExecutable(options: { app: PomboApp; doctor: Doctor; lines: 
   writeFileSync(app.configFile, `${config}\n[submission]\nlisten = ["${SELF}:587"]\n`);
   const quiet = await doctor.lookBefore({}, "certificate");
   lines.claim("certificate: nothing is said before the start", quiet.findings.length === 0);
-  await servePombo(app, cleanup);
+  const next = await servePombo(app, cleanup);
   lines.expect(await doctor.look(id), { id, level: "ok", what: "started again, as the step says", isCure: true });
   lines.expect(await doctor.look("certificate"), {
     id: "certificate",
     level: "warning",
     what: "programs from outside meet a self-made one",
   });
+  return next;
 }
 
 /** An executable of this run's own, which may be replaced. Nothing to do where the sources run. */

@@ -2,7 +2,7 @@
 // cable. Nothing of it is seen outside, and all is gone with the processes.
 
 import { mustRun, startProcess, waitUntil, type Cleanup } from "../../../support/peers/process.ts";
-import { readlinkSync } from "node:fs";
+import { mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export const SELF = "203.0.113.7";
@@ -14,6 +14,8 @@ export const PLACES = {
   lists: "192.0.2.60",
   /** Nobody listens there. */
   nobody: "192.0.2.66",
+  /** Of domains, by RDAP. */
+  registry: "192.0.2.43",
   time: "192.0.2.123",
   otherTime: "192.0.2.124",
   mx: "198.51.100.25",
@@ -46,6 +48,24 @@ export async function buildNetwork(folder: string, cleanup: Cleanup): Promise<Ne
   await ip(`link set ${CABLE} up`);
   await setDefaultRoute(true);
   return { world };
+}
+
+/** What programs of this machine ask that have no DNS of their own, such as fetch; in this mount namespace only. */
+export async function setSystemResolver(folder: string, address: string): Promise<void> {
+  const file = join(folder, "resolv.conf");
+  writeFileSync(file, `nameserver ${address}\n`);
+  await mustRun(["mount", "--bind", file, "/etc/resolv.conf"]);
+}
+
+/** A file system of its own, so large that it can be filled, and made larger. */
+export async function mountDisk(folder: string, mebibytes: number, cleanup: Cleanup): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  await mustRun(["mount", "-t", "tmpfs", "-o", `size=${mebibytes}m,mode=700`, "tmpfs", folder]);
+  cleanup.add(() => mustRun(["umount", "-l", folder]));
+}
+
+export async function resizeDisk(folder: string, mebibytes: number): Promise<void> {
+  await mustRun(["mount", "-o", `remount,size=${mebibytes}m`, folder]);
 }
 
 export async function setDefaultRoute(isThere: boolean): Promise<void> {
