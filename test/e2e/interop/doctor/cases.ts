@@ -1,4 +1,5 @@
-// The order of the run: everything well; each record broken and mended; each fault of the machine and of others; alerts.
+// The order of the run: everything well; each record broken and mended; each fault of the machine and of others; alerts;
+// what only time shows.
 
 import { join } from "node:path";
 import { publishRecords } from "./publish.ts";
@@ -97,6 +98,9 @@ export async function checkCases(options: {
   const chosen = isSmoke ? cases.filter(({ id }, at) => at === 0 || id === "return_path").slice(0, 2) : cases;
   for (const each of chosen) await checkRecord(each, { doctor, lines, servers, first });
   if (!isSmoke) {
+    await checkLocked({ app, doctor, lines }).catch(
+      (error: unknown) => void lines.claim("a locked database", false, () => String(error)),
+    );
     await checkOutside({ doctor, lines, servers, hasTime });
     const sender = `loja@${SENDER_DOMAIN}`;
     let last = app;
@@ -105,7 +109,6 @@ export async function checkCases(options: {
       ["steps that name commands", () => checkFollowed({ doctor, lines, servers, first })],
       ["alerts", () => checkAlerts({ app, receiver, lines, servers })],
       ["mail", () => checkMail({ api, app, doctor, lines, servers, sender })],
-      ["a locked database", () => checkLocked({ app, doctor, lines })],
       ["the machine", async () => (last = await checkMachine({ app, doctor, lines, cleanup }))],
       ["as days pass", () => last.process.stop().then(() => checkLater({ folder, lines, servers, cleanup }))],
     ];

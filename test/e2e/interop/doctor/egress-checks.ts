@@ -50,8 +50,12 @@ export async function checkEgresses(options: {
   await expectCure(throughMicrosocks(ACCOUNT.password), "its password, as the step says");
 
   const direct = by("direct");
-  await setPort25(false);
-  await expectBad(direct, "the hoster of its address drops port 25", /Ask the hoster of \S+ to open outgoing TCP port/);
+  await setPort25(false, "reject");
+  await expectBad(
+    direct,
+    "the hoster of its address refuses port 25",
+    /Ask the hoster of \S+ to open outgoing TCP port/,
+  );
   await setPort25(true);
   await expectCure(direct, "the hoster opens it");
 }

@@ -72,13 +72,13 @@ export async function setDefaultRoute(isThere: boolean): Promise<void> {
   await mustRun(["ip", "route", isThere ? "replace" : "del", "default", "via", GATEWAY]);
 }
 
-/** What a hoster does to outgoing mail of new customers: port 25 leads nowhere. */
-export async function setPort25(isOpen: boolean): Promise<void> {
+/** What a hoster does to outgoing mail of new customers: port 25 leads nowhere, or is refused. */
+export async function setPort25(isOpen: boolean, otherwise: "drop" | "reject" = "drop"): Promise<void> {
   if (isOpen) return void (await mustRun(["nft", "delete", "table", "ip", "hoster"]));
   for (const line of [
     "add table ip hoster",
     "add chain ip hoster out { type filter hook output priority 0 ; }",
-    "add rule ip hoster out oifname world0 tcp dport 25 drop",
+    `add rule ip hoster out oifname world0 tcp dport 25 ${otherwise}`,
   ])
     await mustRun(["nft", line]);
 }

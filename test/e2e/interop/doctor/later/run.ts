@@ -3,6 +3,7 @@
 import type { Cleanup } from "../../../../support/peers/process.ts";
 import type { Lines } from "../kit.ts";
 import { RESOLVERS, SENDER_DOMAIN, type Servers } from "../world.ts";
+import { expectOwnAuthority, ownCertificate } from "./certificate-checks.ts";
 import { checkAgeing, checkCutting, expectCured } from "./domain-checks.ts";
 import { breakDisk, checkDiskSpace, mendDisk } from "./disk-checks.ts";
 import { linksTo, startLater } from "./instance.ts";
@@ -31,7 +32,7 @@ export async function checkLater(options: {
   const isSlow = await breakDisk(later);
   await later.restart("+1m", { sms: linksTo(smsc.port) });
   await expectBound(later);
-  await text(later, FEW_TEXTS);
+  await text(later, FEW_TEXTS, false);
   await fillVolume(later);
   if (isSlow) await mendDisk(later);
   await expectRefusals(later);
@@ -40,14 +41,15 @@ export async function checkLater(options: {
   const resolver = await checkCutting(later);
   await expectLateReceipts(later, "warning");
   await smsc.script({ receipts: { states: ["DELIVRD"] } });
-  await text(later, MANY_TEXTS);
+  await text(later, MANY_TEXTS, true);
 
   await later.restart("+4h", { dns: { servers: resolver } });
   await expectCured(later, "resolver_txt", "a resolver of one's own, as the step says");
   await expectLateReceipts(later, "ok");
   await expectCredits(later);
 
-  await later.restart("+2d");
+  await later.restart("+2d", await ownCertificate(later));
+  await expectOwnAuthority(later);
   await checkDiskSpace(later);
   await refuseWords(later);
 
