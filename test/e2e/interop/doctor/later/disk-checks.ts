@@ -16,7 +16,7 @@ const SLOW_EMAILS = 6;
 const SLOW_MS = 60_000;
 const LOOK_MS = 10_000;
 /** Above [disk] min_free, and below. */
-const LITTLE_MIB = 24;
+const LITTLE_MIB = 40;
 const TOO_LITTLE_MIB = 8;
 const MORE_MIB = 4_096;
 
