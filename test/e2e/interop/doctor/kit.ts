@@ -14,6 +14,13 @@ export interface Report {
   findings: (Omit<Finding, "subject"> & { subject: string | null })[];
 }
 
+/** What the part outside has found for the part in the namespace: paths of programs, null where there is none. */
+export interface Order {
+  isSmoke: boolean;
+  chrony: string | null;
+  exim: string | null;
+}
+
 export type Settings = Record<string, TomlTable | TomlTable[]>;
 
 /** What each configuration has unless its case says otherwise. */

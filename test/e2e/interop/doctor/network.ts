@@ -21,6 +21,7 @@ export const PLACES = {
   mx: "198.51.100.25",
   closedMx: "198.51.100.26",
   refusingMx: "198.51.100.27",
+  tellingMx: "198.51.100.28",
 } as const;
 /** What pombo is told to take for public. */
 export const WORLD_RANGES = ["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"];
@@ -79,6 +80,17 @@ export async function setPort25(isOpen: boolean, otherwise: "drop" | "reject" = 
     "add table ip hoster",
     "add chain ip hoster out { type filter hook output priority 0 ; }",
     `add rule ip hoster out oifname world0 tcp dport 25 ${otherwise}`,
+  ])
+    await mustRun(["nft", line]);
+}
+
+/** A router that others see in place of this address of ours. */
+export async function setNat(inner: string, isThere: boolean): Promise<void> {
+  if (!isThere) return void (await mustRun(["nft", "delete", "table", "ip", "router"]));
+  for (const line of [
+    "add table ip router",
+    "add chain ip router out { type nat hook postrouting priority srcnat ; }",
+    `add rule ip router out oifname world0 ip saddr ${inner} snat to ${SELF}`,
   ])
     await mustRun(["nft", line]);
 }

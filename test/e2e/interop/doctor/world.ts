@@ -4,10 +4,12 @@ import { makeCertificate } from "../../../support/peers/authority.ts";
 import { startBind, type Bind } from "../../../support/peers/bind.ts";
 import { startChrony } from "../../../support/peers/chrony.ts";
 import { startCuttingResolver } from "../../../support/peers/cutting-resolver.ts";
+import { startExim } from "../../../support/peers/exim.ts";
 import { startPostfix, type Postfix } from "../../../support/peers/postfix.ts";
 import { type Cleanup, waitUntil } from "../../../support/peers/process.ts";
 import { startRbldnsd, type List, type Rbldnsd } from "../../../support/peers/rbldnsd.ts";
 import { startUnbound } from "../../../support/peers/unbound.ts";
+import type { Order } from "./kit.ts";
 import { buildNetwork, type Network, PLACES, SELF } from "./network.ts";
 
 export const HOST = "mail.example.net";
@@ -18,6 +20,9 @@ export const REVERSE = "7.113.0.203.in-addr.arpa";
 export const MX_DOMAIN = "receiver.example.com";
 export const GMAIL = "gmail.com";
 const GMAIL_HOST = "gmail-smtp-in.l.google.com";
+/** Whose mail server tells its clients their address. */
+export const EXIM_DOMAIN = "telling.example.com";
+const EXIM = { hostname: `mx.${EXIM_DOMAIN}`, address: PLACES.tellingMx };
 export const REGISTRY_HOST = "rdap.example.com";
 /** Of their mailboxes a few answer as they are named: spam1 refuses, slow1 defers. */
 export const WORDED = 12;
@@ -68,7 +73,11 @@ export interface Servers {
   mx: Postfix;
 }
 
-export async function startServers(folder: string, chrony: string | null, cleanup: Cleanup): Promise<Servers> {
+export async function startServers(
+  folder: string,
+  { chrony, exim }: Pick<Order, "chrony" | "exim">,
+  cleanup: Cleanup,
+): Promise<Servers> {
   const network = await buildNetwork(folder, cleanup);
   const prefix = network.world;
   const bind = await startBind({
@@ -93,6 +102,8 @@ export async function startServers(folder: string, chrony: string | null, cleanu
       `mx.refusing-mx.example.com. 0 IN A ${PLACES.refusingMx}`,
       // The world's Gmail is the same Postfix, whose words we choose.
       `${GMAIL}. 0 IN MX 5 ${GMAIL_HOST}.`,
+      `${EXIM_DOMAIN}. 0 IN MX 10 ${EXIM.hostname}.`,
+      `${EXIM.hostname}. 0 IN A ${EXIM.address}`,
       `rdap.org. 0 IN A ${PLACES.registry}`,
       `${REGISTRY_HOST}. 0 IN A ${PLACES.registry}`,
       `time.example.com. 0 IN A ${PLACES.time}`,
@@ -122,6 +133,7 @@ export async function startServers(folder: string, chrony: string | null, cleanu
   });
   const mx = await startMx(folder, prefix);
   cleanup.add(() => mx.stop());
+  if (exim !== null) await startExim({ ...{ folder, prefix, program: exim, cleanup }, ...EXIM });
   if (chrony !== null) await startClocks({ folder, prefix, program: chrony, cleanup });
   return { network, bind, lists, mx };
 }
