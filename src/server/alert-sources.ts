@@ -121,7 +121,7 @@ function findFullDisk(daysLeft: number | null): Trouble[] {
     {
       id: "disk.days_left",
       level: "warning",
-      what: "At the growth of the last week the disk is full within a week.",
+      what: "At the growth of the last week the disk has too little room for sends within a week.",
       step: "Make room, or lower [email] content_retention and attachment_retention.",
     },
   ];

@@ -8,7 +8,8 @@ const ID = "provider_rules";
 /** Subjects named in a sentence. */
 const MAX_NAMED = 3;
 
-/** What must be looked at before. */
+/** These follow from what the groups below find. */
+export const RULE_IDS: readonly FindingId[] = [ID, "provider_volume"];
 export const RULE_GROUPS: readonly Group[] = ["name", "domains", "providers"];
 
 type Standing = "met" | "unknown" | { missing: string };
@@ -16,6 +17,18 @@ type Standing = "met" | "unknown" | { missing: string };
 export function checkRules(found: readonly Finding[]): Finding[] {
   const domains = new Set(found.flatMap(({ id, subject }) => (id === "dkim" ? (subject ?? []) : [])));
   return RULES.map((rules) => checkProvider(rules, found, [...domains]));
+}
+
+/** Much mail to a provider is no trouble once its rules are met, as far as that can be looked at: there is nothing to do. */
+export function settleVolumes(found: readonly Finding[], rules: readonly Finding[]): Finding[] {
+  const met = new Set(rules.filter(({ level }) => level === "ok").map(({ subject }) => subject));
+  return found.map((finding) => {
+    const { id, level, subject, seen } = finding;
+    if (id !== "provider_volume" || level !== "warning" || !met.has(subject)) return finding;
+    const source = RULES.find(({ name }) => name === subject)?.source ?? "";
+    const words = `${seen.replace(/\.$/, "")}, and what can be looked at of them is met. Its own words: ${source}`;
+    return ok(id, words, subject === undefined ? {} : { subject });
+  });
 }
 
 function checkProvider(rules: ProviderRules, found: readonly Finding[], domains: readonly string[]): Finding {

@@ -15,7 +15,7 @@ import { checkResolver } from "./checks/resolver.ts";
 import { checkSms } from "./checks/sms.ts";
 import { checkSpf } from "./checks/spf.ts";
 import { type Finding, unknown, worstFirst } from "./finding.ts";
-import { checkRules, RULE_GROUPS } from "./provider-rules.ts";
+import { checkRules, RULE_GROUPS, RULE_IDS, settleVolumes } from "./provider-rules.ts";
 import type { World } from "./world.ts";
 
 type Check = (world: World) => Promise<Finding[]>;
@@ -39,14 +39,15 @@ export async function examine(world: World, only: readonly FindingId[] | null, l
   const groups = GROUPS.filter(
     (group) =>
       FINDING_IDS.some((id) => groupOf(id) === group && wanted.has(id)) ||
-      (wanted.has("provider_rules") && RULE_GROUPS.includes(group)),
+      (RULE_IDS.some((id) => wanted.has(id)) && RULE_GROUPS.includes(group)),
   );
   const look = (some: Group[]) => Promise.all(some.map((group) => examineGroup(group, world, log)));
   const own = await look(groups.filter((group) => group !== "domains"));
   // With the questions that are left.
   const ofDomains = await look(groups.filter((group) => group === "domains"));
   const found = [...own, ...ofDomains].flat();
-  return worstFirst([...found, ...checkRules(found)].filter(({ id }) => wanted.has(id)));
+  const rules = checkRules(found);
+  return worstFirst([...settleVolumes(found, rules), ...rules].filter(({ id }) => wanted.has(id)));
 }
 
 async function examineGroup(group: Group, world: World, log: Log): Promise<Finding[]> {

@@ -100,6 +100,12 @@ export class DiskGuard {
     return this.#freeBytes;
   }
 
+  /** What may still be used before nothing new is accepted. */
+  get spareBytes(): number | null {
+    const { minFreeBytes } = this.#options.limits;
+    return this.#freeBytes === null ? null : Math.max(0, this.#freeBytes - minFreeBytes);
+  }
+
   /** All that is wrong now, each with its beginning. */
   get issues(): HealthIssue[] {
     const issues: HealthIssue[] = [];

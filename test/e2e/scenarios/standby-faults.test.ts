@@ -2,7 +2,7 @@
 // or none, and nothing that was promised is lost. S3 is moto, or MinIO (script/standby).
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { ServiceState } from "../../support/peers/line.ts";
-import { FAKETIME, findFakeTime } from "../../support/peers/chrony.ts";
+import { atAnotherTime, FAKETIME } from "../../support/peers/chrony.ts";
 import { bringMoto, CARELESS_MOTO, startMoto } from "../../support/peers/moto.ts";
 import { S3_REGION } from "../../support/peers/s3.ts";
 import { ensureTools } from "../../support/peers/packages.ts";
@@ -177,7 +177,7 @@ test.skipIf(isMissing || faketime !== null)("a clock that is an hour ahead: the 
   const [a, b] = of.nodes as [Node, Node];
   of.start(a);
   await of.awaitWorking([a]);
-  of.start(b, ["env", `LD_PRELOAD=${findFakeTime()}`, "FAKETIME=+1h", "DONT_FAKE_MONOTONIC=1"]);
+  of.start(b, ["env", ...Object.entries(atAnotherTime("+1h")).map((each) => each.join("="))]);
   if (process.env["S3_SERVICE"] === "minio") {
     // It takes no request of another time.
     expect((await within(LIMIT_MS, "its refusal", (b.child as Child).ended)).code).toBe(1);

@@ -122,6 +122,10 @@ test.skipIf(startS3 === null || !hasDaemon)(
         return answer?.status === 503 && answer.text.includes("stands by");
       });
     }
+    // As a service manager does; a start may also fail because the bucket does not answer in time.
+    const startEnded = () => {
+      for (const node of nodes) if (node.child?.isAlive === false) of.start(node);
+    };
     const load = of.load();
     const absences: number[] = [];
     let [working, before] = [first, 0];
@@ -142,20 +146,21 @@ test.skipIf(startS3 === null || !hasDaemon)(
       absences.push(performance.now() - startedAt);
       await struckOut;
       expect(bugsOf(struck.child as Child)).toEqual([]);
-      of.start(struck);
+      startEnded();
     }
     await load.stop();
     const twice = await checkArrivals(of, load, working);
     const calls = await checkCalls(receiver, [...load.accepted.values()]);
     for (const node of nodes) if (node.child !== null) expect(bugsOf(node.child)).toEqual([]);
-    // The last one was started just now.
-    await waitUntil("each stood by", LIMIT_MS, () =>
-      nodes.every(({ child }) => child !== null && hasLogged(child, "standby.waits")),
-    );
     console.log(
       `takeovers: ${TAKEOVERS}; ${load.accepted.size} answered 202, none lost; ${twice} sent twice, all marked; ${calls.all} webhook calls, ${calls.again} again; ` +
         `absent for ${absences.map((ms) => (ms / 1_000).toFixed(1)).join(", ")} s`,
     );
+    // The last one was started just now.
+    await waitUntil("each stood by", LIMIT_MS, () => {
+      startEnded();
+      return nodes.every(({ child }) => child !== null && hasLogged(child, "standby.waits"));
+    });
   },
 );
 

@@ -12,17 +12,17 @@ export interface Certificate {
 }
 
 /** For these DNS names only, in files of `folder`. */
-export async function makeCertificate(folder: string, names: string[]): Promise<Certificate> {
+export async function makeCertificate(folder: string, names: string[], days = 2): Promise<Certificate> {
   const file = (name: string): string => join(folder, name);
   const [caFile, caKey, certFile, keyFile] = [file("ca.crt"), file("ca.key"), file("server.crt"), file("server.key")];
   const [request, extensions] = [file("server.csr"), file("server.ext")];
   const key = ["-newkey", "rsa:2048", "-nodes"];
   const openssl = (...args: string[]): Promise<string> => mustRun(["openssl", ...args]);
-  const authority = ["-days", "2", "-subj", "/CN=Interop authority", "-keyout", caKey, "-out", caFile];
+  const authority = ["-days", String(days), "-subj", "/CN=Interop authority", "-keyout", caKey, "-out", caFile];
   await openssl("req", "-x509", ...key, ...authority);
   await openssl("req", ...key, "-subj", `/CN=${names[0]}`, "-keyout", keyFile, "-out", request);
   writeFileSync(extensions, `subjectAltName=${names.map((name) => `DNS:${name}`).join()}\n`);
-  const issued = ["-CA", caFile, "-CAkey", caKey, "-CAcreateserial", "-days", "2", "-extfile", extensions];
+  const issued = ["-CA", caFile, "-CAkey", caKey, "-CAcreateserial", "-days", String(days), "-extfile", extensions];
   await openssl("x509", "-req", "-in", request, ...issued, "-out", certFile);
   return { caFile, certFile, keyFile };
 }

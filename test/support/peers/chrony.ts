@@ -44,14 +44,17 @@ export function startChrony(options: {
   const lines = ["local stratum 3", "allow all", `bindaddress ${address}`, "cmdport 0", "bindcmdaddress /"];
   writeFileSync(config, [...lines, `pidfile ${folder}/pid`, `driftfile ${folder}/drift`, ""].join("\n"));
   const command = [...prefix, program, "-d", "-x", "-u", "root", "-F", "0", "-f", config];
-  const env = ahead === undefined ? {} : { FAKETIME: ahead, LD_PRELOAD: findFakeTime() };
+  const env = ahead === undefined ? {} : atAnotherTime(ahead);
   const server = startProcess({ command, logFile: join(folder, "log"), env });
   cleanup.add(() => server.stop());
   return server;
 }
 
-/** The library itself: the program of faketime stays between us and the server, and does not pass on that it is to end. */
-export function findFakeTime(): string {
-  const shown = Bun.spawnSync([pathOf("faketime"), "-f", "+0s", "sh", "-c", 'printf %s "$LD_PRELOAD"']);
-  return shown.stdout.toString();
+/**
+ * The environment of a program that sees another time, `+1h` or `-8d`. The library itself: the program of faketime stays
+ * between us and the server, and does not pass on that it is to end. Spans of time are as long as they are.
+ */
+export function atAnotherTime(ahead: string): Record<string, string> {
+  const shown = Bun.spawnSync([pathOf("faketime"), "-m", "-f", "+0s", "sh", "-c", 'printf %s "$LD_PRELOAD"']);
+  return { FAKETIME: ahead, LD_PRELOAD: shown.stdout.toString(), FAKETIME_DONT_FAKE_MONOTONIC: "1" };
 }

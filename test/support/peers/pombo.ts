@@ -43,10 +43,11 @@ export async function startPombo(options: {
   hostname: string;
   settings: TomlTable;
   cleanup: Cleanup;
+  env?: Record<string, string>;
 }): Promise<PomboApp> {
   const { command } = findPombo();
   const root = join(options.folder, "pombo");
-  mkdirSync(root);
+  mkdirSync(root, { recursive: true });
   const [configFile, dataFolder] = [join(root, "config.toml"), join(root, "data")];
   const initialise = [...command, "init", "--config", configFile, "--data-dir", dataFolder];
   const output = await mustRun([...initialise, "--hostname", options.hostname]);
@@ -64,17 +65,18 @@ export async function startPombo(options: {
     ...others,
   };
   writeFileSync(configFile, toToml(settings));
-  return await servePombo({ configFile, dataFolder, port, operatorKey }, options.cleanup);
+  return await servePombo({ configFile, dataFolder, port, operatorKey }, options.cleanup, options.env);
 }
 
 /** Serves what `startPombo` has set up; also again, once the process before has been stopped. */
 export async function servePombo(
   installation: Pick<PomboApp, "configFile" | "dataFolder" | "port" | "operatorKey">,
   cleanup: Cleanup,
+  env: Record<string, string> = {},
 ): Promise<PomboApp> {
   const { configFile, dataFolder, port, operatorKey } = installation;
   const logFile = join(dirname(configFile), "log");
-  const app = startProcess({ command: [...findPombo().command, "serve", "--config", configFile], logFile });
+  const app = startProcess({ command: [...findPombo().command, "serve", "--config", configFile], logFile, env });
   cleanup.add(() => app.stop());
   await waitUntil("pombo's /ready", START_TIMEOUT_MS, async () => {
     if (!app.isAlive()) throw new Error(`pombo ended at once:\n${app.output()}`);

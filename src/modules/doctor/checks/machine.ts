@@ -104,17 +104,27 @@ function checkDisk({ instance }: World): Finding[] {
   if (instance === null) return [];
   const { freeDiskBytes: free, diskDaysLeft: days } = instance;
   if (free === null) return [unknown(id, "The free space of the disk could not be read.")];
-  const gib = (free / 1024 ** 3).toLocaleString("en", { maximumFractionDigits: 1 });
+  const room = `${describeBytes(free)} of the disk are free`;
+  const step =
+    'Give the disk more room, or keep less. In the configuration, for example:\n[email]\ncontent_retention = "7d"\nattachment_retention = "1d"';
+  // What grows slowly, or is filled by others, is full all the same.
+  const shortage = instance.issues().find(({ component }) => component === "disk");
+  if (shortage !== undefined) return [bad(id, "problem", { seen: `${room}: ${shortage.reason}`, step })];
   if (days === null || days >= FEW_DAYS)
-    return [
-      ok(id, `${gib} GiB of the disk are free${days === null ? "" : `, for ${days} days at the present growth`}.`),
-    ];
+    return [ok(id, `${room}${days === null ? "" : `, for ${days} days at the present growth`}.`)];
   return [
     bad(id, days < LAST_DAYS ? "problem" : "warning", {
-      seen: `${gib} GiB of the disk are free, for ${days} days at the present growth; then sends are refused.`,
-      step: 'Give the disk more room, or keep less. In the configuration, for example:\n[email]\ncontent_retention = "7d"\nattachment_retention = "1d"',
+      seen: `${room}, for ${days} days at the present growth; then sends are refused.`,
+      step,
     }),
   ];
+}
+
+function describeBytes(bytes: number): string {
+  const gib = bytes / 1024 ** 3;
+  return gib < 1
+    ? `${Math.floor(bytes / 1024 ** 2)} MiB`
+    : `${gib.toLocaleString("en", { maximumFractionDigits: 1 })} GiB`;
 }
 
 function checkBackup({ instance, clock }: World): Finding[] {

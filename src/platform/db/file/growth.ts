@@ -19,8 +19,8 @@ interface Sample {
 export interface DatabaseGrowthDeps extends Pick<Context, "commit" | "clock" | "log"> {
   db: Db;
   settings: Pick<InstanceSettings, "get" | "set">;
-  /** Free bytes on the disk; null: not known. */
-  guard: { readonly freeBytes: number | null };
+  /** Bytes on the disk that may still be used before sends are refused; null: not known. */
+  guard: { readonly spareBytes: number | null };
 }
 
 export function createDatabaseGrowth({ db, settings, guard, commit, clock, log }: DatabaseGrowthDeps) {
@@ -49,14 +49,14 @@ export function createDatabaseGrowth({ db, settings, guard, commit, clock, log }
   return {
     start: () => task.start(),
     stop: () => task.stop(),
-    /** Whole days until the disk is full at the pace of the last week; null: it does not grow, or a day has not passed yet. */
+    /** Whole days until less than [disk] min_free is left at the pace of the last week; null: it does not grow, or a day has not passed yet. */
     daysLeft(): number | null {
       const [first] = samples;
-      const { freeBytes } = guard;
+      const { spareBytes } = guard;
       const days = (clock.now() - (first?.at ?? 0)) / DAY_MS;
-      if (first === undefined || freeBytes === null || days < 1) return null;
+      if (first === undefined || spareBytes === null || days < 1) return null;
       const bytesPerDay = (usedBytes() - first.bytes) / days;
-      return bytesPerDay <= 0 ? null : Math.floor((freeBytes + freePageBytes()) / bytesPerDay);
+      return bytesPerDay <= 0 ? null : Math.floor((spareBytes + freePageBytes()) / bytesPerDay);
     },
   };
 }

@@ -1,17 +1,22 @@
-// The order of the run: everything well; each record broken and mended; each fault of the machine and of others; alerts.
+// The order of the run: everything well; each record broken and mended; each fault of the machine and of others; alerts;
+// what only time shows.
 
 import { join } from "node:path";
 import { publishRecords } from "./publish.ts";
-import { createWorkspace, findPombo, logTail, type PomboApp, startPombo } from "../../../support/peers/pombo.ts";
+import { createWorkspace, findPombo, type PomboApp, startPombo } from "../../../support/peers/pombo.ts";
 import { run, waitUntil, type Cleanup } from "../../../support/peers/process.ts";
 import { startReceiver } from "../../../support/fakes/receiver.ts";
 import type { FindingId } from "../../../../src/modules/doctor/catalog.ts";
 import { checkAlerts, ALERTS_TO } from "./alert-checks.ts";
+import { checkEgresses } from "./egress-checks.ts";
+import { checkLocked } from "./database-checks.ts";
+import { checkFollowed } from "./followed.ts";
 import { checkMachine, takeOwnExecutable } from "./machine-checks.ts";
 import { checkMail } from "./mail-checks.ts";
 import { checkOutside } from "./outside-checks.ts";
 import { type Doctor, type Lines, mergeSettings, openDoctor, openLines } from "./kit.ts";
 import { domainCases, HOST_CASES, type RecordCase } from "./record-cases.ts";
+import { checkLater } from "./later/run.ts";
 import { carryOut } from "./steps.ts";
 import { FIRST_RECORDS, HOST, type Records, SENDER_DOMAIN, type Servers } from "./world.ts";
 
@@ -23,6 +28,7 @@ const WELL: FindingId[] = [
   "resolver_honest",
   "resolver_tcp",
   "resolver_dnssec",
+  "resolver_txt",
   "address",
   "port25_out",
   "ports_in",
@@ -44,6 +50,7 @@ const WELL: FindingId[] = [
   "dmarc_reports",
   "from_domain",
   "domain_blocklist",
+  "provider_rules",
   "memory",
   "health",
   "disk",
@@ -55,10 +62,11 @@ export async function checkCases(options: {
   folder: string;
   servers: Servers;
   hasTime: boolean;
+  hasExim: boolean;
   isSmoke: boolean;
   cleanup: Cleanup;
 }): Promise<void> {
-  const { folder, servers, hasTime, isSmoke, cleanup } = options;
+  const { folder, servers, hasTime, hasExim, isSmoke, cleanup } = options;
   const lines = openLines();
   const receiver = startReceiver();
   // The sources bring no Litestream.
@@ -91,28 +99,29 @@ export async function checkCases(options: {
   const chosen = isSmoke ? cases.filter(({ id }, at) => at === 0 || id === "return_path").slice(0, 2) : cases;
   for (const each of chosen) await checkRecord(each, { doctor, lines, servers, first });
   if (!isSmoke) {
-    await checkOutside({ doctor, lines, servers, hasTime });
+    await checkLocked({ app, doctor, lines }).catch(
+      (error: unknown) => void lines.claim("a locked database", false, () => String(error)),
+    );
+    await checkOutside({ doctor, lines, servers, hasTime, hasExim });
     const sender = `loja@${SENDER_DOMAIN}`;
-    for (const work of [
-      () => checkAlerts({ app, receiver, lines, servers }),
-      () => checkMail({ api, app, doctor, lines, servers, sender }),
-      () => checkMachine({ app, doctor, lines, cleanup }),
-    ])
-      await work().catch((error: unknown) => void lines.claim("alerts, mail, the machine", false, () => String(error)));
+    let last = app;
+    const parts: [string, () => Promise<unknown>][] = [
+      ["egress", () => checkEgresses({ folder, doctor, lines, cleanup })],
+      ["steps that name commands", () => checkFollowed({ doctor, lines, servers, first })],
+      ["alerts", () => checkAlerts({ app, receiver, lines, servers })],
+      ["mail", () => checkMail({ api, app, doctor, lines, servers, sender })],
+      ["the machine", async () => (last = await checkMachine({ app, doctor, lines, cleanup }))],
+      ["as days pass", () => last.process.stop().then(() => checkLater({ folder, lines, servers, cleanup }))],
+    ];
+    for (const [name, work] of parts)
+      await work().catch((error: unknown) => void lines.claim(name, false, () => String(error)));
     for (const what of [
-      "domain_age: no RDAP server is to be had as a package",
-      "complaints: reports are judged by the interoperability run of mail; here only that nobody complains",
-      "memory: no cgroup of its own on every machine",
-      "disk: a full disk is a matter of script/scenarios",
-      "sms_link and what is sent over links: a matter of --sms and of unit tests",
-      "dmarc_policy: p=none after 30 days would need another clock",
-      "address behind NAT: Postfix does not tell a client its address",
+      "certificate: its step ends with an authority that browsers know, which signs nothing in this world",
       "alerts of a trouble that lasts: they take two minutes",
     ])
       lines.notRun(what);
     lines.sum();
   }
-  if (!app.process.isAlive()) console.error(`the end of pombo's log:\n${logTail(app)}`);
 }
 
 async function checkBackup(options: {

@@ -4,11 +4,15 @@
 import { join } from "node:path";
 import { BIND } from "../../../support/peers/bind.ts";
 import { FAKETIME, findChrony } from "../../../support/peers/chrony.ts";
+import { findExim } from "../../../support/peers/exim.ts";
 import { POSTFIX, type Tool } from "../../../support/peers/packages.ts";
 import type { Cleanup } from "../../../support/peers/process.ts";
 import { RBLDNSD } from "../../../support/peers/rbldnsd.ts";
+import { DANTE, MICROSOCKS } from "../../../support/peers/socks5.ts";
+import { STRACE } from "../../../support/peers/slow-disk.ts";
 import { UNBOUND } from "../../../support/peers/unbound.ts";
 import type { Checks } from "../checks.ts";
+import type { Order } from "./kit.ts";
 
 export const DOCTOR_TOOLS: Tool[] = [
   POSTFIX,
@@ -16,6 +20,9 @@ export const DOCTOR_TOOLS: Tool[] = [
   UNBOUND,
   RBLDNSD,
   FAKETIME,
+  DANTE,
+  MICROSOCKS,
+  STRACE,
   { program: "ip", package: "iproute2" },
   { program: "nft", package: "nftables" },
 ];
@@ -33,7 +40,13 @@ export async function checkDoctor(options: { checks: Checks; cleanup: Cleanup; i
     return;
   }
   const chrony = await findChrony(TOOLS);
-  const order = { isSmoke, chrony: "program" in chrony ? chrony.program : null };
+  const exim = isSmoke ? null : await findExim(TOOLS);
+  const order: Order = {
+    isSmoke,
+    chrony: "program" in chrony ? chrony.program : null,
+    exim: exim !== null && "program" in exim ? exim.program : null,
+  };
+  if (exim !== null && "reason" in exim) console.log(`NOT RUN doctor, address behind NAT: no Exim: ${exim.reason}`);
   if ("reason" in chrony) console.log(`NOT RUN doctor, clock: no chronyd: ${chrony.reason}`);
   const command = [...NAMESPACE, process.execPath, join(import.meta.dir, "inside.ts"), JSON.stringify(order)];
   const child = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "inherit" });

@@ -14,6 +14,13 @@ export interface Report {
   findings: (Omit<Finding, "subject"> & { subject: string | null })[];
 }
 
+/** What the part outside has found for the part in the namespace: paths of programs, null where there is none. */
+export interface Order {
+  isSmoke: boolean;
+  chrony: string | null;
+  exim: string | null;
+}
+
 export type Settings = Record<string, TomlTable | TomlTable[]>;
 
 /** What each configuration has unless its case says otherwise. */
@@ -40,22 +47,33 @@ export function mergeSettings(changes: Settings): Settings {
   );
 }
 
+/** How the command is run: words before it, and its environment. */
+export interface Way {
+  prefix?: readonly string[];
+  env?: Record<string, string>;
+}
+
 export interface Doctor {
-  /** Of the running instance. */
-  look(only?: string): Promise<Report>;
+  /** Of the running instance. `words`: further ones of the command. */
+  look(only?: string, words?: readonly string[]): Promise<Report>;
   /** Of another configuration, whose instance does not run. */
-  lookBefore(changes: Settings, only: string): Promise<Report>;
+  lookBefore(changes: Settings, only: string, way?: Way): Promise<Report>;
 }
 
 export async function openDoctor(folder: string, instanceConfig: string): Promise<Doctor> {
   const { command } = findPombo();
   const root = join(folder, "before");
-  mkdirSync(root);
+  mkdirSync(root, { recursive: true });
   const [configFile, dataFolder] = [join(root, "config.toml"), join(root, "data")];
   await mustRun([...command, "init", "--config", configFile, "--data-dir", dataFolder, "--hostname", HOST]);
-  const call = async (config: string, only: string | undefined): Promise<Report> => {
-    const filter = only === undefined ? [] : ["--only", only];
-    const { exitCode, output } = await run([...command, "doctor", "--json", "--config", config, ...filter]);
+  const call = async (
+    config: string,
+    only: string | undefined,
+    { words = [], prefix = [], env }: Way & { words?: readonly string[] } = {},
+  ): Promise<Report> => {
+    const filter = only === undefined ? words : ["--only", only, ...words];
+    const asked = [...prefix, ...command, "doctor", "--json", "--config", config, ...filter];
+    const { exitCode, output } = await run(asked, env);
     const line = output.split("\n").find((each) => each.startsWith("{"));
     if (line === undefined) throw new Error(`pombo doctor said ${exitCode}: ${output.slice(0, 1000)}`);
     const parsed = JSON.parse(line) as Report & { data?: Report };
@@ -66,11 +84,11 @@ export async function openDoctor(folder: string, instanceConfig: string): Promis
     return report;
   };
   return {
-    look: (only) => call(instanceConfig, only),
-    async lookBefore(changes, only) {
+    look: (only, words) => call(instanceConfig, only, words === undefined ? {} : { words }),
+    async lookBefore(changes, only, way) {
       const table = { hostname: HOST, data_dir: dataFolder, ...mergeSettings(changes) };
       writeFileSync(configFile, toToml(table));
-      return await call(configFile, only);
+      return await call(configFile, only, way);
     },
   };
 }
@@ -94,7 +112,9 @@ export function openLines() {
       const own = findings.filter((each) => each.id === id && (subject === undefined || each.subject === subject));
       const found = own.find((each) => each.level === level) ?? own[0];
       const isThere = found?.level === level && (level !== "ok" || own.every((each) => each.level === "ok"));
-      if (isThere) note(id, isCure ? "cured" : level === "ok" ? "ok" : "bad");
+      // What a step has made well is well.
+      if (isThere) note(id, level === "ok" ? "ok" : "bad");
+      if (isThere && isCure) note(id, "cured");
       this.claim(`${id}: ${what}: ${level}`, isThere, () =>
         own.length === 0
           ? "no such finding"

@@ -1,19 +1,24 @@
-// The machine and the executable: files that may be open, the recovery key, an executable that was replaced, a certificate.
+// The machine and the executable: memory, files that may be open, the recovery key, an executable that was replaced, a certificate.
 
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeMemoryGroup } from "../../../support/peers/memory-group.ts";
 import { findPombo, type PomboApp, servePombo } from "../../../support/peers/pombo.ts";
 import { type Cleanup, mustRun, run } from "../../../support/peers/process.ts";
 import type { Doctor, Lines } from "./kit.ts";
 import { SELF } from "./network.ts";
+
+const MIB = 1024 ** 2;
+const FEW_MIB = 400;
 
 export async function checkMachine(options: {
   app: PomboApp;
   doctor: Doctor;
   lines: Lines;
   cleanup: Cleanup;
-}): Promise<void> {
+}): Promise<PomboApp> {
   const { app, doctor, lines } = options;
+  await checkMemory(options);
   await checkDescriptors(options);
   const id = "recovery_key";
   const unseen = lines.expect(await doctor.look(id), { id, level: "warning", what: "nobody has shown it" });
@@ -23,27 +28,62 @@ export async function checkMachine(options: {
   const [program] = findPombo().command;
   await mustRun(["sh", "-c", `${shown} | ${program} recovery-key check --config ${app.configFile}`]);
   lines.expect(await doctor.look(id), { id, level: "ok", what: "given, as the step says", isCure: true });
-  await checkExecutable(options);
+  return await checkExecutable(options);
+}
+
+/** In a service of too little memory, and in one of as much as the step gives it. */
+async function checkMemory({ doctor, lines, cleanup }: { doctor: Doctor; lines: Lines; cleanup: Cleanup }) {
+  const id = "memory";
+  const group = makeMemoryGroup(cleanup);
+  if ("reason" in group) return lines.notRun(`${id}: this machine lets nobody limit it: ${group.reason}`);
+  const { prefix } = group;
+  group.setLimit(FEW_MIB * MIB);
+  const few = lines.expect(await doctor.lookBefore({}, id, { prefix }), {
+    id,
+    level: "warning",
+    what: `${FEW_MIB} MiB for the service`,
+  });
+  const wanted = /^MemoryMax=(\d+)M$/m.exec(few?.step ?? "")?.[1];
+  lines.claim(`${id}: its step has a limit`, wanted !== undefined, () => few?.step ?? "");
+  group.setLimit(Number(wanted ?? FEW_MIB) * MIB);
+  const cured = await doctor.lookBefore({}, id, { prefix });
+  lines.expect(cured, { id, level: "ok", what: "the limit of the step", isCure: true });
 }
 
 async function checkDescriptors({ app, doctor, lines }: { app: PomboApp; doctor: Doctor; lines: Lines }) {
   const id = "descriptors";
   // The soft limit alone: not every machine lets root raise the other.
   const allow = (number: string) => run(["prlimit", "--pid", String(app.process.pid), `--nofile=${number}:`]);
+  lines.expect(await doctor.look(id), { id, level: "ok", what: "as many as this machine gives" });
   await allow("1024");
   const few = lines.expect(await doctor.look(id), { id, level: "warning", what: "1,024 may be open" });
-  const wanted = /^LimitNOFILE=(\d+)$/m.exec(few?.step ?? "")?.[1];
-  const { exitCode, output } = await allow(wanted ?? "1024");
-  if (exitCode !== 0) return lines.notRun(`${id}: this machine allows no ${wanted} files: ${output}`);
-  lines.expect(await doctor.look(id), { id, level: "ok", what: "as many as the step says", isCure: true });
+  const wanted = /^LimitNOFILE=(\d+)$/m.exec(few?.step ?? "")?.[1] ?? "";
+  lines.claim(`${id}: its step has a limit`, wanted !== "", () => few?.step ?? "");
+  const { exitCode } = await allow(wanted);
+  // Where root may not raise the hard limit, it is as near as the machine lets one come.
+  const [, hard = "1024"] = exitCode === 0 ? [] : (await mustRun(LIMITS_OF(app.process.pid))).trim().split(/\s+/);
+  if (exitCode !== 0) await allow(hard);
+  const what =
+    exitCode === 0 ? "as many as the step says" : `as the step says, but no more than this machine's ${hard}`;
+  lines.expect(await doctor.look(id), { id, level: "ok", what, isCure: true });
 }
 
-/** The instance ends here, and another one begins whose ports others reach. */
-async function checkExecutable(options: { app: PomboApp; doctor: Doctor; lines: Lines; cleanup: Cleanup }) {
+const LIMITS_OF = (pid: number) => ["prlimit", "--pid", String(pid), "--nofile", "--noheadings", "-o", "SOFT,HARD"];
+
+/** The instance ends here, and another one begins whose ports others reach: it is returned. */
+async function checkExecutable(options: {
+  app: PomboApp;
+  doctor: Doctor;
+  lines: Lines;
+  cleanup: Cleanup;
+}): Promise<PomboApp> {
   const { app, doctor, lines, cleanup } = options;
   const id = "update";
   const [program = "", ...more] = findPombo().command;
-  if (more.length > 0) return lines.notRun("update: the sources are no executable");
+  if (more.length > 0) {
+    lines.notRun("update: the sources are no executable");
+    return app;
+  }
   lines.expect(await doctor.look(id), { id, level: "ok", what: "it runs what lies on the disk" });
   copyFileSync(program, `${program}.new`);
   renameSync(`${program}.new`, program);
@@ -53,13 +93,14 @@ async function checkExecutable(options: { app: PomboApp; doctor: Doctor; lines: 
   writeFileSync(app.configFile, `${config}\n[submission]\nlisten = ["${SELF}:587"]\n`);
   const quiet = await doctor.lookBefore({}, "certificate");
   lines.claim("certificate: nothing is said before the start", quiet.findings.length === 0);
-  await servePombo(app, cleanup);
+  const next = await servePombo(app, cleanup);
   lines.expect(await doctor.look(id), { id, level: "ok", what: "started again, as the step says", isCure: true });
   lines.expect(await doctor.look("certificate"), {
     id: "certificate",
     level: "warning",
     what: "programs from outside meet a self-made one",
   });
+  return next;
 }
 
 /** An executable of this run's own, which may be replaced. Nothing to do where the sources run. */

@@ -46,9 +46,6 @@ export async function checkMail(options: {
     () => said?.seen ?? "",
   );
 
-  lines.notRun("provider_volume: 4,000 emails within a day");
-  lines.notRun("provider_delivery: refusals of a fifth of all mail; its step, and those of the two others, take days");
-
   const pombo = (...rest: string[]) => mustRun([...findPombo().command, ...rest, "--config", app.configFile]);
   await pombo("queue", "pause");
   lines.expect(await doctor.look("health"), { id: "health", level: "warning", what: "delivery is paused by hand" });

@@ -2,7 +2,7 @@
 // cable. Nothing of it is seen outside, and all is gone with the processes.
 
 import { mustRun, startProcess, waitUntil, type Cleanup } from "../../../support/peers/process.ts";
-import { readlinkSync } from "node:fs";
+import { mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export const SELF = "203.0.113.7";
@@ -14,11 +14,14 @@ export const PLACES = {
   lists: "192.0.2.60",
   /** Nobody listens there. */
   nobody: "192.0.2.66",
+  /** Of domains, by RDAP. */
+  registry: "192.0.2.43",
   time: "192.0.2.123",
   otherTime: "192.0.2.124",
   mx: "198.51.100.25",
   closedMx: "198.51.100.26",
   refusingMx: "198.51.100.27",
+  tellingMx: "198.51.100.28",
 } as const;
 /** What pombo is told to take for public. */
 export const WORLD_RANGES = ["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"];
@@ -48,17 +51,46 @@ export async function buildNetwork(folder: string, cleanup: Cleanup): Promise<Ne
   return { world };
 }
 
+/** What programs of this machine ask that have no DNS of their own, such as fetch; in this mount namespace only. */
+export async function setSystemResolver(folder: string, address: string): Promise<void> {
+  const file = join(folder, "resolv.conf");
+  writeFileSync(file, `nameserver ${address}\n`);
+  await mustRun(["mount", "--bind", file, "/etc/resolv.conf"]);
+}
+
+/** A file system of its own, so large that it can be filled, and made larger. */
+export async function mountDisk(folder: string, mebibytes: number, cleanup: Cleanup): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  await mustRun(["mount", "-t", "tmpfs", "-o", `size=${mebibytes}m,mode=700`, "tmpfs", folder]);
+  cleanup.add(() => mustRun(["umount", "-l", folder]));
+}
+
+export async function resizeDisk(folder: string, mebibytes: number): Promise<void> {
+  await mustRun(["mount", "-o", `remount,size=${mebibytes}m`, folder]);
+}
+
 export async function setDefaultRoute(isThere: boolean): Promise<void> {
   await mustRun(["ip", "route", isThere ? "replace" : "del", "default", "via", GATEWAY]);
 }
 
-/** What a hoster does to outgoing mail of new customers: port 25 leads nowhere. */
-export async function setPort25(isOpen: boolean): Promise<void> {
+/** What a hoster does to outgoing mail of new customers: port 25 leads nowhere, or is refused. */
+export async function setPort25(isOpen: boolean, otherwise: "drop" | "reject" = "drop"): Promise<void> {
   if (isOpen) return void (await mustRun(["nft", "delete", "table", "ip", "hoster"]));
   for (const line of [
     "add table ip hoster",
     "add chain ip hoster out { type filter hook output priority 0 ; }",
-    "add rule ip hoster out oifname world0 tcp dport 25 drop",
+    `add rule ip hoster out oifname world0 tcp dport 25 ${otherwise}`,
+  ])
+    await mustRun(["nft", line]);
+}
+
+/** A router that others see in place of this address of ours. */
+export async function setNat(inner: string, isThere: boolean): Promise<void> {
+  if (!isThere) return void (await mustRun(["nft", "delete", "table", "ip", "router"]));
+  for (const line of [
+    "add table ip router",
+    "add chain ip router out { type nat hook postrouting priority srcnat ; }",
+    `add rule ip router out oifname world0 ip saddr ${inner} snat to ${SELF}`,
   ])
     await mustRun(["nft", line]);
 }

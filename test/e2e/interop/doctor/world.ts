@@ -3,10 +3,13 @@
 import { makeCertificate } from "../../../support/peers/authority.ts";
 import { startBind, type Bind } from "../../../support/peers/bind.ts";
 import { startChrony } from "../../../support/peers/chrony.ts";
+import { startCuttingResolver } from "../../../support/peers/cutting-resolver.ts";
+import { startExim } from "../../../support/peers/exim.ts";
 import { startPostfix, type Postfix } from "../../../support/peers/postfix.ts";
 import { type Cleanup, waitUntil } from "../../../support/peers/process.ts";
 import { startRbldnsd, type List, type Rbldnsd } from "../../../support/peers/rbldnsd.ts";
 import { startUnbound } from "../../../support/peers/unbound.ts";
+import type { Order } from "./kit.ts";
 import { buildNetwork, type Network, PLACES, SELF } from "./network.ts";
 
 export const HOST = "mail.example.net";
@@ -17,6 +20,12 @@ export const REVERSE = "7.113.0.203.in-addr.arpa";
 export const MX_DOMAIN = "receiver.example.com";
 export const GMAIL = "gmail.com";
 const GMAIL_HOST = "gmail-smtp-in.l.google.com";
+/** Whose mail server tells its clients their address. */
+export const EXIM_DOMAIN = "telling.example.com";
+const EXIM = { hostname: `mx.${EXIM_DOMAIN}`, address: PLACES.tellingMx };
+export const REGISTRY_HOST = "rdap.example.com";
+/** Of their mailboxes a few answer as they are named: spam1 refuses, slow1 defers. */
+export const WORDED = 12;
 export const SPAMHAUS_KEY = "0123456789abcdefghijklmnop";
 /** Lists that serve nothing but one kind of trouble. */
 export const LISTS = {
@@ -34,6 +43,7 @@ export const RESOLVERS = {
   liar: "127.0.0.3",
   blind: "127.0.0.4",
   noTcp: "127.0.0.5",
+  cutting: "127.0.0.6",
 };
 
 export type Records = Record<string, readonly string[]>;
@@ -63,7 +73,11 @@ export interface Servers {
   mx: Postfix;
 }
 
-export async function startServers(folder: string, chrony: string | null, cleanup: Cleanup): Promise<Servers> {
+export async function startServers(
+  folder: string,
+  { chrony, exim }: Pick<Order, "chrony" | "exim">,
+  cleanup: Cleanup,
+): Promise<Servers> {
   const network = await buildNetwork(folder, cleanup);
   const prefix = network.world;
   const bind = await startBind({
@@ -88,6 +102,10 @@ export async function startServers(folder: string, chrony: string | null, cleanu
       `mx.refusing-mx.example.com. 0 IN A ${PLACES.refusingMx}`,
       // The world's Gmail is the same Postfix, whose words we choose.
       `${GMAIL}. 0 IN MX 5 ${GMAIL_HOST}.`,
+      `${EXIM_DOMAIN}. 0 IN MX 10 ${EXIM.hostname}.`,
+      `${EXIM.hostname}. 0 IN A ${EXIM.address}`,
+      `rdap.org. 0 IN A ${PLACES.registry}`,
+      `${REGISTRY_HOST}. 0 IN A ${PLACES.registry}`,
       `time.example.com. 0 IN A ${PLACES.time}`,
       `wrong-time.example.com. 0 IN A ${PLACES.otherTime}`,
     ],
@@ -115,6 +133,7 @@ export async function startServers(folder: string, chrony: string | null, cleanu
   });
   const mx = await startMx(folder, prefix);
   cleanup.add(() => mx.stop());
+  if (exim !== null) await startExim({ ...{ folder, prefix, program: exim, cleanup }, ...EXIM });
   if (chrony !== null) await startClocks({ folder, prefix, program: chrony, cleanup });
   return { network, bind, lists, mx };
 }
@@ -128,12 +147,17 @@ async function startResolvers(folder: string, { anchorFile }: Bind, cleanup: Cle
     start(RESOLVERS.liar, [`local-zone: "net." redirect`, `local-data: "net. A ${PLACES.mx}"`]),
     start(RESOLVERS.blind, [`module-config: "iterator"`]),
     start(RESOLVERS.noTcp),
+    startCuttingResolver({ address: RESOLVERS.cutting, upstream: RESOLVERS.good, cleanup }),
   ]);
 }
 
-/** Everybody has a mailbox there, but for one whom Gmail's words await. */
+/** Everybody has a mailbox there, but for those whom words await. */
 async function startMx(folder: string, prefix: readonly string[]): Promise<Postfix> {
   const words = "550 5.7.26 Your email has been blocked because the sender is unauthenticated.";
+  const worded = Array.from({ length: WORDED }, (_, at) => [
+    `{spam${at}@${MX_DOMAIN}=554 5.7.1 Message rejected as spam by our content filter}`,
+    `{slow${at}@${MX_DOMAIN}=450 4.2.1 The user is receiving mail at a rate that is too high}`,
+  ]).flat();
   // Mail to Gmail goes over TLS or not at all.
   const { certFile, keyFile } = await makeCertificate(folder, [`mx.${MX_DOMAIN}`, GMAIL_HOST]);
   return await startPostfix({
@@ -148,11 +172,13 @@ async function startMx(folder: string, prefix: readonly string[]): Promise<Postf
     settings: {
       inet_interfaces: `${PLACES.mx}, ${PLACES.refusingMx}`,
       mynetworks: "192.0.2.1/32",
+      // What it sends itself, such as reports, goes to the machine that is looked at.
+      relayhost: `[${SELF}]:25`,
       smtpd_tls_security_level: "may",
       smtpd_tls_cert_file: certFile,
       smtpd_tls_key_file: keyFile,
       smtpd_relay_restrictions: "reject_unauth_destination",
-      smtpd_recipient_restrictions: `check_recipient_access inline:{{refused@${GMAIL}=${words}}}`,
+      smtpd_recipient_restrictions: `check_recipient_access inline:{${[`{refused@${GMAIL}=${words}}`, ...worded].join(",")}}`,
       virtual_mailbox_domains: `${MX_DOMAIN}, ${GMAIL}`,
       virtual_mailbox_maps: "static:all",
       virtual_transport: "discard:",

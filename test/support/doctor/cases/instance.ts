@@ -1,145 +1,10 @@
-// The world broken for one finding at a time: what mail servers answered and the machine.
+// The world broken for one finding at a time: the machine, and the instance on it.
 
 import { makeReleaseKey } from "../../fakes/release-key.ts";
-import { attempt, DOMAIN, type DoctorWorld, NOW, signRelease } from "../world.ts";
-import { type Case, DAY_MS, DMARC, failing, instance, PTR, well, without } from "./kit.ts";
-
-/** `count` more attempts at Gmail that went otherwise. */
-function more(count: number, changes: Parameters<typeof attempt>[1]) {
-  return ({ rows }: DoctorWorld) =>
-    void rows.unshift(...Array.from({ length: count }, (_, at) => attempt(9_000 - at, changes)));
-}
-
-const since = NOW - 7 * DAY_MS;
-const refused = (reply: string) => ({ outcome: "bounced" as const, code: 550, reply, category: "policy" });
+import { NOW, signRelease } from "../world.ts";
+import { type Case, DAY_MS, instance, well } from "./kit.ts";
 
 export const INSTANCE_CASES = {
-  provider_delivery: [
-    well(
-      "all delivered",
-      /google, 50 attempts in 7 days: 100 % delivered at the first try, half within 2 s, 0 deferred/,
-    ),
-    {
-      name: "many refused for us",
-      level: "problem",
-      arrange: more(20, refused("5.7.1 no")),
-      seen: /20 refused \(20 policy\)/,
-    },
-    {
-      name: "many deferred",
-      level: "warning",
-      arrange: more(30, { outcome: "deferred", code: 451, category: "unknown" }),
-      seen: /30 deferred/,
-    },
-    {
-      name: "refusals that are about recipients",
-      level: "ok",
-      arrange: more(20, { outcome: "bounced", code: 550, category: "invalid_recipient" }),
-      seen: /20 refused/,
-    },
-  ],
-  provider_words: [
-    well("nothing known", /nothing that is known/),
-    {
-      name: "Gmail's for SPF, today",
-      level: "problem",
-      arrange: more(1, refused("5.7.27 Your email has been blocked because the sender is unauthenticated")),
-      seen: /google said 1 times that SPF did not pass: “5\.7\.27/,
-    },
-    {
-      name: "Outlook's, days ago",
-      level: "warning",
-      arrange: more(2, {
-        ...refused("5.7.515 Access denied"),
-        host: "loja.mail.protection.outlook.com",
-        createdAt: since + DAY_MS,
-        endedAt: since + DAY_MS,
-      }),
-      seen: /outlook said 2 times that SPF, DKIM and DMARC must all pass/,
-    },
-    {
-      name: "a stranger that borrows Gmail's words",
-      level: "ok",
-      arrange: more(1, { ...refused("5.7.27 as Gmail says"), host: "mx.stranger.example" }),
-      seen: /nothing that is known/,
-    },
-  ],
-  provider_volume: [
-    well("few", /far below/),
-    {
-      name: "many in the first hour, which are no day's pace",
-      level: "ok",
-      arrange: ({ rows }) => {
-        rows.length = 0;
-        rows.push(...Array.from({ length: 200 }, (_, at) => attempt(9_000 - at, { createdAt: NOW, endedAt: NOW })));
-      },
-      seen: /About 200 emails a day go to Gmail/,
-    },
-    {
-      name: "nearly as many as from which the bulk rules hold",
-      level: "warning",
-      arrange: ({ rows }) => {
-        rows.length = 0;
-        rows.push(
-          ...Array.from({ length: 4_200 }, (_, at) =>
-            attempt(9_000 - at, { createdAt: NOW - DAY_MS, endedAt: NOW - DAY_MS }),
-          ),
-        );
-      },
-      seen: /About 4,200 emails a day go to Gmail/,
-    },
-  ],
-  provider_rules: [
-    well("met", /What \w+.* asks of each sender is met, and of bulk senders too/),
-    {
-      name: "no PTR",
-      level: "problem",
-      arrange: without(PTR),
-      seen: /What Gmail asks of each sender is not met: ptr of 203\.0\.113\.7/,
-    },
-    {
-      name: "no DMARC, with few messages",
-      level: "ok",
-      arrange: without(DMARC),
-      seen: /of each sender is met; for bulk senders this would be missing: dmarc of loja\.example/,
-    },
-    {
-      name: "no DMARC, with many",
-      level: "warning",
-      arrange(world) {
-        delete world.dns.zone[DMARC];
-        world.rows = Array.from({ length: 4_200 }, (_, at) =>
-          attempt(9_000 - at, { createdAt: NOW - DAY_MS, endedAt: NOW - DAY_MS }),
-        );
-      },
-      seen: /What Gmail asks of senders of so much mail is not met: dmarc of loja\.example/,
-    },
-    failing("the PTR", PTR),
-  ],
-  complaints: [
-    well("none", /0 of 50 delivered/),
-    {
-      name: "above 0.3 %",
-      level: "problem",
-      arrange: (world) => void (world.complaints = [{ senderDomain: DOMAIN, count: 2 }]),
-      seen: /2 of 50 delivered emails of loja\.example were complained about \(4 %\)/,
-    },
-    {
-      name: "above 0.1 %",
-      level: "warning",
-      arrange(world) {
-        more(1_450, {})(world);
-        world.complaints = [{ senderDomain: DOMAIN, count: 2 }];
-      },
-      seen: /0\.13 %/,
-    },
-    {
-      name: "one person",
-      level: "ok",
-      arrange: (world) => void (world.complaints = [{ senderDomain: DOMAIN, count: 1 }]),
-      seen: /1 of 50/,
-    },
-  ],
   clock: [
     well("right", /right to 0\.\d s/),
     {
@@ -191,6 +56,23 @@ export const INSTANCE_CASES = {
     well("enough", /50 GiB of the disk are free, for 400 days/),
     { name: "for a month", level: "warning", arrange: instance({ diskDaysLeft: 20 }), seen: /for 20 days/ },
     { name: "for a week", level: "problem", arrange: instance({ diskDaysLeft: 3 }), seen: /for 3 days/ },
+    {
+      name: "little, which lasts for long",
+      level: "ok",
+      arrange: instance({ freeDiskBytes: 900 * 1024 ** 2 }),
+      seen: /^900 MiB of the disk are free, for 400 days/,
+    },
+    {
+      name: "less than sends need, though it does not grow",
+      level: "problem",
+      arrange: instance({
+        freeDiskBytes: 8 * 1024 ** 2,
+        diskDaysLeft: null,
+        issues: () => [{ component: "disk", reason: "the disk has 8 MiB free, less than [disk] min_free", since: NOW }],
+      }),
+      seen: /^8 MiB of the disk are free: the disk has 8 MiB free, less than/,
+      step: /Give the disk more room/,
+    },
     { name: "not known", level: "unknown", arrange: instance({ freeDiskBytes: null }), seen: /could not be read/ },
   ],
   backup: [

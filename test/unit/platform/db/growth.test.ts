@@ -41,7 +41,7 @@ function open() {
 describe("how long the disk lasts", () => {
   test("is known after a day, from the growth since then, and over a restart", async () => {
     using on = open();
-    const guard = { freeBytes: 1_000 * MIB };
+    const guard = { spareBytes: 1_000 * MIB };
     const start = () => {
       const growth = createDatabaseGrowth({ ...on.context, db: on.db, settings: openInstanceSettings(on.db), guard });
       growth.start();
@@ -58,7 +58,7 @@ describe("how long the disk lasts", () => {
     await growth.stop();
     const next = start();
     expect(next.daysLeft()).toBe(growth.daysLeft());
-    guard.freeBytes = 100 * MIB;
+    guard.spareBytes = 100 * MIB;
     expect(next.daysLeft()).toBe(9);
     await next.stop();
     expect(on.errors).toEqual([]);
@@ -66,7 +66,7 @@ describe("how long the disk lasts", () => {
 
   test("is not said while the database does not grow, or the free space is not known", async () => {
     using on = open();
-    const guard: { freeBytes: number | null } = { freeBytes: 1_000 * MIB };
+    const guard: { spareBytes: number | null } = { spareBytes: 1_000 * MIB };
     on.add(10);
     const growth = createDatabaseGrowth({ ...on.context, db: on.db, settings: openInstanceSettings(on.db), guard });
     growth.start();
@@ -77,7 +77,7 @@ describe("how long the disk lasts", () => {
     expect(growth.daysLeft()).toBeNull();
     on.add(30);
     expect(growth.daysLeft()).toBeGreaterThan(0);
-    guard.freeBytes = null;
+    guard.spareBytes = null;
     expect(growth.daysLeft()).toBeNull();
     await growth.stop();
   });

@@ -180,6 +180,7 @@ test("too little free space refuses new work but does not stop the recording of 
   on.setFree(() => ({ ...PLENTY, freeBytes: 100 * 1024 * 1024 }));
   await on.advance(5_000);
   expect(on.guard.blockedReason).toBe("the disk has 100 MiB free, less than [disk] min_free (500 MiB)");
+  expect(on.guard.spareBytes).toBe(0);
   expect(on.guard.failure).toBeNull();
   await on.advance(5_000);
   expect(on.told).toHaveLength(1);
@@ -187,6 +188,9 @@ test("too little free space refuses new work but does not stop the recording of 
   await on.advance(5_000);
   expect(on.guard.blockedReason).toBeNull();
   expect(on.told).toEqual([expect.stringContaining("100 MiB"), null]);
+  on.setFree(() => PLENTY);
+  await on.advance(5_000);
+  expect(on.guard.spareBytes).toBe(PLENTY.freeBytes - LIMITS.minFreeBytes);
 });
 
 test("too few free inodes count as too little space", async () => {
