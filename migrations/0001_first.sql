@@ -763,7 +763,7 @@ CREATE TABLE alert_trouble (
   told_at  INTEGER NOT NULL,                       -- it, or the last reminder
   ended_at INTEGER,                                -- null: it lasts
   returns  INTEGER NOT NULL,                       -- how often its end was told within a day of the one before
-  unseen_since INTEGER                             -- since when processes that were started look for it in vain
+  unseen_since INTEGER                             -- since when processes started after it was told have not seen it
 ) STRICT, WITHOUT ROWID;
 
 -- What is wrong and was not told yet: a process that is started again goes on counting the two minutes.

@@ -121,7 +121,7 @@ function findFullDisk(daysLeft: number | null): Trouble[] {
     {
       id: "disk.days_left",
       level: "warning",
-      what: "At the growth of the last week the disk has too little room for sends within a week.",
+      what: "At the growth of the last week the disk will be too full to accept messages within a week.",
       step: "Make room, or lower [email] content_retention and attachment_retention.",
     },
   ];
@@ -142,8 +142,8 @@ function findUnboundRoutes({ links }: Pick<Modules["sms"], "links">, issues: rea
       {
         id: unboundId(route),
         level: "warning",
-        what: `No link of the SMS route ${route} is bound${why}: what is sent by it would wait.`,
-        step: `${error?.advice ?? "It is tried again by itself."} See pombo sms links.`,
+        what: `No link of the SMS route ${route} is bound${why}: messages sent by it will wait.`,
+        step: `${error?.advice ?? "pombo tries again by itself."} See pombo sms links.`,
         via: "sms",
         about: route,
       },

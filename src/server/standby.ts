@@ -38,12 +38,12 @@ export interface Node {
   stop(isHandOver: boolean): Promise<void>;
 }
 
-/** Stands by, then starts the instance. Resolves with null when `stopping` does first. Throws StartError. */
+/** Stands by, then starts the instance. Resolves with null when `stopping` does first, and ends the start. Throws StartError. */
 export async function startNode(options: AppOptions, stopping: Promise<unknown>): Promise<Node | null> {
   const { config, environment } = options;
   const lock = await takeInstanceLock(config.dataDir, environment.clock);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
-  // To bring a large database takes minutes.
+  // Restoring a large database takes minutes, and a stop does not wait for it.
   const ending = new AbortController();
   void stopping.then(() => ending.abort());
   try {
@@ -76,8 +76,10 @@ export async function startNode(options: AppOptions, stopping: Promise<unknown>)
     }
   } catch (error) {
     lock.release();
-    if (ending.signal.aborted) return null;
-    throw error;
+    if (!ending.signal.aborted || !(error instanceof StartError)) throw error;
+    // Most likely the stop is what ended a command of the start; whatever it was is in the log.
+    environment.log.event("standby.start_ended", { reason: error.message }, "warn");
+    return null;
   }
 }
 
@@ -168,6 +170,10 @@ async function standBy(options: AppOptions, ending: AbortSignal): Promise<Term |
     announce: () => announce(bucket, state.node, { host: hostname(), at: clock.now() }),
   });
   if (before === "stopped") return null;
+  if (ending.aborted) {
+    await holder.release().catch(() => undefined);
+    return null;
+  }
   // Said before it was needed: at a later start it would have two machines work.
   removeAloneWish(dataDir);
   holder.keep((reason) =>

@@ -9,8 +9,9 @@ import type { FoundLease, LeaseRecord } from "./lease.ts";
 type ReplicaAccess = Pick<DaemonTools, "replication" | "environment">;
 
 const OBJECT = "lease.json";
-const SIGNED_FOR_S = 60;
-const MAX_SKEW_MIN = 1;
+/** As far as the two clocks may differ; a late write is refused by its condition. */
+const SIGNED_FOR_S = 900;
+const SKEW_TOLD_MS = 5 * 60_000;
 
 export type Written = { kind: "written"; etag: string } | { kind: "conflict" };
 
@@ -51,7 +52,8 @@ export async function openLeaseBucket(
   };
   const failed = (method: string, { status, text, date }: { status: number; text: string; date: string }) => {
     const code = /<Code>([^<]+)/.exec(text)?.[1]?.replace(/^/, " ") ?? "";
-    return new Error(`${method} was answered ${status}${code}${describeSkew(Date.parse(date), clock.now())}`);
+    const skew = status === 400 || status === 403 ? describeSkew(clock.now() - Date.parse(date)) : "";
+    return new Error(`${method} was answered ${status}${code}${skew}`);
   };
   return {
     async list(prefix) {
@@ -82,11 +84,11 @@ export async function openLeaseBucket(
   };
 }
 
-/** Of services that take no request of another time, few name that as the reason. */
-function describeSkew(there: number, here: number): string {
-  const minutes = Math.round((here - there) / 60_000);
-  if (Number.isNaN(minutes) || Math.abs(minutes) < MAX_SKEW_MIN) return "";
-  return `; the clock of this machine is ${Math.abs(minutes)} minutes ${minutes > 0 ? "ahead of" : "behind"} that of the service: set it right first (timedatectl)`;
+/** Few services say that they refused a request because of the clock. `aheadMs`: of this machine's, NaN: not known. */
+function describeSkew(aheadMs: number): string {
+  if (!(Math.abs(aheadMs) >= SKEW_TOLD_MS)) return "";
+  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
+  return `; the clock of this machine is ${minutes} minutes ${aheadMs > 0 ? "ahead of" : "behind"} the service's: set it right first (sudo timedatectl set-ntp true)`;
 }
 
 export function openLeaseObject(bucket: Bucket): LeaseObject {

@@ -47,7 +47,7 @@ export class Notifier {
   /** What each source said last. */
   readonly #last = new Map<TroubleSource, readonly Trouble[]>();
   #present: readonly Trouble[] = [];
-  /** Troubles that began while the database could not be written, by id. */
+  /** Troubles that began, or became a problem, while the database could not be written; by id and level. */
   readonly #unwritten = new Map<string, Unwritten>();
 
   constructor(deps: NotifierDeps) {
@@ -130,15 +130,18 @@ export class Notifier {
     const news = notices.filter(({ kind }) => kind === "began" || kind === "worsened");
     for (const notice of news) {
       const told = put.find(({ id }) => id === notice.id);
-      if (told === undefined || this.#unwritten.has(notice.id)) continue;
-      this.#unwritten.set(notice.id, { told, notice, calls: new Map(), taken: new Set() });
-      this.#log(notice);
+      const isKnown = [notice.level, "problem"].some((level) => this.#unwritten.has(`${notice.id} ${level}`));
+      if (told === undefined || isKnown) continue;
+      const isWorse = this.#unwritten.has(`${notice.id} warning`);
+      const news: Notice = isWorse ? { ...notice, kind: "worsened" } : notice;
+      this.#unwritten.set(`${notice.id} ${notice.level}`, { told, notice: news, calls: new Map(), taken: new Set() });
+      this.#log(news);
     }
     const present = new Set(news.map(({ id }) => id));
     await Promise.all(this.#deps.outboxes.map((outbox) => this.#callUnwritten(outbox, present)));
   }
 
-  /** A call that was not taken is made again with the same id and words, also once they can be written. */
+  /** A call that was not taken is made again with the same id and body, also after the database can be written again. */
   async #callUnwritten(outbox: WebhookOutbox, present: ReadonlySet<string>): Promise<void> {
     const { target } = outbox;
     const { key } = target;

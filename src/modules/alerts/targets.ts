@@ -63,10 +63,7 @@ export function brokenId({ key }: Pick<Target, "key">): string {
   return `alerts.${key.replace(" ", ".")}`;
 }
 
-/**
- * The trouble is this very webhook, which must be called all the same, or nobody would see that it works again: only its
- * end goes there.
- */
+/** Whether it says that this very webhook fails. The webhook itself hears of it only at its end, or where nothing else waits for it. */
 export function isOwnTrouble(target: Pick<Target, "key">, { id, kind }: { id: string; kind: NoticeKind }): boolean {
   return kind !== "ended" && id === brokenId(target);
 }

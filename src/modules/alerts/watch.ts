@@ -4,7 +4,8 @@
 //                     ↑      |                gone → told: it came back before its end was told, and nobody hears of it
 //                     +------+
 //
-// It is told once it was there for two minutes, added up over gaps shorter than that, and again when it becomes a problem.
+// It is told once it was there for two minutes, added up over gaps shorter than that (a restart may take up to 15 minutes),
+// and again when it becomes a problem.
 // Each day on which it lasts there is a reminder. Its end is told once it stayed away: the more often it came back within a
 // day, the longer that takes, so that a trouble that comes and goes all night makes a handful of messages.
 // What was told is in the database, and so is what is seen and not told yet: with a process that is started again each
@@ -38,7 +39,7 @@ export interface Told {
   endedAt: number | null;
   /** How often its end was told within a day of the one before. */
   returns: number;
-  /** Since when processes that have begun look for it and do not see it; null: it was seen, or the first one looks yet. */
+  /** Since when processes that started after it was told have not seen it; null: it was seen, or none has looked yet. */
   unseenSince: number | null;
 }
 
@@ -91,17 +92,17 @@ export class TroubleWatch {
   readonly #startedMs: number;
   readonly #seen = new Map<string, Seen>();
   readonly #told: Map<string, Told>;
-  /** What of #seen is written. */
-  #written: string;
+  /** What of #seen is written; null: rows that count no more. */
+  #written: string | null;
 
   constructor(told: readonly Told[], seen: readonly SeenRow[], moment: Moment) {
     this.#startedMs = moment.steadyMs;
     this.#told = new Map(told.map((row) => [row.id, row]));
-    this.#written = describeSeen(seen);
     for (const row of seen) {
       const restored = restoreSeen(row, moment);
       if (restored !== null) this.#seen.set(row.id, restored);
     }
+    this.#written = this.#seen.size === seen.length ? describeSeen(seen) : null;
   }
 
   /** What lasts and was told. */
@@ -109,7 +110,7 @@ export class TroubleWatch {
     return [...this.#told.values()].filter(({ endedAt }) => endedAt === null);
   }
 
-  /** A problem that an earlier process told was not seen by this one, which has just begun, nor by others before it. */
+  /** Whether a problem that an earlier process told has not been seen since, and processes have looked for less than 15 minutes. */
   hasUnseen({ now, steadyMs }: Moment): boolean {
     if (steadyMs - this.#startedMs >= START_GRACE_MS) return false;
     return this.lasting.some(
@@ -225,7 +226,7 @@ export class TroubleWatch {
   }
 }
 
-/** What an earlier process saw; null: it says nothing any more. Between two processes nobody looked: that counts as between two looks. */
+/** What an earlier process saw; null: too long ago to count. Up to two minutes between two processes count as between two looks. */
 function restoreSeen({ presentMs, lastAt, goneAt }: SeenRow, { now, steadyMs }: Moment): Seen | null {
   const agoMs = now - lastAt;
   // Below 0 the clock was set back, and how long ago it was is not known.
@@ -238,7 +239,7 @@ function restoreSeen({ presentMs, lastAt, goneAt }: SeenRow, { now, steadyMs }: 
   };
 }
 
-/** Not when it was seen last: while it is not there, nothing need be written. */
+/** Without the time of the last look, so that a trouble that is not there is not written at each one. */
 function describeSeen(rows: readonly SeenRow[]): string {
   return rows.map(({ id, presentMs, goneAt }) => `${id} ${presentMs} ${goneAt === null}`).join("\n");
 }

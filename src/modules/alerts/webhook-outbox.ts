@@ -122,16 +122,19 @@ export class WebhookOutbox {
   /** The rows of the next call, with its id stored before it is made. */
   async #prepare() {
     const { commit, store, target } = this.#deps;
-    const waiting = store
-      .listPending(target.key)
-      .filter(({ troubleId, kind }) => !isOwnTrouble(target, { id: troubleId, kind }));
-    const [first] = waiting;
+    const waiting = store.listPending(target.key);
+    const own = waiting.filter(({ troubleId, kind }) => isOwnTrouble(target, { id: troubleId, kind }));
+    const others = waiting.filter((row) => !own.includes(row));
+    // Where nothing else waits, its own trouble is the call that shows whether it works again.
+    const due = others.length > 0 ? others : own;
+    const [first] = due;
     if (first === undefined) return null;
-    const rows = waiting.filter(({ callUid }) => callUid === first.callUid);
+    const rows = due.filter(({ callUid }) => callUid === first.callUid);
     const ids = rows.map(({ id }) => id);
     const uid = first.callUid ?? this.newCallId();
     if (first.callUid === null) await commit(() => store.setCall(ids, uid));
-    return { ...this.#compose(uid, rows.map(toItem)), ids };
+    // What it takes shows that it works: nobody need tell it that it did not.
+    return { ...this.#compose(uid, rows.map(toItem)), ids: [...new Set([...ids, ...own.map(({ id }) => id)])] };
   }
 
   /** The same each time it is made of the same. */

@@ -8,7 +8,7 @@ const ID = "provider_rules";
 /** Subjects named in a sentence. */
 const MAX_NAMED = 3;
 
-/** These follow from what the groups below find. */
+/** Findings that are derived from those of RULE_GROUPS. */
 export const RULE_IDS: readonly FindingId[] = [ID, "provider_volume"];
 export const RULE_GROUPS: readonly Group[] = ["name", "domains", "providers"];
 
@@ -26,7 +26,7 @@ export function settleVolumes(found: readonly Finding[], rules: readonly Finding
     const { id, level, subject, seen } = finding;
     if (id !== "provider_volume" || level !== "warning" || !met.has(subject)) return finding;
     const source = RULES.find(({ name }) => name === subject)?.source ?? "";
-    const words = `${seen.replace(/\.$/, "")}, and what can be looked at of them is met. Its own words: ${source}`;
+    const words = `${seen.replace(/\.$/, "")}; those that pombo can check are met. Source: ${source}`;
     return ok(id, words, subject === undefined ? {} : { subject });
   });
 }

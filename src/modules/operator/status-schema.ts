@@ -62,7 +62,7 @@ export const InstanceStatus = namedObject("InstanceStatus", {
     freeBytes: orNull(Type.Integer(), "Bytes that are free; null: not known.", 21474836480),
     daysLeft: orNull(
       Type.Integer(),
-      "Until sends are refused for want of room, at the growth of the last week; null: it does not grow, or not known yet.",
+      "Days until the disk is too full to accept messages, at the growth of the last week; null: it does not grow, or not known yet.",
       412,
     ),
     databaseBytes: Type.Integer({ description: "Size of the database.", examples: [52428800] }),

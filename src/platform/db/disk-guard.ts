@@ -100,7 +100,7 @@ export class DiskGuard {
     return this.#freeBytes;
   }
 
-  /** What may still be used before nothing new is accepted. */
+  /** Bytes until new messages are refused; null: not known. */
   get spareBytes(): number | null {
     const { minFreeBytes } = this.#options.limits;
     return this.#freeBytes === null ? null : Math.max(0, this.#freeBytes - minFreeBytes);

@@ -147,8 +147,8 @@ export class ThreadClient<I, O> {
   }
 
   /**
-   * A thread may hang without dying, and everything that waits for it with it. In two parts: where the whole process
-   * stood still, one part is over when it goes on, and the answer comes in the other.
+   * A thread may hang without dying, and everything that waits for it with it. Two timers of half the time: when the
+   * process goes on after it stood still, the first has expired, and the answer can still come during the second.
    */
   #watchSilence(isFirstPart = true): ReturnType<typeof setTimeout> {
     const end = () => {

@@ -74,7 +74,7 @@ export function registerGauges(registry: Registry, sources: Sources): void {
   gauge("pombo_database_wal_size_bytes", "Size of the database's write-ahead log.", () => sources.files().walBytes);
   gauge(
     "pombo_disk_days_left",
-    "Days until the disk lacks room for sends at the growth of the last week; absent: not known.",
+    "Days until the disk is too full to accept messages, at the growth of the last week; absent: not known.",
     () => sources.diskDaysLeft(),
   );
   gauge("pombo_disk_free_bytes", "Free space on the disk of the data directory.", () => sources.freeDiskBytes());

@@ -11,7 +11,7 @@ import { bugsOf, call, createWorld, type Served, type World } from "./world.ts";
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 const OPERATOR = "ops@one.test";
-/** pombo looks at its troubles as often. */
+/** The interval between pombo's own looks. */
 const STEP_MS = 15 * SECOND;
 const SETTLE_MS = 5;
 
@@ -56,7 +56,7 @@ export async function startAlertWorld(): Promise<AlertWorld> {
       // Its looks outside are none of the troubles here, and a time server would see the steered clock.
       doctor: { every: "0s" },
       "[alerts]": { kind: "webhook", to: [receiver.url] },
-      // The same table's name once more.
+      // A second [[alerts]] block: the keys of an object must differ.
       "[ alerts ]": { kind: "email", to: [OPERATOR] },
     },
   });

@@ -12,7 +12,7 @@ const MAX_SHOWN = 20;
 
 setDefaultTimeout((ROUNDS + 10) * 10_000);
 
-/** Whether each of these was told by as many different calls, or emails, as it takes: one. */
+/** Expects that each was told by exactly one call or email, and nothing else was. */
 function expectOnce(told: Map<string, Set<string>>, expected: readonly string[]): void {
   const sizes = (names: readonly (readonly [string, number])[]) => names.toSorted(([a], [b]) => (a < b ? -1 : 1));
   expect(sizes([...told].map(([name, ids]) => [name, ids.size] as const))).toEqual(

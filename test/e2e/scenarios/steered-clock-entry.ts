@@ -32,7 +32,7 @@ function setSteeredTimeout(run: (...given: unknown[]) => void, delayMs = 0, ...g
 let syncs = 0;
 
 function countSyncs(): void {
-  // Imported, its functions are bound before they are replaced.
+  // A static import would bind the originals.
   const fs = process.getBuiltinModule("node:fs");
   const sync = fs.fdatasync;
   const counted = (descriptor: number, done: NoParamCallback) => {

@@ -231,6 +231,22 @@ test("a redirect is not followed, and others hear of the webhook that does not t
   expect(told().slice(before)).toEqual(["alert.began test.urgent", ended]);
 });
 
+test("a webhook that failed for more than a week, and has nothing else to hear, is found to work again", async () => {
+  const { pass, troubles, mailed, told, receiver } = await start([{}, MAIL]);
+  receiver.answer = () => new Response(null, { status: 503 });
+  troubles.push(QUOTA);
+  await pass(10 * MINUTE);
+  troubles.length = 0;
+  await pass(9 * DAY, HOUR);
+  const before = receiver.calls.length;
+  receiver.answer = () => new Response(null, { status: 204 });
+  await pass(3 * HOUR, MINUTE);
+  expect(mailed().at(-1)).toContain("[ended]");
+  expect(mailed().at(-1)).toContain("The webhook for alerts at 127.0.0.1");
+  // Its own trouble was the call that showed it, and then comes its end.
+  expect(told().slice(before)).toHaveLength(2);
+});
+
 test("an address inside is not called", async () => {
   const { pass, troubles, receiver, held } = await start([{}], {
     configure: (config) => void (config.webhooks.allowPrivateRanges = []),

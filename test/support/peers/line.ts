@@ -4,7 +4,7 @@
 import { connect, createServer, type Socket } from "node:net";
 
 export type LineState = "open" | "cut" | "no answers";
-/** `errors`: each answer is 500; `slow`: each comes a quarter of a second late; `lost lease`: whoever writes the lease is never answered, though it is written. */
+/** `errors`: each answer is 500; `slow`: each comes a quarter of a second late; `lost lease`: writes of the lease arrive, and are never answered. */
 export type ServiceState = "errors" | "slow" | "lost lease";
 
 const SLOW_MS = 250;

@@ -32,12 +32,12 @@ function ask(state: string, error: typeof REFUSED | { [Key in keyof typeof REFUS
   return buildAlertSources(given as unknown as Given).flatMap((source) => source());
 }
 
-test("an SMS route without a link is one trouble, which is worse when messages wait: its end is not told in between", () => {
+test("an SMS route without a link stays one trouble when it becomes a problem because messages wait", () => {
   const [warning, ...others] = ask("refused", REFUSED, []);
   expect(warning).toEqual({
     id: "sms.unbound.vodacom",
     level: "warning",
-    what: "No link of the SMS route vodacom is bound (the bind was refused, ESME_RINVPASWD): what is sent by it would wait.",
+    what: "No link of the SMS route vodacom is bound (the bind was refused, ESME_RINVPASWD): messages sent by it will wait.",
     step: "Look at password. See pombo sms links.",
     via: "sms",
     about: "vodacom",
@@ -53,8 +53,8 @@ test("one that is tried again says so", () => {
   const error = { ...REFUSED, reason: "its connection ended", statusName: null, advice: null };
   expect(ask("waiting", error, [])).toMatchObject([
     {
-      what: "No link of the SMS route vodacom is bound (its connection ended): what is sent by it would wait.",
-      step: "It is tried again by itself. See pombo sms links.",
+      what: "No link of the SMS route vodacom is bound (its connection ended): messages sent by it will wait.",
+      step: "pombo tries again by itself. See pombo sms links.",
     },
   ]);
 });

@@ -103,13 +103,19 @@ function checkDisk({ instance }: World): Finding[] {
   const id = "disk";
   if (instance === null) return [];
   const { freeDiskBytes: free, diskDaysLeft: days } = instance;
-  if (free === null) return [unknown(id, "The free space of the disk could not be read.")];
-  const room = `${describeBytes(free)} of the disk are free`;
   const step =
     'Give the disk more room, or keep less. In the configuration, for example:\n[email]\ncontent_retention = "7d"\nattachment_retention = "1d"';
-  // What grows slowly, or is filled by others, is full all the same.
+  // A disk may be full without growing.
   const shortage = instance.issues().find(({ component }) => component === "disk");
-  if (shortage !== undefined) return [bad(id, "problem", { seen: `${room}: ${shortage.reason}`, step })];
+  if (shortage !== undefined) {
+    const isOfFiles = shortage.reason.includes("inodes");
+    const fewer =
+      "Other programs keep too many small files on this disk: df -i shows it. Delete those that nobody needs.";
+    const seen = shortage.reason.replace(/^the/, "The");
+    return [bad(id, "problem", { seen, step: isOfFiles ? fewer : step })];
+  }
+  if (free === null) return [unknown(id, "The free space of the disk could not be read.")];
+  const room = `${describeBytes(free)} of the disk are free`;
   if (days === null || days >= FEW_DAYS)
     return [ok(id, `${room}${days === null ? "" : `, for ${days} days at the present growth`}.`)];
   return [

@@ -56,6 +56,7 @@ export function createDatabaseGrowth({ db, settings, guard, commit, clock, log }
       const days = (clock.now() - (first?.at ?? 0)) / DAY_MS;
       if (first === undefined || spareBytes === null || days < 1) return null;
       const bytesPerDay = (usedBytes() - first.bytes) / days;
+      if (spareBytes === 0) return 0;
       return bytesPerDay <= 0 ? null : Math.floor((spareBytes + freePageBytes()) / bytesPerDay);
     },
   };

@@ -70,8 +70,23 @@ export const INSTANCE_CASES = {
         diskDaysLeft: null,
         issues: () => [{ component: "disk", reason: "the disk has 8 MiB free, less than [disk] min_free", since: NOW }],
       }),
-      seen: /^8 MiB of the disk are free: the disk has 8 MiB free, less than/,
+      seen: /^The disk has 8 MiB free, less than/,
       step: /Give the disk more room/,
+    },
+    {
+      name: "too many files",
+      level: "problem",
+      arrange: instance({
+        issues: () => [
+          {
+            component: "disk",
+            reason: "the disk has 2.0 % of its inodes free, less than [disk] min_free_inodes_percent",
+            since: NOW,
+          },
+        ],
+      }),
+      seen: /inodes/,
+      step: /df -i shows it/,
     },
     { name: "not known", level: "unknown", arrange: instance({ freeDiskBytes: null }), seen: /could not be read/ },
   ],

@@ -89,10 +89,10 @@ export const PROVIDER_CASES = {
       step: /pombo doctor --only domains,spf,name/,
     },
     {
-      name: "as many, and what can be looked at is met",
+      name: "as many, and what pombo can check is met",
       level: "ok",
       arrange: (world) => void (world.rows = many()),
-      seen: /About 4,200 emails a day go to Gmail: .* what can be looked at of them is met\. .*https:/,
+      seen: /About 4,200 emails a day go to Gmail: .* those that pombo can check are met\. Source: https:/,
     },
   ],
   provider_rules: [

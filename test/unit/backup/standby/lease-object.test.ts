@@ -87,8 +87,8 @@ describe("the object", () => {
     const object = openLeaseObject(await open());
     at.status = 403;
     for (const [minutes, words] of [
-      [60, "the clock of this machine is 60 minutes behind that of the service: set it right first"],
-      [-20, "the clock of this machine is 20 minutes ahead of that of the service: set it right first"],
+      [60, "the clock of this machine is 60 minutes behind the service's: set it right first"],
+      [-20, "the clock of this machine is 20 minutes ahead of the service's: set it right first"],
     ] as const) {
       at.date = new Date(Date.now() + minutes * 60_000).toUTCString();
       await expect(object.read()).rejects.toThrow(words);

@@ -156,3 +156,33 @@ test("a call that fails while nothing can be written is made again with its id a
   ]);
   expect(kit.bugs).toEqual([]);
 });
+
+test("a trouble that becomes a problem while nothing can be written is told to a webhook that wants problems alone", async () => {
+  const [all] = listTargets([HOOK]);
+  const [problems] = listTargets([{ ...HOOK, least: "problem", to: ["https://hooks.example.com/T1"] }]);
+  const calls: string[] = [];
+  const hook = (target: typeof all, name: string) =>
+    ({
+      target,
+      newCallId: () => name,
+      async callUnwritten(_: string, notices: readonly Notice[]) {
+        calls.push(`${name}: ${notices.map(({ kind, level }) => `${kind} ${level}`).join(", ")}`);
+        return true;
+      },
+      trigger: () => undefined,
+    }) as unknown as WebhookOutbox;
+  let level: Trouble["level"] = "warning";
+  await using kit = start([() => [{ ...FIRE, level }]], [hook(all, "all"), hook(problems, "problems")]);
+  kit.guard.failure = "the disk is full";
+  await kit.pass(12);
+  expect(calls).toEqual(["all: began warning"]);
+  level = "problem";
+  await kit.pass(4);
+  level = "warning";
+  await kit.pass(4);
+  expect(calls.toSorted()).toEqual(["all: began warning", "all: worsened problem", "problems: worsened problem"]);
+  kit.guard.failure = null;
+  await kit.pass(1);
+  expect(kit.told()).toEqual([{ id: "fire" }]);
+  expect(kit.bugs).toEqual([]);
+});

@@ -25,7 +25,7 @@ test("who wants problems hears of no warning", () => {
   expect([wants({ least: "problem" }, "warning"), wants({ least: "problem" }, "problem")]).toEqual([false, true]);
 });
 
-test("of its own trouble a webhook is told the end only", () => {
+test("a webhook hears only the end of its own failure", () => {
   const [target, other] = listTargets([HOOK, { ...HOOK, to: ["https://hooks.example.com/T0/other"] }]);
   if (target === undefined || other === undefined) throw new Error("no targets");
   const id = brokenId(target);

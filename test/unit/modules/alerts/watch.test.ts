@@ -145,6 +145,17 @@ describe("a process that is started again", () => {
       expect(seen()).toEqual([]);
     });
 
+  test("after each look, with a row of long before, goes on counting all the same", () => {
+    const { pass, said, restart } = startWatch();
+    pass(15 * SECOND, there);
+    restart(20 * MINUTE);
+    for (let run = 0; run < 40; run += 1) {
+      pass(15 * SECOND, there);
+      restart(SECOND);
+    }
+    expect(said).toEqual([expect.stringMatching(/^began disk /)]);
+  });
+
   test("tells nothing of a trouble that was there for less than two minutes in all", () => {
     const { pass, said, restart, seen } = startWatch();
     pass(MINUTE, there);
