@@ -133,9 +133,9 @@ export class Notifier {
       const isKnown = [notice.level, "problem"].some((level) => this.#unwritten.has(`${notice.id} ${level}`));
       if (told === undefined || isKnown) continue;
       const isWorse = this.#unwritten.has(`${notice.id} warning`);
-      const news: Notice = isWorse ? { ...notice, kind: "worsened" } : notice;
-      this.#unwritten.set(`${notice.id} ${notice.level}`, { told, notice: news, calls: new Map(), taken: new Set() });
-      this.#log(news);
+      const said: Notice = isWorse ? { ...notice, kind: "worsened" } : notice;
+      this.#unwritten.set(`${notice.id} ${notice.level}`, { told, notice: said, calls: new Map(), taken: new Set() });
+      this.#log(said);
     }
     const present = new Set(news.map(({ id }) => id));
     await Promise.all(this.#deps.outboxes.map((outbox) => this.#callUnwritten(outbox, present)));

@@ -66,9 +66,18 @@ const HICCUP_MS = LEASE_MS / 6;
 
 async function stopBoth({ child, dataDir }: Node, forMs: number): Promise<void> {
   const pids = [findDaemonPid(dataDir), child?.pid ?? null].filter((pid) => pid !== null);
-  for (const pid of pids) process.kill(pid, "SIGSTOP");
+  const signal = (name: "SIGSTOP" | "SIGCONT") => {
+    for (const pid of pids) {
+      try {
+        process.kill(pid, name);
+      } catch {
+        // A daemon that has just ended; another follows.
+      }
+    }
+  };
+  signal("SIGSTOP");
   await Bun.sleep(forMs);
-  for (const pid of pids) process.kill(pid, "SIGCONT");
+  signal("SIGCONT");
 }
 
 /** What happens to the machine that works. Resolves when its process is gone, or goes on. */

@@ -1,109 +1,13 @@
 // Alerts of a whole instance, whose time stands still: from what is wrong to the email, the call and the SMS that say so.
 
-import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import type { Config } from "../../../src/config/config.ts";
-import type { Trouble } from "../../../src/modules/alerts/index.ts";
-import { type HeldInstance, startHeld } from "../../support/api/kit.ts";
-import { allowLoopback, DAY, HOUR, MINUTE, NOON, SECOND } from "../../support/api/webhook-kit.ts";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { DNS, QUOTA, URGENT, endAlerts, startAlerts } from "../../support/api/alerts-kit.ts";
+import { DAY, HOUR, MINUTE } from "../../support/api/webhook-kit.ts";
 import { HOSTNAME, type Json } from "../../support/fakes/instance.ts";
-import { type Receiver, startReceiver, verify } from "../../support/fakes/receiver.ts";
+import { startReceiver, verify } from "../../support/fakes/receiver.ts";
 
 setDefaultTimeout(30_000);
-
-const DNS: Trouble = {
-  id: "test.dns",
-  level: "problem",
-  what: "DNS does not answer.",
-  step: "Look at it.",
-  via: "mail",
-};
-const MAIL = { kind: "email" as const, to: ["maria@example.com"] };
-const QUOTA: Trouble = { id: "test.quota", level: "warning", what: "A quota is used up.", step: null };
-
-interface Options {
-  startMs?: number;
-  configure?: (config: Config, receiver: Receiver) => void;
-}
-
-interface World extends AsyncDisposable {
-  held: HeldInstance;
-  receiver: Receiver;
-  /** What is wrong. */
-  troubles: Trouble[];
-  secret(): Promise<string>;
-  /** Moves the time on, with a look at each step. */
-  pass(ms: number, stepMs?: number): Promise<void>;
-  /** The texts that the webhook was told. */
-  told(): string[];
-  /** The subjects of the emails that the recipient got. */
-  mailed(): string[];
-  restart(): Promise<void>;
-}
-
-let world: World | null = null;
-afterEach(async () => {
-  await world?.[Symbol.asyncDispose]();
-  world = null;
-});
-
-async function start(
-  alerts: Partial<Config["alerts"][number]>[],
-  { startMs = NOON, configure = () => undefined }: Options = {},
-): Promise<World> {
-  const receiver = startReceiver();
-  const troubles: Trouble[] = [];
-  const held = await startHeld(startMs, {
-    configure(config) {
-      allowLoopback(config);
-      config.alerts = alerts.map((alert) => ({
-        kind: "webhook" as const,
-        to: [receiver.url],
-        least: "warning" as const,
-        from: null,
-        route: null,
-        ...alert,
-      }));
-      configure(config, receiver);
-    },
-  });
-  const { pombo, clock } = held;
-  pombo.app.alerts.addSource(() => world?.troubles ?? []);
-  const made: World = {
-    held,
-    receiver,
-    troubles,
-    async secret() {
-      const { body } = await pombo.operator.call("GET", "/api/v1/operator/alerts/secrets");
-      return body.data.webhooks[0].secret;
-    },
-    async pass(ms, stepMs = 15 * SECOND) {
-      for (let left = ms; left > 0; left -= stepMs) {
-        clock.advance(Math.min(left, stepMs));
-        await pombo.app.alerts.idle();
-        await pombo.app.worker.idle();
-        // What nobody here waits for, such as the disk guard's tries.
-        await new Promise<void>((next) => setImmediate(next));
-      }
-    },
-    told: () => receiver.calls.map(({ event }) => `${event.event} ${event.data.alerts.map((each: Json) => each.id)}`),
-    mailed: () =>
-      pombo.mx.messages.map(({ stuffed }) => {
-        const unfolded = stuffed.toString().replaceAll(/\r\n(?=[ \t])/g, "");
-        return /^Subject: (.*)\r$/m.exec(unfolded)?.[1] ?? "(none)";
-      }),
-    async restart() {
-      await held.restart();
-      pombo.app.alerts.addSource(() => world?.troubles ?? []);
-    },
-    async [Symbol.asyncDispose]() {
-      await held[Symbol.asyncDispose]();
-      await receiver[Symbol.asyncDispose]();
-    },
-  };
-  world = made;
-  await pombo.app.alerts.idle();
-  return made;
-}
+endAlerts();
 
 function showMinute(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replace("T", " ");
@@ -112,7 +16,7 @@ function showMinute(at: number): string {
 test("a trouble is told after two minutes, once a day again, and its end; the call is a Standard Webhook with a text for chats", async () => {
   // The independent library compares with the machine's clock.
   const startMs = Math.floor(Date.now() / MINUTE - 2) * MINUTE;
-  const { pass, troubles, told, receiver, secret, held } = await start([{}], { startMs });
+  const { pass, troubles, told, receiver, secret, held } = await startAlerts([{}], { startMs });
   troubles.push(DNS);
   await pass(2 * MINUTE);
   expect(told()).toEqual([]);
@@ -140,7 +44,7 @@ test("a trouble is told after two minutes, once a day again, and its end; the ca
 });
 
 test("an email goes from pombo at the host name, with a return path there; what is wrong with mail waits until mail works", async () => {
-  const { pass, troubles, mailed, held } = await start([{ kind: "email", to: ["maria@example.com"] }]);
+  const { pass, troubles, mailed, held } = await startAlerts([{ kind: "email", to: ["maria@example.com"] }]);
   troubles.push(QUOTA);
   await pass(3 * MINUTE);
   expect(mailed()).toEqual([`[warning] ${HOSTNAME}: A quota is used up`]);
@@ -156,10 +60,8 @@ test("an email goes from pombo at the host name, with a return path there; what 
   expect(held.pombo.bugs).toEqual([]);
 });
 
-const URGENT: Trouble = { id: "test.urgent", level: "problem", what: "Something is on fire.", step: null };
-
 test("a kill between two looks tells nothing twice, and what was not told yet is", async () => {
-  const { pass, troubles, told, restart, receiver } = await start([{}]);
+  const { pass, troubles, told, restart, receiver } = await startAlerts([{}]);
   troubles.push(URGENT);
   await pass(3 * MINUTE);
   expect(told()).toEqual(["alert.began test.urgent"]);
@@ -182,85 +84,9 @@ test("a kill between two looks tells nothing twice, and what was not told yet is
   expect(receiver.calls).toHaveLength(before + 1);
 });
 
-test("a webhook that hangs is given up after fifteen seconds, and holds up neither mail nor another webhook", async () => {
-  await using other = startReceiver();
-  const { pass, troubles, mailed, receiver, held } = await start([
-    {},
-    { to: [other.url] },
-    { kind: "email", to: ["maria@example.com"] },
-  ]);
-  receiver.answer = () => new Promise<Response>(() => undefined);
-  troubles.push(URGENT);
-  // Its call is under way, so that nobody waits for the end of what alerts do.
-  const { clock, pombo } = held;
-  for (let passed = 0; passed < 3 * MINUTE && other.calls.length === 0; passed += 15 * SECOND) {
-    clock.advance(15 * SECOND);
-    for (let turn = 0; turn < 50; turn += 1) await new Promise<void>((next) => setImmediate(next));
-  }
-  await other.until(() => other.calls.length === 1);
-  await receiver.until(() => receiver.calls.length === 1);
-  await pombo.app.worker.idle();
-  expect(mailed()).toEqual([`[problem] ${HOSTNAME}: Something is on fire`]);
-  clock.advance(16 * SECOND);
-  receiver.answer = () => new Response(null, { status: 204 });
-  await pass(MINUTE);
-  expect(receiver.calls).toHaveLength(2);
-  expect(receiver.calls[1]?.headers["webhook-id"]).toBe(receiver.calls[0]?.headers["webhook-id"] ?? "");
-});
-
-test("a redirect is not followed, and others hear of the webhook that does not take alerts", async () => {
-  await using elsewhere = startReceiver();
-  const { pass, troubles, mailed, told, receiver, held } = await start([{}, MAIL]);
-  receiver.answer = () => Response.redirect(elsewhere.url, 307);
-  troubles.push(URGENT);
-  await pass(10 * MINUTE);
-  expect(elsewhere.calls).toEqual([]);
-  expect(mailed()).toEqual([
-    `[problem] ${HOSTNAME}: Something is on fire`,
-    expect.stringContaining(`${HOSTNAME}: The webhook for alerts at 127.0.0.1`),
-  ]);
-  const { body } = await held.pombo.operator.call("GET", "/api/v1/operator/alerts");
-  expect(body.data.receivers[0]).toMatchObject({
-    failure: expect.stringContaining("redirect"),
-    waiting: expect.any(Number),
-  });
-  const before = receiver.calls.length;
-  receiver.answer = () => new Response(null, { status: 200 });
-  await pass(HOUR);
-  const ended = expect.stringMatching(/^alert.ended alerts.webhook./);
-  expect(told().slice(before)).toEqual(["alert.began test.urgent", ended]);
-});
-
-test("a webhook that failed for more than a week, and has nothing else to hear, is found to work again", async () => {
-  const { pass, troubles, mailed, told, receiver } = await start([{}, MAIL]);
-  receiver.answer = () => new Response(null, { status: 503 });
-  troubles.push(QUOTA);
-  await pass(10 * MINUTE);
-  troubles.length = 0;
-  await pass(9 * DAY, HOUR);
-  const before = receiver.calls.length;
-  receiver.answer = () => new Response(null, { status: 204 });
-  await pass(3 * HOUR, MINUTE);
-  expect(mailed().at(-1)).toContain("[ended]");
-  expect(mailed().at(-1)).toContain("The webhook for alerts at 127.0.0.1");
-  // Its own trouble was the call that showed it, and then comes its end.
-  expect(told().slice(before)).toHaveLength(2);
-});
-
-test("an address inside is not called", async () => {
-  const { pass, troubles, receiver, held } = await start([{}], {
-    configure: (config) => void (config.webhooks.allowPrivateRanges = []),
-  });
-  troubles.push(URGENT);
-  await pass(3 * MINUTE);
-  expect(receiver.calls).toEqual([]);
-  const { body } = await held.pombo.operator.call("GET", "/api/v1/operator/alerts");
-  expect(body.data.receivers[0].failure).toContain("a loopback address");
-});
-
 test("who wants problems only gets no warning, and one call says all that began at once", async () => {
   await using other = startReceiver();
-  const { pass, troubles, told } = await start([{ least: "problem" }, { to: [other.url] }]);
+  const { pass, troubles, told } = await startAlerts([{ least: "problem" }, { to: [other.url] }]);
   troubles.push(URGENT, QUOTA, DNS);
   await pass(3 * MINUTE);
   expect(told()).toEqual(["alert.several test.urgent,test.dns"]);
@@ -281,7 +107,7 @@ test("a heartbeat is asked for every minute, stops with a problem and goes on af
       return new Response("OK");
     },
   });
-  const { pass, troubles } = await start([], {
+  const { pass, troubles } = await startAlerts([], {
     configure: (config) => void (config.alertsHeartbeat.url = `http://127.0.0.1:${watchman.port}/ping/1`),
   });
   await pass(10 * MINUTE);
@@ -301,7 +127,7 @@ test("a heartbeat is asked for every minute, stops with a problem and goes on af
 });
 
 test("five wrong operator keys, a blocked workspace and a used-up quota are told", async () => {
-  const { pass, told, held } = await start([{}]);
+  const { pass, told, held } = await startAlerts([{}]);
   const { operator, newWorkspace, config } = held.pombo;
   config.plans["launch"] = { ...config.plans["launch"]!, emailsPerDay: 1 };
   for (let tries = 0; tries < 4; tries += 1)
@@ -329,7 +155,7 @@ test("five wrong operator keys, a blocked workspace and a used-up quota are told
 });
 
 test("on a disk that cannot be written a webhook hears of it, once, and the rest follows when it can", async () => {
-  const { pass, told, mailed, held, receiver } = await start([{}, { kind: "email", to: ["maria@example.com"] }]);
+  const { pass, told, mailed, held, receiver } = await startAlerts([{}, { kind: "email", to: ["maria@example.com"] }]);
   const { app } = held.pombo;
   const { sqlite } = app.db;
   sqlite.run("PRAGMA query_only = 1");
@@ -346,7 +172,7 @@ test("on a disk that cannot be written a webhook hears of it, once, and the rest
 });
 
 test("where nobody has a webhook, what began on a disk that cannot be written is told once it can", async () => {
-  const { pass, mailed, held } = await start([{ kind: "email", to: ["maria@example.com"] }]);
+  const { pass, mailed, held } = await startAlerts([{ kind: "email", to: ["maria@example.com"] }]);
   const { app } = held.pombo;
   app.db.sqlite.run("PRAGMA query_only = 1");
   await app.committer.commit(() => app.db.sqlite.run("UPDATE workspace SET name = 'x'")).catch(() => undefined);
@@ -359,7 +185,7 @@ test("where nobody has a webhook, what began on a disk that cannot be written is
 });
 
 test("a call that was taken while the disk cannot be written is not made again and again", async () => {
-  const { pass, troubles, held, receiver } = await start([{}]);
+  const { pass, troubles, held, receiver } = await startAlerts([{}]);
   const { app } = held.pombo;
   receiver.answer = () => new Response(null, { status: 503 });
   troubles.push(QUOTA);
@@ -377,7 +203,7 @@ test("a call that was taken while the disk cannot be written is not made again a
 });
 
 test("a problem that eased is no problem any more: the heartbeat goes on, and a reminder says what it is now", async () => {
-  const { pass, troubles, told, receiver, held } = await start([{ least: "problem" }]);
+  const { pass, troubles, told, receiver, held } = await startAlerts([{ least: "problem" }]);
   troubles.push(URGENT);
   await pass(3 * MINUTE);
   expect(told()).toEqual(["alert.began test.urgent"]);
@@ -387,19 +213,8 @@ test("a problem that eased is no problem any more: the heartbeat goes on, and a 
   expect([receiver.calls.length, held.pombo.bugs]).toEqual([1, []]);
 });
 
-test("the secret path of a webhook is not repeated where its server does not know it", async () => {
-  const { pass, troubles, receiver, held } = await start([{}]);
-  receiver.answer = ({ path }) => new Response(`Cannot POST ${path}`, { status: 404 });
-  troubles.push(QUOTA);
-  await pass(10 * MINUTE);
-  expect(receiver.calls.length).toBeGreaterThan(1);
-  const { text } = await held.pombo.operator.call("GET", "/api/v1/operator/alerts");
-  expect(text).toContain("answered 404: Cannot POST …");
-  expect(JSON.stringify([held.pombo.events, text])).not.toContain("/hook");
-});
-
 test("after a restart what waits for its way does not go before that trouble was looked for again", async () => {
-  const { pass, troubles, mailed, restart } = await start([{ kind: "email", to: ["maria@example.com"] }]);
+  const { pass, troubles, mailed, restart } = await startAlerts([{ kind: "email", to: ["maria@example.com"] }]);
   troubles.push(DNS, QUOTA);
   await pass(HOUR);
   // It is found by a look of its own, some minutes after a start.
