@@ -151,8 +151,10 @@ test.skipIf(startS3 === null || !hasDaemon)(
       );
       const fault = FAULTS[round % FAULTS.length] ?? "kill both";
       const struck = working;
-      await stopBoth(struck, HICCUP_MS);
-      expect(await of.awaitWorking()).toBe(struck);
+      if (!isShort) {
+        await stopBoth(struck, HICCUP_MS);
+        expect((await of.awaitWorking()).name).toBe(struck.name);
+      }
       const startedAt = performance.now();
       const struckOut = strike(fault, struck, Math.floor(round / FAULTS.length));
       working = await of.awaitWorking(nodes.filter((node) => node !== struck));
