@@ -152,7 +152,15 @@ test.skipIf(startS3 === null || !hasDaemon)(
       const fault = FAULTS[round % FAULTS.length] ?? "kill both";
       const struck = working;
       if (!isShort) {
-        await stopBoth(struck, HICCUP_MS);
+        // From neither does anybody take over.
+        if (round % 2 === 0) await stopBoth(struck, HICCUP_MS);
+        else endDaemon(struck.dataDir);
+        const sent = load.accepted.size;
+        await within(
+          LIMIT_MS,
+          "emails after a hiccup",
+          load.until(() => load.accepted.size > sent + 10),
+        );
         expect((await of.awaitWorking()).name).toBe(struck.name);
       }
       const startedAt = performance.now();
