@@ -8,8 +8,8 @@
 // and again when it becomes a problem.
 // Each day on which it lasts there is a reminder. Its end is told once it stayed away: the more often it came back within a
 // day, the longer that takes, so that a trouble that comes and goes all night makes a handful of messages.
-// What was told is in the database, and so is what is seen and not told yet: with a process that is started again each
-// minute the two minutes would else never pass.
+// The database keeps the troubles that were told. It keeps those that are seen and not yet told too: otherwise a process
+// that restarts each minute would never count two minutes.
 
 import type { Level, Trouble } from "./trouble.ts";
 
@@ -22,7 +22,7 @@ const QUIET_FACTOR = 4;
 const MAX_QUIET_MS = 6 * 60 * MINUTE_MS;
 /** Some troubles are seen only by trying, so that a process that has just begun does not see them yet. */
 const START_GRACE_MS = 15 * MINUTE_MS;
-/** What an earlier process saw longer ago is forgotten. */
+/** A process ignores what an earlier one saw before this. */
 const REMEMBERED_MS = 15 * MINUTE_MS;
 
 /** A trouble that was told. Times in Unix ms. */
@@ -92,7 +92,7 @@ export class TroubleWatch {
   readonly #startedMs: number;
   readonly #seen = new Map<string, Seen>();
   readonly #told: Map<string, Told>;
-  /** What of #seen is written; null: rows that count no more. */
+  /** The rows of #seen in the database, as describeSeen puts them; null: the database has outdated rows. */
   #written: string | null;
 
   constructor(told: readonly Told[], seen: readonly SeenRow[], moment: Moment) {
@@ -226,7 +226,7 @@ export class TroubleWatch {
   }
 }
 
-/** What an earlier process saw; null: too long ago to count. Up to two minutes between two processes count as between two looks. */
+/** Continues a count of an earlier process; null: it is too old. A gap of up to two minutes between the processes counts as presence. */
 function restoreSeen({ presentMs, lastAt, goneAt }: SeenRow, { now, steadyMs }: Moment): Seen | null {
   const agoMs = now - lastAt;
   // Below 0 the clock was set back, and how long ago it was is not known.

@@ -133,7 +133,7 @@ export class WebhookOutbox {
     const ids = rows.map(({ id }) => id);
     const uid = first.callUid ?? this.newCallId();
     if (first.callUid === null) await commit(() => store.setCall(ids, uid));
-    // What it takes shows that it works: nobody need tell it that it did not.
+    // A call that is taken shows that the webhook works: the rows about its own failure go with it.
     return { ...this.#compose(uid, rows.map(toItem)), ids: [...new Set([...ids, ...own.map(({ id }) => id)])] };
   }
 

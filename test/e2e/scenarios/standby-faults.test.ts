@@ -8,6 +8,7 @@ import { S3_REGION } from "../../support/peers/s3.ts";
 import { ensureTools } from "../../support/peers/packages.ts";
 import { waitUntil } from "../../support/peers/process.ts";
 import { type Child, runPombo, spawnPombo, within } from "./child.ts";
+import type { Load } from "./load.ts";
 import { findDaemon } from "./replicated.ts";
 import { hasSmallDisks } from "./small-disk.ts";
 import { checkArrivals } from "./standby-judge.ts";
@@ -43,6 +44,13 @@ async function waitForStandby(of: Nodes, node: Node): Promise<void> {
   });
 }
 
+/** Until so many more were accepted. */
+async function waitForEmails(load: Load, count: number): Promise<void> {
+  const before = load.accepted.size;
+  const isEnough = () => load.accepted.size > before + count;
+  await within(LIMIT_MS, "emails", load.until(isEnough));
+}
+
 async function kill(node: Node): Promise<void> {
   node.child?.signal("SIGKILL");
   await node.child?.ended;
@@ -63,12 +71,7 @@ test.skipIf(isMissing)("S3 errors shorter than the lease cause no takeover, long
     line?.set(state);
     await Bun.sleep(forMs);
     line?.set("open");
-    const before = load.accepted.size;
-    await within(
-      LIMIT_MS,
-      `emails after ${state}`,
-      load.until(() => load.accepted.size > before + 50),
-    );
+    await waitForEmails(load, 50);
     expect([state, (await of.findWorking())?.name, a.child?.stderr()]).toEqual([state, "a", ""]);
     await waitForStandby(of, b);
   }
@@ -78,12 +81,7 @@ test.skipIf(isMissing)("S3 errors shorter than the lease cause no takeover, long
   line?.set("open");
   of.start(a);
   await waitForStandby(of, a);
-  const before = load.accepted.size;
-  await within(
-    LIMIT_MS,
-    "emails",
-    load.until(() => load.accepted.size > before + 50),
-  );
+  await waitForEmails(load, 50);
   await load.stop();
   const twice = await checkArrivals(of, load, b);
   for (const { child } of of.nodes) expect(bugsOf(child as Child)).toEqual([]);
@@ -124,14 +122,7 @@ test.skipIf(isMissing || !hasSmallDisks)(
     await using of = await createNodes({ diskMiB: DISK_MIB });
     const [a, b] = await startBoth(of);
     const load = of.load();
-    const accept = async (count: number) => {
-      const before = load.accepted.size;
-      await within(
-        LIMIT_MS,
-        "emails",
-        load.until(() => load.accepted.size > before + count),
-      );
-    };
+    const accept = (count: number) => waitForEmails(load, count);
     const post = async ({ url }: Node) => {
       const body = emailTo("a@one.test", "full");
       return (await call(url, of.world.key, { method: "POST", path: "/api/v1/emails", body })).status;
@@ -190,14 +181,7 @@ test.skipIf(isMissing || faketime !== null)(
     const [, seen = ""] = /"time":"([^"]+)"/.exec(b.child?.stdout() ?? "") ?? [];
     expect(Date.parse(seen) - Date.now()).toBeGreaterThan(HOUR_MS / 2);
     const load = of.load();
-    const accept = async (count: number) => {
-      const before = load.accepted.size;
-      await within(
-        LIMIT_MS,
-        "emails",
-        load.until(() => load.accepted.size > before + count),
-      );
-    };
+    const accept = (count: number) => waitForEmails(load, count);
     await accept(50);
     // Twice as long as it would wait for a machine that is lost.
     await Bun.sleep(3 * LEASE_MS);
